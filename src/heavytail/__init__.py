@@ -1,0 +1,69 @@
+"""heavytail: reinforcement learning when rewards have heavy tails.
+
+>>> import heavytail as ht
+>>> mdp = ht.make_mdp("six_arms")
+>>> learner = ht.make_agent("q_learning", mdp, seed=0, transition_scale=0.01)
+>>> curve = learner.learn(episodes=1000)
+>>> learner.predict(0) in range(6)
+True
+
+Names are imported when they are first used, so that ``import heavytail`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from heavytail import laws
+    from heavytail.curve import Curve
+    from heavytail.envs import make_mdp
+    from heavytail.errors import InputError
+    from heavytail.learner import Learner, load_agent, make_agent
+    from heavytail.mdp import MDP, mdp_from_arrays, mdp_from_slots
+    from heavytail.registry import register, registered
+    from heavytail.stepwise import Stepwise
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Curve": "curve",
+    "InputError": "errors",
+    "Learner": "learner",
+    "MDP": "mdp",
+    "Stepwise": "stepwise",
+    "load_agent": "learner",
+    "make_agent": "learner",
+    "make_mdp": "envs",
+    "mdp_from_arrays": "mdp",
+    "mdp_from_slots": "mdp",
+    "register": "registry",
+    "registered": "registry",
+}
+
+__all__ = [
+    "MDP",
+    "Curve",
+    "InputError",
+    "Learner",
+    "Stepwise",
+    "laws",
+    "load_agent",
+    "make_agent",
+    "make_mdp",
+    "mdp_from_arrays",
+    "mdp_from_slots",
+    "register",
+    "registered",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"heavytail has no {name!r}")
+    value = getattr(import_module(f"heavytail.{_HOME[name]}"), name) if name in _HOME else import_module(f"heavytail.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

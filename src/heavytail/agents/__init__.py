@@ -1,0 +1,1 @@
+"""Tabular agents, one algorithm per file: a NamedTuple of arrays and the verbs over it."""

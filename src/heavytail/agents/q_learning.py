@@ -1,0 +1,107 @@
+r"""Q-learning with UCB-Hoeffding bonuses: Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018, algorithm 1.
+
+At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H + t),
+
+    Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),    V_h(s) = min(cap_h, max_a Q_h(s, a)),
+    b_t = c r_max sqrt(H^3 iota / t),    iota = log(2 S A T / delta),
+
+V after the end of an episode being 0 and Q starting at its cap. T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it
+an absolute constant). Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
+
+As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max, which is valid and smaller. With r_max below 0
+the cap is 0, since an episode may end early. (The paper writes iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats, Ints, Stream
+from heavytail.problem import Problem, need_episodes, need_r_max
+from heavytail.registry import Count, NonNegative, OpenProbability, register
+from heavytail.rows import argmax_row, max_row
+from heavytail.verbs import act, counters, reset, update
+
+
+class QLearning(NamedTuple):
+    """What Q-learning remembers."""
+
+    q: Floats  # [H, S, A]
+    visits: Ints  # [H, S, A]
+    cap: Floats  # [H] upper bound on the value at each step
+    bonus: float  # b_t is this over sqrt(t)
+    horizon: float
+
+    def counter_names(self) -> tuple[str, ...]:
+        """How many (step, state, action) were ever tried."""
+        return ("cells_visited",)
+
+
+@register("agent", "q_learning")
+def q_learning(
+    problem: Problem,
+    *,
+    r_max: float | None = None,
+    delta: OpenProbability = 0.05,
+    planned_steps: Count = 10_000_000,
+    transition_scale: NonNegative = 1.0,
+    bonus_scale: NonNegative = 1.0,
+    constants: Literal["tight", "paper"] = "tight",
+) -> QLearning:
+    """Q-learning with UCB-Hoeffding bonuses (Jin et al. 2018), for episodes and light-tailed rewards.
+
+    Args:
+        problem: the environment's sizes.
+        r_max: the largest expected reward; known for an MDP.
+        delta: one minus the confidence.
+        planned_steps: the T inside the logarithm.
+        transition_scale: multiplies the bonus; the c of the analysis.
+        bonus_scale: multiplies it too.
+        constants: "tight" caps values at what is left of the episode, "paper" at the whole of it.
+    """
+    H, S, A = need_episodes("q_learning", problem), problem.n_states, problem.n_actions
+    largest = need_r_max("q_learning", problem, r_max)
+    left = H - np.arange(H) if constants == "tight" else np.full(H, H)
+    cap = max(largest, 0.0) * left.astype(np.float64)
+    iota = math.log(2 * S * A * planned_steps / delta)
+    return QLearning(
+        q=np.ascontiguousarray(np.broadcast_to(cap[:, None, None], (H, S, A))),
+        visits=np.zeros((H, S, A), np.int64),
+        cap=cap,
+        bonus=bonus_scale * transition_scale * abs(largest) * math.sqrt(H**3 * iota),
+        horizon=float(H),
+    )
+
+
+@act.method(QLearning)
+def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
+    return argmax_row(agent.q, h, s)
+
+
+@update.method(QLearning)
+def _update(agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+    agent.visits[h, s, a] += 1
+    t = float(agent.visits[h, s, a])
+    rate = (agent.horizon + 1.0) / (agent.horizon + t)
+    target = r + agent.bonus / math.sqrt(t)
+    if not ended:
+        target += min(agent.cap[h + 1], max_row(agent.q, h + 1, s_next))
+    agent.q[h, s, a] = (1.0 - rate) * agent.q[h, s, a] + rate * target
+
+
+@counters.method(QLearning)
+def _counters(agent: QLearning, out: Floats) -> None:
+    out[0] = 0.0
+    for n in agent.visits.flat:
+        if n > 0:
+            out[0] += 1.0
+
+
+@reset.method(QLearning)
+def _reset(record: QLearning) -> None:
+    for h in range(record.q.shape[0]):
+        for s in range(record.q.shape[1]):
+            for a in range(record.q.shape[2]):
+                record.q[h, s, a] = record.cap[h]
+                record.visits[h, s, a] = 0

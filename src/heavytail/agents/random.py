@@ -1,0 +1,36 @@
+"""The agent that learns nothing: every action with equal probability."""
+
+from typing import NamedTuple
+
+from heavytail.arrays import Stream
+from heavytail.problem import Problem
+from heavytail.registry import register
+from heavytail.rng import integer
+from heavytail.verbs import act, reset, update
+
+
+class Random(NamedTuple):
+    """Nothing to remember."""
+
+    n_actions: int
+
+
+@register("agent", "random")
+def random(problem: Problem) -> Random:
+    """Every action with equal probability; a yardstick, in episodes or continuing."""
+    return Random(problem.n_actions)
+
+
+@act.method(Random)
+def _act(agent: Random, s: int, h: int, rng: Stream) -> int:
+    return integer(rng, agent.n_actions)
+
+
+@update.method(Random)
+def _update(agent: Random, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+    pass
+
+
+@reset.method(Random)
+def _reset(record: Random) -> None:
+    pass

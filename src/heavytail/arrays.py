@@ -1,0 +1,14 @@
+"""Names for the arrays that records hold: one dtype each, so that one compiled signature serves."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
+Indices: TypeAlias = npt.NDArray[np.uint32]  # unsigned, so that compiled code need not ask whether an index counts from the end
+Bools: TypeAlias = npt.NDArray[np.bool_]
+Stream: TypeAlias = npt.NDArray[np.uint64]
+Record: TypeAlias = Any
+"""A NamedTuple of arrays, scalars and other such records. (Python's type system has no name for "any NamedTuple".)"""

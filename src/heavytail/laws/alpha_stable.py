@@ -1,0 +1,102 @@
+"""The alpha-stable laws: what sums of heavy-tailed variables tend to.
+
+Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is exp(i loc t - |scale t|**alpha (1 - i beta sign(t) w(t))) with
+w = tan(pi alpha / 2), or -(2/pi) log|t| when alpha = 1. The paper calls `scale` a shape parameter, and says that moments of order 1 + epsilon
+are finite for epsilon < alpha; they are for 1 + epsilon < alpha.
+
+Sampling: Chambers, Mallows and Stuck (1976), as corrected by Weron (1996), from one uniform and one exponential. The powers
+are summed as logarithms, and the cosine of the angle is taken as the sine of its distance from the edge, which keeps the far tail exact.
+
+Moments: with Y = X - center, for 0 < p < 2,
+
+    E|Y|**p = (2/pi) Gamma(1+p) sin(pi p/2)  integral over t > 0 of (1 - Re phi_Y(t)) t**(-1-p).
+
+With Re phi = exp(-a) cos(b), a = (scale t)**alpha, the integrand splits into 1 - exp(-a), whose integral is scale**p Gamma(1-p/alpha)/p, and
+2 exp(-a) sin(b/2)**2, which `heavytail.laws.fourier` integrates. (Left whole, the first part cancels catastrophically near 0: the naive integral is wrong by 13% at alpha 1.1, p 1.05.)
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from annotated_types import Ge, Gt, Le
+
+from heavytail.laws.fourier import shift_integral
+from heavytail.laws.law import Law
+from heavytail.laws.normal import Normal
+from heavytail.laws.table import LawTable, draws
+from heavytail.numerics import exp_or_inf
+from heavytail.registry import Positive, register
+
+HALF_PI = 0.5 * math.pi
+
+
+@dataclass(frozen=True)
+class AlphaStable(Law):
+    """S(alpha, beta; scale, loc) in the S1 parametrisation."""
+
+    name: ClassVar[str] = "alpha_stable"
+    alpha: float
+    beta: float
+    loc: float
+    scale: float
+
+    def mean(self) -> float:
+        if self.alpha > 1.0:
+            return self.loc
+        totally_skewed = abs(self.beta) == 1.0 and self.alpha < 1.0
+        return math.copysign(math.inf, self.beta) if totally_skewed else math.nan
+
+    @property
+    def tail_index(self) -> float:
+        return self.alpha if self.alpha < 2.0 else math.inf
+
+    def row(self) -> tuple[float, ...]:
+        if self.alpha == 1.0:
+            loc = self.loc + self.beta * self.scale * math.log(self.scale) / HALF_PI
+            return (loc, self.scale, 1.0, 0.0, 1.0, self.beta)
+        skew = self._skew()
+        scale = self.scale * (1.0 + skew * skew) ** (0.5 / self.alpha)
+        return (self.loc, scale, self.alpha, math.atan(skew), 1.0 / self.alpha, self.beta)
+
+    def _skew(self) -> float:
+        return self.beta * math.tan(HALF_PI * self.alpha) if self.alpha < 2.0 and self.beta else 0.0
+
+    def _moment(self, p: float, center: float) -> float:
+        if self.alpha == 2.0:
+            return Normal(self.loc, math.sqrt(2.0) * self.scale).moment(p, center)
+        factor = 2.0 / math.pi * math.gamma(1.0 + p) * math.sin(HALF_PI * p)
+        spread = math.gamma(1.0 - p / self.alpha) / p
+        shift = (self.row()[0] - center) / self.scale
+        return self.scale**p * factor * (spread + shift_integral(self.alpha, self.beta, shift, p))
+
+
+@register("law", "alpha_stable")
+def alpha_stable(
+    alpha: Annotated[float, Gt(0), Le(2)],
+    beta: Annotated[float, Ge(-1), Le(1)] = 0.0,
+    loc: float = 0.0,
+    scale: Positive = 1.0,
+) -> AlphaStable:
+    """Alpha-stable with stability `alpha`, skewness `beta`; at alpha = 2 normal with variance 2 scale**2.
+
+    >>> alpha_stable(alpha=1.1, loc=2.0).mean()
+    2.0
+    """
+    return AlphaStable(alpha, beta, loc, scale)
+
+
+@draws("alpha_stable")
+def _draw(table: LawTable, i: int, u: float, e: float) -> float:
+    alpha = table.parameters[i, 2]
+    angle = math.pi * (u - 0.5)
+    cosine = math.sin(math.pi * min(u, 1.0 - u))
+    if alpha == 1.0:
+        beta = table.parameters[i, 5]
+        edge = HALF_PI * (1.0 - abs(beta)) + abs(beta) * math.pi * (u if beta > 0.0 else 1.0 - u)
+        x = (edge * math.sin(angle) / cosine - beta * math.log(HALF_PI * e * cosine / edge)) / HALF_PI
+    else:
+        turned = alpha * angle + table.parameters[i, 3]
+        inverse = table.parameters[i, 4]
+        x = math.sin(turned) * exp_or_inf((inverse - 1.0) * math.log(abs(math.cos(angle - turned)) / e) - inverse * math.log(cosine))
+    return table.parameters[i, 0] + table.parameters[i, 1] * x

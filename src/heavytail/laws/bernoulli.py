@@ -1,0 +1,47 @@
+"""A scaled Bernoulli: rarely a large reward, else none. The lower bounds are built of it."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heavytail.laws.law import Law
+from heavytail.laws.table import LawTable, draws
+from heavytail.registry import Probability, register
+
+
+@dataclass(frozen=True)
+class Bernoulli(Law):
+    """loc + scale with probability `p`, else loc."""
+
+    name: ClassVar[str] = "bernoulli"
+    p: float
+    loc: float
+    scale: float
+
+    def mean(self) -> float:
+        return self.loc + self.scale * self.p
+
+    @property
+    def tail_index(self) -> float:
+        return math.inf
+
+    def row(self) -> tuple[float, ...]:
+        return (self.loc, self.scale, self.p)
+
+    def _moment(self, p: float, center: float) -> float:
+        return float(self.p * abs(self.loc + self.scale - center) ** p + (1.0 - self.p) * abs(self.loc - center) ** p)
+
+
+@register("law", "bernoulli")
+def bernoulli(p: Probability, loc: float = 0.0, scale: float = 1.0) -> Bernoulli:
+    """Loc + scale with probability `p`, else loc.
+
+    >>> bernoulli(p=0.25, scale=4.0).mean()
+    1.0
+    """
+    return Bernoulli(p, loc, scale)
+
+
+@draws("bernoulli")
+def _draw(table: LawTable, i: int, u: float, e: float) -> float:
+    return table.parameters[i, 0] + (table.parameters[i, 1] if u < table.parameters[i, 2] else 0.0)

@@ -1,0 +1,46 @@
+"""A reward that is always the same."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heavytail.laws.law import Law
+from heavytail.laws.table import LawTable, code_of, draws
+from heavytail.registry import register
+
+CONSTANT = code_of("constant")
+
+
+@dataclass(frozen=True)
+class Constant(Law):
+    """Always `loc`."""
+
+    name: ClassVar[str] = "constant"
+    loc: float
+
+    def mean(self) -> float:
+        return self.loc
+
+    @property
+    def tail_index(self) -> float:
+        return float("inf")
+
+    def row(self) -> tuple[float, ...]:
+        return (self.loc,)
+
+    def _moment(self, p: float, center: float) -> float:
+        return float(abs(self.loc - center) ** p)
+
+
+@register("law", "constant")
+def constant(loc: float) -> Constant:
+    """Always `loc`.
+
+    >>> constant(2.0).mean()
+    2.0
+    """
+    return Constant(loc)
+
+
+@draws("constant")
+def _draw(table: LawTable, i: int, u: float, e: float) -> float:
+    return table.parameters[i, 0]

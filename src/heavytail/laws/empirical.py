@@ -1,0 +1,63 @@
+"""Resampling of given data: rewards as they were logged."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Floats
+from heavytail.errors import InputError
+from heavytail.laws.law import Law
+from heavytail.laws.table import COLUMNS, LawTable, draws
+from heavytail.registry import register
+
+
+@dataclass(frozen=True)
+class Empirical(Law):
+    """loc + scale * X, X drawn with equal weights from `samples`."""
+
+    name: ClassVar[str] = "empirical"
+    samples: tuple[float, ...]
+    loc: float
+    scale: float
+
+    def mean(self) -> float:
+        return self.loc + self.scale * math.fsum(self.samples) / len(self.samples)
+
+    @property
+    def tail_index(self) -> float:
+        return math.inf
+
+    def row(self) -> tuple[float, ...]:
+        return (self.loc, self.scale)
+
+    def data(self) -> Floats:
+        return np.array(self.samples)
+
+    def _moment(self, p: float, center: float) -> float:
+        distances = np.abs(self.loc + self.scale * self.data() - center)
+        return float(np.mean(distances**p))
+
+
+@register("law", "empirical")
+def empirical(samples: npt.ArrayLike, loc: float = 0.0, scale: float = 1.0) -> Empirical:
+    """Loc + scale * X, X drawn with equal weights from `samples`.
+
+    >>> empirical([1.0, 2.0, 6.0]).mean()
+    3.0
+    """
+    data = np.asarray(samples, np.float64).ravel()
+    if not len(data):
+        raise InputError("empirical: samples is empty; it needs at least one number")
+    if not np.isfinite(data).all():
+        where = int(np.flatnonzero(~np.isfinite(data))[0])
+        raise InputError(f"empirical: samples[{where}] is {data[where]}; every sample must be finite")
+    return Empirical(tuple(data.tolist()), loc, scale)
+
+
+@draws("empirical")
+def _draw(table: LawTable, i: int, u: float, e: float) -> float:
+    start, length = int(table.parameters[i, COLUMNS - 2]), table.parameters[i, COLUMNS - 1]
+    return table.parameters[i, 0] + table.parameters[i, 1] * table.samples[start + int(u * length)]

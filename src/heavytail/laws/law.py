@@ -1,0 +1,75 @@
+"""What every reward law can say of itself."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from heavytail.arrays import Floats, Stream
+from heavytail.compiling import entry
+from heavytail.errors import InputError
+from heavytail.laws.moments import absolute_moment
+from heavytail.laws.table import LawTable, draw_law, law_table
+from heavytail.rng import pair, stream
+
+
+@dataclass(frozen=True)
+class Law(ABC):
+    """A probability law for rewards. Builders are in `heavytail.laws`, one per law."""
+
+    name: ClassVar[str]
+
+    def sample(self, size: int, seed: int | np.random.SeedSequence = 0) -> Floats:
+        """`size` independent draws; the same seed gives the same draws."""
+        if size < 0:
+            raise InputError(f"{self.name}.sample: size must be at least 0, got {size}")
+        out = np.empty(int(size))
+        table = law_table([self])
+        entry(_fill, table)(table, stream(seed), out)
+        return out
+
+    def moment(self, p: float, center: float = 0.0) -> float:
+        """E|X - center|**p, infinite where it is infinite.
+
+        With the law's own mean as `center` this is the central moment v of the paper, with 0 the raw moment u.
+        """
+        if not (p > 0 and math.isfinite(p) and math.isfinite(center)):
+            raise InputError(f"{self.name}.moment: p must be above 0 and both numbers finite, got p={p}, center={center}")
+        return math.inf if p >= self.tail_index else self._moment(float(p), float(center))
+
+    def _moment(self, p: float, center: float) -> float:
+        """E|X - center|**p for p below the tail index, by quadrature over `exceedance`."""
+        return absolute_moment(lambda y: self.exceedance(y, center), p, self.tail_index, self._landmarks(center))
+
+    @abstractmethod
+    def mean(self) -> float:
+        """The mean; NaN where there is none, infinite where it is infinite."""
+
+    @property
+    @abstractmethod
+    def tail_index(self) -> float:
+        """The largest p below which absolute moments of order p are finite."""
+
+    @abstractmethod
+    def row(self) -> tuple[float, ...]:
+        """The numbers that this law's kernel reads: at most `table.COLUMNS`."""
+
+    def data(self) -> Floats:
+        """Samples that this law's kernel reads, for a law given by data."""
+        return np.empty(0)
+
+    def exceedance(self, y: float, center: float) -> float:
+        """P(|X - center| > y)."""
+        raise NotImplementedError(f"{type(self).__name__} gives its moments without exceedance")
+
+    def _landmarks(self, center: float) -> tuple[float, ...]:
+        """Distances from `center` at which the exceedance has its scale or a kink."""
+        raise NotImplementedError
+
+
+def _fill(table: LawTable, rng: Stream, out: Floats) -> None:
+    for k in range(out.size):
+        u, e = pair(rng)
+        out[k] = draw_law(table.code[0], table, 0, u, e)

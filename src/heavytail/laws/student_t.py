@@ -1,0 +1,57 @@
+"""Student's t: a symmetric tail of any index."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from heavytail.laws.law import Law
+from heavytail.laws.table import LawTable, draws
+from heavytail.numerics import expm1_or_inf
+from heavytail.registry import Positive, register
+from heavytail.rng import TWO_PI
+
+
+@dataclass(frozen=True)
+class StudentT(Law):
+    """loc + scale * T, T Student with `df` degrees of freedom."""
+
+    name: ClassVar[str] = "student_t"
+    df: float
+    loc: float
+    scale: float
+
+    def mean(self) -> float:
+        return self.loc if self.df > 1.0 else math.nan
+
+    @property
+    def tail_index(self) -> float:
+        return self.df
+
+    def row(self) -> tuple[float, ...]:
+        return (self.loc, self.scale, self.df)
+
+    def exceedance(self, y: float, center: float) -> float:
+        from scipy.special import stdtr
+
+        shift = center - self.loc
+        return float(stdtr(self.df, (shift - y) / self.scale) + stdtr(self.df, (-shift - y) / self.scale))
+
+    def _landmarks(self, center: float) -> tuple[float, ...]:
+        return (self.scale, abs(center - self.loc))
+
+
+@register("law", "student_t")
+def student_t(df: Positive, loc: float = 0.0, scale: Positive = 1.0) -> StudentT:
+    """Student's t with `df` degrees of freedom, which is also its tail index.
+
+    >>> student_t(df=1.5).moment(1.5)
+    inf
+    """
+    return StudentT(df, loc, scale)
+
+
+@draws("student_t")
+def _draw(table: LawTable, i: int, u: float, e: float) -> float:
+    """Bailey (1994): sqrt(df * (w**(-2/df) - 1)) * cos(2 pi u), where w = exp(-e) is uniform."""
+    df = table.parameters[i, 2]
+    return table.parameters[i, 0] + table.parameters[i, 1] * math.sqrt(df * expm1_or_inf(2.0 * e / df)) * math.cos(TWO_PI * u)

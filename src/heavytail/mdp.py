@@ -1,0 +1,410 @@
+"""A tabular MDP as data, and the one kernel that steps through any of them.
+
+Each row (stage, state, action) owns a run of *slots*; a slot is one possible successor with its probability, its reward law and whether the episode
+ends there. So a chain of 100,000 states with two successors each is as cheap to step through as one of ten, a reward may depend on
+the next state, and environments differ in numbers only: none of them costs a compilation. Where transitions and rewards depend on the step h
+of an episode there are `horizon` stages, otherwise one.
+
+A horizon of 0 means a continuing problem, without episodes.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Bools, Floats, Indices, Ints, Stream
+from heavytail.compiling import kernel
+from heavytail.errors import InputError
+from heavytail.laws import Law
+from heavytail.laws.constant import CONSTANT, constant
+from heavytail.laws.table import COLUMNS, LawTable, draw_law, law_table
+from heavytail.rng import pair, skip_pair, uniform
+
+SUM_TOLERANCE = 1e-8
+U = np.uint64  # unsigned, for the same reason as `Indices`
+
+
+class MDP(NamedTuple):
+    """A tabular MDP. Build one with `make_mdp`, `mdp_from_arrays` or `mdp_from_slots`."""
+
+    offsets: Indices  # [G*S*A + 1]; row (g*S + s)*A + a owns the slots offsets[row] to offsets[row + 1]
+    cumulative: Floats  # [N] probabilities, summed within the row
+    successors: Indices  # [N]
+    ends: Bools  # [N]: no value follows
+    law: Indices  # [N] row of `laws`
+    laws: LawTable
+    row_means: Floats  # [G*S*A] expected reward
+    start_states: Indices
+    start_cumulative: Floats
+    n_states: int
+    n_actions: int
+    n_stages: int  # G: 1, or the horizon where transitions or rewards depend on h
+    horizon: int  # 0: continuing
+
+    @property
+    def transitions(self) -> Floats:
+        """Probabilities [S, A, S], or [H, S, A, S] where they depend on h; dense, so for small MDPs."""
+        shape = (self.n_stages, self.n_states, self.n_actions, self.n_states)
+        if (cells := int(np.prod(shape, dtype=object))) > 10**9:
+            raise InputError(f"transitions of this MDP would hold {cells:,} numbers; read its offsets, successors and cumulative instead")
+        dense = np.zeros((len(self.row_means), self.n_states))
+        np.add.at(dense, (self.rows(), self.successors), self.probabilities())
+        return self._by_stage(dense.reshape(shape))
+
+    @property
+    def mean_rewards(self) -> Floats:
+        """Expected rewards [S, A], or [H, S, A] where they depend on h."""
+        return self._by_stage(self.row_means.reshape(self.n_stages, self.n_states, self.n_actions))
+
+    @property
+    def start(self) -> Floats:
+        """Probabilities [S] of the first state."""
+        dense = np.zeros(self.n_states)
+        dense[self.start_states] = np.diff(self.start_cumulative, prepend=0.0)
+        return dense
+
+    def rows(self) -> Ints:
+        """The row of each slot, [N]."""
+        return np.repeat(np.arange(len(self.row_means)), np.diff(self.offsets))
+
+    def probabilities(self) -> Floats:
+        """The probability of each slot, [N]."""
+        before = np.concatenate([[0.0], self.cumulative[:-1]])
+        before[self.offsets[:-1]] = 0.0
+        return self.cumulative - before
+
+    def _by_stage(self, array: Floats) -> Floats:
+        return array if self.n_stages > 1 else array[0]
+
+
+# Stepping
+
+
+@kernel
+def find_slot(cumulative: Floats, lower: int, upper: int, u: float) -> int:
+    """The first slot from `lower` to `upper` whose cumulative probability is above u."""
+    while lower < upper:
+        middle = (lower + upper) >> 1
+        if u < cumulative[middle]:
+            upper = middle
+        else:
+            lower = middle + 1
+    return lower
+
+
+@kernel
+def first_state(mdp: MDP, transitions: Stream) -> int:
+    """Draw the state in which an episode starts."""
+    slot = find_slot(mdp.start_cumulative, 0, mdp.start_cumulative.size - 1, uniform(transitions))
+    return int(mdp.start_states[slot])
+
+
+@kernel
+def draw(mdp: MDP, slot: int, u: float, e: float) -> float:
+    """The reward of a slot, from a uniform and an exponential."""
+    i = int(mdp.law[slot])
+    return draw_law(mdp.laws.code[i], mdp.laws, i, u, e)
+
+
+@kernel
+def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
+    """The reward of a slot; a constant one consumes its pair too, so that streams stay together."""
+    i = int(mdp.law[slot])
+    if mdp.laws.code[i] == CONSTANT:
+        skip_pair(rewards)
+        return mdp.laws.parameters[i, 0]
+    u, e = pair(rewards)
+    return draw(mdp, slot, u, e)
+
+
+@kernel
+def step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
+    """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
+    stage = h if mdp.n_stages > 1 else 0
+    row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
+    slot = find_slot(mdp.cumulative, int(mdp.offsets[row]), int(mdp.offsets[row + U(1)]) - 1, uniform(transitions))
+    return int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[row]
+
+
+# Building
+
+
+def mdp_from_slots(
+    rows: npt.ArrayLike,
+    successors: npt.ArrayLike,
+    probabilities: npt.ArrayLike,
+    rewards: npt.ArrayLike | None = None,
+    *,
+    n_states: int,
+    n_actions: int,
+    laws: Sequence[Law] = (),
+    law: npt.ArrayLike | None = None,
+    ends: npt.ArrayLike | None = None,
+    start: npt.ArrayLike = 0,
+    horizon: int | None = None,
+    n_stages: int = 1,
+) -> MDP:
+    """An MDP from its possible transitions, one slot each: the way to build a large one.
+
+    Args:
+        rows: [N] the row (stage * n_states + state) * n_actions + action of each slot, in ascending order.
+        successors: [N] the next state.
+        probabilities: [N]; they sum to one in each row.
+        rewards: [N] deterministic rewards; or give `laws` and `law`.
+        n_states: how many states there are.
+        n_actions: how many actions there are.
+        laws: reward laws.
+        law: [N] which of `laws` a slot has.
+        ends: [N] whether the episode ends with this transition; needs a horizon.
+        start: the first state, or [S] its probabilities.
+        horizon: steps in an episode; without it the problem is continuing.
+        n_stages: 1, or `horizon` where transitions or rewards depend on the step.
+
+    >>> mdp = mdp_from_slots(rows=[0, 1], successors=[0, 0], probabilities=[1, 1], rewards=[0, 1], n_states=1, n_actions=2)
+    >>> mdp.mean_rewards
+    array([[0., 1.]])
+    """
+    n_rows = n_stages * n_states * n_actions
+    row, p = np.asarray(rows, np.int64), np.asarray(probabilities, np.float64)
+    next_state = np.asarray(successors, np.int64)
+    _check_slots(row, next_state, p, n_states, n_actions, n_rows)
+    horizon = _check_horizon(horizon, n_stages)
+    terminal = np.zeros(len(row), np.bool_) if ends is None else np.asarray(ends, np.bool_)
+    if horizon == 0 and terminal.any():
+        raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
+    kept = p > 0
+    which, all_laws = _laws_of_slots(rewards, laws, law, len(row))
+    means = _means_of_laws(all_laws, which[kept])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n_rows))])
+    start_states, start_cumulative = _start(start, n_states)
+    return MDP(
+        offsets=offsets.astype(np.uint32),
+        cumulative=_cumulative(p[kept], offsets),
+        successors=next_state[kept].astype(np.uint32),
+        ends=terminal[kept],
+        law=which[kept].astype(np.uint32),
+        laws=law_table(all_laws),
+        row_means=np.bincount(row[kept], p[kept] * means[which[kept]], n_rows).astype(np.float64),
+        start_states=start_states,
+        start_cumulative=start_cumulative,
+        n_states=int(n_states),
+        n_actions=int(n_actions),
+        n_stages=int(n_stages),
+        horizon=horizon,
+    )
+
+
+def mdp_from_arrays(
+    transitions: npt.ArrayLike,
+    mean_rewards: npt.ArrayLike | None = None,
+    *,
+    laws: Sequence[Any] | None = None,
+    horizon: int | None = None,
+    start: npt.ArrayLike = 0,
+    terminal: npt.ArrayLike | None = None,
+) -> MDP:
+    """An MDP from dense arrays, with deterministic rewards or with laws.
+
+    Args:
+        transitions: probabilities [S, A, S], or [H, S, A, S] where they depend on the step.
+        mean_rewards: deterministic rewards, of shape [S, A] or [S, A, S], with a leading [H] where they depend on the step.
+        laws: instead, reward laws (or plain numbers) in nested sequences of those shapes.
+        horizon: steps in an episode; without it the problem is continuing.
+        start: the first state, or [S] its probabilities.
+        terminal: [S] states in which an episode ends.
+
+    >>> import heavytail as ht
+    >>> stay = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
+    >>> heavy = ht.laws.student_t(df=1.5, loc=2.0)
+    >>> mdp = ht.mdp_from_arrays(stay, laws=[[0.0, 1.0], [heavy, 0.0]], horizon=5)
+    >>> mdp.mean_rewards
+    array([[0., 1.],
+           [2., 0.]])
+    """
+    dense = np.asarray(transitions, np.float64)
+    if dense.ndim not in (3, 4) or dense.shape[-1] != dense.shape[-3]:
+        raise InputError(f"transitions have shape {dense.shape}; they must be [S, A, S], or [H, S, A, S] where they depend on the step")
+    if (mean_rewards is None) == (laws is None):
+        raise InputError("an MDP needs either mean_rewards or laws, and not both")
+    staged = dense.ndim == 4
+    n_stages = dense.shape[0] if staged else 1
+    n_states, n_actions = dense.shape[-3], dense.shape[-2]
+    if staged and horizon is None:
+        horizon = n_stages
+    given = np.asarray(mean_rewards, np.float64) if laws is None else _nested(laws)
+    what = "mean_rewards" if laws is None else "laws"
+    rewards, n_stages = _rewards_by_stage(given, what, (n_states, n_actions), n_stages, horizon)
+    dense = np.broadcast_to(dense if staged else dense[None], (n_stages, n_states, n_actions, n_states))
+    rewards = np.broadcast_to(rewards, dense.shape)
+    kept = dense != 0  # NaN stays, to be complained about
+    slots = np.nonzero(kept)
+    values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
+    ends = None if terminal is None else np.asarray(terminal, np.bool_)[slots[3]]
+    _check_sums(dense)
+    return mdp_from_slots(
+        rows=(slots[0] * n_states + slots[1]) * n_actions + slots[2],
+        successors=slots[3], probabilities=dense[kept], **values,
+        n_states=n_states, n_actions=n_actions, ends=ends, start=start, horizon=horizon, n_stages=n_stages,
+    )  # fmt: skip
+
+
+def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Nested sequences of laws as an array of objects; a law is no sequence, so NumPy stops at it."""
+    return np.array(laws, dtype=object)
+
+
+def _rewards_by_stage(
+    given: npt.NDArray[Any], what: str, shape: tuple[int, int], n_stages: int, horizon: int | None
+) -> tuple[npt.NDArray[Any], int]:
+    """Rewards as [G, S, A, S] or [G, S, A, 1], and the number of stages they ask for."""
+    n_states, n_actions = shape
+    if given.shape == (n_states, n_actions):
+        return given[None, :, :, None], n_stages
+    if given.shape == (n_states, n_actions, n_states):
+        return given[None], n_stages
+    if horizon is not None and given.shape == (horizon, n_states, n_actions):
+        return given[..., None], horizon
+    if horizon is not None and given.shape == (horizon, n_states, n_actions, n_states):
+        return given, horizon
+    raise InputError(
+        f"{what} have shape {given.shape}; for {n_states} states and {n_actions} actions they must be "
+        f"[{n_states}, {n_actions}] or [{n_states}, {n_actions}, {n_states}], with a leading horizon where they depend on the step"
+    )
+
+
+def _distinct_laws(values: npt.NDArray[np.object_]) -> dict[str, Any]:
+    """Each law once, and which of them each slot has."""
+    index: dict[Law, int] = {}
+    which = np.array([index.setdefault(_as_law(value), len(index)) for value in values], np.int64)
+    return {"laws": list(index), "law": which}
+
+
+def _as_law(value: Any) -> Law:
+    return value if isinstance(value, Law) else constant(value)
+
+
+def _laws_of_slots(rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int) -> tuple[Ints, list[Law]]:
+    if rewards is not None:
+        values = np.asarray(rewards, np.float64)
+        if np.isnan(values).any():
+            raise InputError(f"the reward of slot {int(np.flatnonzero(np.isnan(values))[0])} is nan; every reward must be a number")
+        distinct, which = np.unique(values, return_inverse=True)
+        return which.reshape(-1), [constant(x) for x in distinct]
+    if law is None:
+        raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
+    which = np.asarray(law, np.int64)
+    if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
+        raise InputError(f"law must give one of the {len(laws)} laws for each of the {n} slots")
+    return which, list(laws)
+
+
+def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
+    means = np.array([law.mean() for law in laws])
+    for i in np.unique(used):
+        if not np.isfinite(means[i]):
+            raise InputError(f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index must be above 1")
+    return means
+
+
+def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
+    given = np.asarray(start)
+    if given.ndim == 0:
+        if not 0 <= int(given) < n_states:
+            raise InputError(f"start is {int(given)}; states go from 0 to {n_states - 1}")
+        given = np.eye(1, n_states, int(given))[0]
+    p = given.astype(np.float64)
+    if p.shape != (n_states,) or not (p >= 0).all() or abs(p.sum() - 1) > SUM_TOLERANCE:
+        raise InputError(
+            f"start must be a state or {n_states} probabilities that sum to one; it has shape {p.shape} and sums to {p.sum():.9g}"
+        )
+    states = np.flatnonzero(p)
+    return states.astype(np.uint32), _cumulative(p[states], np.array([0, len(states)]))
+
+
+def _cumulative(p: Floats, offsets: Ints) -> Floats:
+    """Probabilities summed within each row; the last of a row is exactly 1, so that every uniform finds a slot."""
+    summed, lengths, k = p.copy(), np.diff(offsets), 1
+    longer = np.flatnonzero(lengths > 1)
+    while longer.size:  # the k-th slot of every row that has one; a sum over all rows at once would round more
+        at = offsets[longer] + k
+        summed[at] += summed[at - 1]
+        k += 1
+        longer = longer[lengths[longer] > k]
+    summed[offsets[1:] - 1] = 1.0
+    return summed
+
+
+# Checking
+
+
+def check_mdp(mdp: MDP) -> MDP:
+    """The same MDP, if its arrays fit together: compiled code trusts them."""
+    n_rows, n_slots = mdp.n_stages * mdp.n_states * mdp.n_actions, len(mdp.cumulative)
+    same_length = len(mdp.successors) == len(mdp.ends) == len(mdp.law) == n_slots and len(mdp.start_states) == len(mdp.start_cumulative)
+    fits = (
+        n_rows > 0
+        and same_length
+        and len(mdp.row_means) == n_rows == len(mdp.offsets) - 1
+        and mdp.offsets[0] == 0
+        and mdp.offsets[-1] == n_slots
+        and (mdp.offsets[1:] > mdp.offsets[:-1]).all()
+        and (mdp.cumulative[mdp.offsets[1:] - 1] == 1.0).all()
+        and mdp.start_cumulative[-1:].sum() == 1.0
+        and max(mdp.successors.max(), mdp.start_states.max()) < mdp.n_states
+        and mdp.law.max() < len(mdp.laws.code) == len(mdp.laws.parameters)
+        and mdp.laws.parameters.shape[1] == COLUMNS
+        and mdp.n_stages in (1, mdp.horizon)
+    )
+    if not fits:
+        raise InputError("the arrays of this MDP do not fit together")
+    return mdp
+
+
+def _check_horizon(horizon: int | None, n_stages: int) -> int:
+    if horizon is not None and (horizon != int(horizon) or horizon < 1):
+        raise InputError(f"horizon is {horizon}; it must be at least 1, or left out for a continuing problem")
+    if n_stages > 1 and horizon != n_stages:
+        raise InputError(f"transitions or rewards have {n_stages} stages but the horizon is {horizon}; the two must agree")
+    return int(horizon or 0)
+
+
+def _check_sums(dense: Floats) -> None:
+    """Complain about rows by their place in the dense array: a row of zeros has no slot and would not be seen later."""
+    sums = dense.sum(axis=-1)
+    bad = np.argwhere(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
+    if len(bad) and not np.isnan(dense).any() and (dense >= 0).all():
+        stage, s, a = bad[0]
+        raise InputError(_sum_message(int(stage), int(s), int(a), dense.shape[0], float(sums[tuple(bad[0])])))
+
+
+def _sum_message(stage: int, s: int, a: int, n_stages: int, total: float) -> str:
+    where = f"state {s}, action {a}" + (f", step {stage}" if n_stages > 1 else "")
+    return f"the transition probabilities of {where} sum to {total:.9g}; they must sum to 1"
+
+
+def _check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions: int, n_rows: int) -> None:
+    if n_states < 1 or n_actions < 1:
+        raise InputError(f"an MDP needs at least one state and one action, got {n_states} and {n_actions}")
+    if not row.shape == successors.shape == p.shape or row.ndim != 1:
+        raise InputError(
+            f"rows, successors and probabilities must be as long as each other, got {row.shape}, {successors.shape}, {p.shape}"
+        )
+    if len(row) and (np.diff(row).min(initial=0) < 0 or row[0] < 0 or row[-1] >= n_rows):
+        raise InputError(f"rows must ascend from 0 to {n_rows - 1}")
+
+    def complain(slot: int, what: str) -> None:
+        stage, within = divmod(int(row[slot]), n_states * n_actions)
+        s, a = divmod(within, n_actions)
+        where = f"state {s}, action {a}" + (f", step {stage}" if n_rows > n_states * n_actions else "")
+        raise InputError(f"the transition of {where} to state {successors[slot]} {what}")
+
+    if (bad := np.flatnonzero(~(p >= 0))).size:
+        complain(int(bad[0]), f"has probability {p[bad[0]]}; it must lie between 0 and 1")
+    if (bad := np.flatnonzero((successors < 0) | (successors >= n_states))).size:
+        complain(int(bad[0]), f"leads nowhere: states go from 0 to {n_states - 1}")
+    sums = np.bincount(row, weights=p, minlength=n_rows)
+    if (bad := np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)).size:
+        stage, within = divmod(int(bad[0]), n_states * n_actions)
+        raise InputError(_sum_message(stage, *divmod(within, n_actions), n_rows // (n_states * n_actions), float(sums[bad[0]])))

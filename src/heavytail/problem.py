@@ -1,0 +1,36 @@
+"""What an agent may know of its environment before it starts."""
+
+from typing import NamedTuple
+
+from heavytail.errors import InputError
+from heavytail.mdp import MDP
+
+
+class Problem(NamedTuple):
+    """The size of an environment, and the largest expected reward if it is known."""
+
+    n_states: int
+    n_actions: int
+    horizon: int  # 0: continuing
+    r_max: float | None
+
+
+def problem_of(mdp: MDP) -> Problem:
+    """What an agent may know of an MDP; the paper assumes the largest mean reward known."""
+    return Problem(mdp.n_states, mdp.n_actions, mdp.horizon, float(mdp.row_means.max()))
+
+
+def need_episodes(agent: str, problem: Problem) -> int:
+    """The horizon, for an agent that only learns in episodes."""
+    if problem.horizon == 0:
+        raise InputError(f"{agent} learns in episodes and this problem is continuing; give its MDP a horizon=")
+    return problem.horizon
+
+
+def need_r_max(agent: str, problem: Problem, given: float | None) -> float:
+    """The largest expected reward, as given or as the environment says."""
+    if given is not None:
+        return given
+    if problem.r_max is None:
+        raise InputError(f"{agent} needs r_max=, the largest expected reward: this environment does not tell it")
+    return problem.r_max

@@ -1,0 +1,131 @@
+"""Random streams: xoshiro256++ on a ``uint64[4]`` array, and the draws that agents and environments make from it.
+
+An array is cheap to pass, trivial to save and works on a GPU. A run owns three streams, so that what an agent draws never changes
+what its environment does, and two agents with one seed meet the same transitions and the same noise. A reward always
+consumes one *pair*, a uniform and an exponential, whatever its law: two raw draws.
+
+Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47 (2021).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Stream
+from heavytail.compiling import kernel
+
+U = np.uint64
+TWO_PI = 2.0 * math.pi
+
+
+class Streams(NamedTuple):
+    """The three streams of a run, and one for asking an agent what it would do."""
+
+    transitions: Stream  # [4]
+    rewards: Stream  # [4]
+    agent: Stream  # [4]
+    predictions: Stream  # [4]; never drawn from while learning
+
+
+def stream(seed: int | np.random.SeedSequence) -> Stream:
+    """One stream. The same seed gives the same stream on every machine.
+
+    >>> stream(0).shape
+    (4,)
+    """
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    return sequence.generate_state(4, np.uint64).astype(np.uint64)
+
+
+def streams(seed: int | np.random.SeedSequence) -> Streams:
+    """The streams of a run, independent of each other."""
+    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    # A SeedSequence counts its children, so spawning from the caller's own would give others the second time.
+    same = np.random.SeedSequence(sequence.entropy, spawn_key=sequence.spawn_key, pool_size=sequence.pool_size)
+    return Streams(*(stream(child) for child in same.spawn(len(Streams._fields))))
+
+
+@kernel
+def bits(rng: Stream) -> U:
+    """64 random bits: one step of xoshiro256++."""
+    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    x = s0 + s3
+    out = ((x << U(23)) | (x >> U(41))) + s0
+    t = s1 << U(17)
+    s2 ^= s0
+    s3 ^= s1
+    s1 ^= s2
+    s0 ^= s3
+    s2 ^= t
+    rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, (s3 << U(45)) | (s3 >> U(19))
+    return out
+
+
+@kernel
+def uniform(rng: Stream) -> float:
+    """A float in [0, 1), a multiple of 2**-53."""
+    return float(bits(rng) >> U(11)) * 2.0**-53
+
+
+@kernel
+def open_uniform(rng: Stream) -> float:
+    """A float in (0, 1), an odd multiple of 2**-53: its logarithm is finite, and so is that of its complement."""
+    return (float(bits(rng) >> U(12)) + 0.5) * 2.0**-52
+
+
+@kernel
+def exponential(rng: Stream) -> float:
+    """A standard exponential, positive and finite."""
+    return -math.log(open_uniform(rng))
+
+
+@kernel
+def pair(rng: Stream) -> tuple[float, float]:
+    """The (uniform, exponential) pair from which every reward is made."""
+    u = open_uniform(rng)
+    return u, exponential(rng)
+
+
+@kernel
+def skip_pair(rng: Stream) -> None:
+    """Consume a pair without the cost of its logarithm."""
+    bits(rng)
+    bits(rng)
+
+
+@kernel
+def normal_of(u: float, e: float) -> float:
+    """The standard normal of a pair (Box and Muller)."""
+    return math.sqrt(2.0 * e) * math.cos(TWO_PI * u)
+
+
+@kernel
+def normal(rng: Stream) -> float:
+    """A standard normal."""
+    u, e = pair(rng)
+    return normal_of(u, e)
+
+
+@kernel
+def gamma(rng: Stream, shape: float) -> float:
+    """A gamma variate of scale 1 (Marsaglia and Tsang 2000; below shape 1 the boost of their section 6)."""
+    boost = 1.0
+    if shape < 1.0:
+        boost = math.exp(-exponential(rng) / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(rng)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            if math.log(open_uniform(rng)) < 0.5 * x * x + d - d * v + d * math.log(v):
+                return boost * d * v
+
+
+@kernel
+def integer(rng: Stream, n: int) -> int:
+    """A whole number from 0 to n - 1, for n far below 2**53."""
+    return int(uniform(rng) * n)

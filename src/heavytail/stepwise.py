@@ -1,0 +1,163 @@
+"""The same agents, one transition at a time: for environments that are not an `MDP` record, and for looking closely.
+
+`Stepwise` is for a loop of your own; `run` is the fused loop of `heavytail.loop` spelled out in Python, step for step the same.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from heavytail.arrays import Floats, Record, Stream
+from heavytail.compiling import entry
+from heavytail.errors import InputError
+from heavytail.interrupts import held_interrupts
+from heavytail.loop import MEAN, OWN, REALISED, Checkpoints, Clock
+from heavytail.mdp import MDP, first_state, step
+from heavytail.rng import Streams
+from heavytail.verbs import act, begin, counters, full, grown, update
+
+
+class Stepwise:
+    """An agent that is asked for one action at a time and shown one transition at a time.
+
+    >>> import heavytail as ht
+    >>> learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"))
+    >>> agent = ht.Stepwise(learner.agent, learner.streams.agent)
+    >>> agent.begin(0)
+    >>> a = agent.act(0, h=0)
+    >>> agent.update(0, a, r=1.0, s_next=1, h=0)
+    """
+
+    def __init__(self, agent: Record, stream: Stream) -> None:
+        self.agent = agent
+        self.stream = stream
+        self.updates = 0
+        self._begin = entry(_begin, agent)
+        self._act = entry(_act, agent)
+        self._update = entry(_update, agent)
+        self._full = entry(_full, agent)
+
+    def begin(self, s: int) -> None:
+        """Start an episode in state `s`."""
+        self._begin(self.agent, s, self.stream)
+
+    def act(self, s: int, h: int = 0) -> int:
+        """The action to take in state `s` at step `h` of the episode; in a continuing problem leave `h` out."""
+        return self._act(self.agent, s, h, self.stream)
+
+    def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, ended: bool = False) -> None:
+        """Learn from one transition; `ended` where no value follows, by a terminal state or by the horizon."""
+        if math.isnan(r):
+            raise InputError(f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite, but must be numbers")
+        if self._full(self.agent):
+            self.agent = grown(self.agent)
+        self._update(self.agent, s, a, float(r), s_next, h, ended, self.stream)
+        self.updates += 1
+
+    def counters(self, out: Floats) -> None:
+        """Write what the agent counts into `out`."""
+        entry(_counters, self.agent)(self.agent, out)
+
+
+class World(Protocol):
+    """An environment as the stepwise loop sees it."""
+
+    def reset(self) -> int:
+        """Start an episode; the first state."""
+
+    def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
+        """One transition: the next state, the reward, whether the episode ends there, the expected reward (NaN if unknown)."""
+
+
+class MDPWorld:
+    """An `MDP` record, one transition at a time."""
+
+    def __init__(self, mdp: MDP, streams: Streams) -> None:
+        self.mdp = mdp
+        self.streams = streams
+        self._first_state = entry(_first_state, mdp)
+        self._step = entry(_step, mdp)
+
+    def reset(self) -> int:
+        """Draw the first state."""
+        return self._first_state(self.mdp, self.streams.transitions)
+
+    def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
+        """Draw a transition."""
+        if not 0 <= a < self.mdp.n_actions:
+            raise InputError(f"in state {s} the agent chose action {a}; `act` must return 0 to {self.mdp.n_actions - 1}")
+        return self._step(self.mdp, s, a, h, self.streams.transitions, self.streams.rewards)
+
+
+def run(
+    stepwise: Stepwise,
+    world: World,
+    horizon: int,
+    clock: Clock,
+    checkpoints: Checkpoints,
+    until: int,
+    between: Callable[[Record], None] = lambda agent: None,
+) -> None:
+    """Learn until the clock shows `until` units (episodes, or steps where the horizon is 0), calling `between` after each."""
+    with held_interrupts() as let_interrupt_through:
+        while clock.units[0] < until:
+            _one_step(stepwise, world, horizon, clock)
+            if clock.started[0] == 0 or horizon == 0:
+                clock.units[0] += 1
+                _record(stepwise, clock, checkpoints)
+                between(stepwise.agent)
+            let_interrupt_through()
+
+
+def _one_step(stepwise: Stepwise, world: World, horizon: int, clock: Clock) -> None:
+    if clock.started[0] == 0:
+        clock.state[0], clock.h[0], clock.started[0] = world.reset(), 0, 1
+        stepwise.begin(int(clock.state[0]))
+    s, h = int(clock.state[0]), int(clock.h[0])
+    a = stepwise.act(s, h)
+    s_next, r, ended, mean = world.step(s, a, h)
+    ended = bool(ended) or h + 1 == horizon
+    stepwise.update(s, a, r, s_next, h, ended)
+    clock.steps[0] += 1
+    clock.totals[MEAN] += mean
+    clock.totals[REALISED] += r
+    clock.state[0], clock.h[0], clock.started[0] = s_next, h + 1 if horizon else 0, not ended
+
+
+def _record(stepwise: Stepwise, clock: Clock, checkpoints: Checkpoints) -> None:
+    i = int(checkpoints.reached[0])
+    if i < len(checkpoints.at) and clock.units[0] == checkpoints.at[i]:
+        checkpoints.values[i, :OWN] = clock.totals
+        stepwise.counters(checkpoints.values[i, OWN:])
+        checkpoints.reached[0] += 1
+
+
+# What is compiled. (A verb cannot be an entry itself: it is chosen while compiling.)
+
+
+def _begin(agent: Record, s: int, rng: Stream) -> None:
+    begin(agent, s, rng)
+
+
+def _act(agent: Record, s: int, h: int, rng: Stream) -> int:
+    return int(act(agent, s, h, rng))
+
+
+def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+    update(agent, s, a, r, s_next, h, ended, rng)
+
+
+def _full(agent: Record) -> bool:
+    return bool(full(agent))
+
+
+def _counters(agent: Record, out: Floats) -> None:
+    counters(agent, out)
+
+
+def _first_state(mdp: MDP, transitions: Stream) -> int:
+    return first_state(mdp, transitions)
+
+
+def _step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
+    return step(mdp, s, a, h, transitions, rewards)

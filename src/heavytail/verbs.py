@@ -1,0 +1,77 @@
+"""The verbs of estimators and agents: what a record must know how to do.
+
+To give a record a verb, register a kernel for its class::
+
+    @act.method(MyAgent)
+    def _act(agent, s, h, rng):
+        return ...
+
+Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what changes lives in
+its arrays, and trouble is a state that Python reads afterwards. `begin`, `counters` and `full` are optional.
+
+An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a continuing problem) and `rng` as
+the agent's own stream. `act` changes nothing but that stream.
+"""
+
+from functools import singledispatch
+
+from heavytail.arrays import Floats, Record, Stream
+from heavytail.generic import generic
+
+
+@generic()
+def reset(record: Record) -> None:
+    """Go back to the first moment, in place."""
+
+
+# Agents
+
+
+@generic(optional=True)
+def begin(agent: Record, s: int, rng: Stream) -> None:
+    """Start an episode in state `s`; in a continuing problem, start."""
+
+
+@generic()
+def act(agent: Record, s: int, h: int, rng: Stream) -> int:  # type: ignore[empty-body]
+    """Choose an action in state `s` at step `h`."""
+
+
+@generic()
+def update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+    """Learn from one transition. `ended`: no value follows, by a terminal state or by the horizon."""
+
+
+@generic(optional=True)
+def counters(agent: Record, out: Floats) -> None:
+    """Write what the agent counts into `out`, in the order of its class's method `counter_names`. Called at checkpoints only."""
+
+
+@generic(optional=True)
+def full(agent: Record) -> bool:
+    """Whether the next update may find no room: then the loop stops, goes on with `grown(agent)`, and results do not change."""
+    return False
+
+
+@singledispatch
+def grown(agent: Record) -> Record:
+    """The same agent with larger pools; plain Python, registered with ``@grown.register(MyAgent)`` beside `full`."""
+    raise TypeError(f"{type(agent).__name__} is full and cannot grow; write its method under @grown.register")
+
+
+# Estimators: one record serves many cells, each a mean of its own
+
+
+@generic()
+def push(estimator: Record, cell: int, x: float) -> None:
+    """Take one observation into a cell."""
+
+
+@generic()
+def mean(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
+    """The estimate of a cell's mean at confidence 1 - exp(-log_confidence)."""
+
+
+@generic()
+def radius(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
+    """Half the width of the interval around that estimate; infinite where no interval holds yet."""
