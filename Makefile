@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help test check bench format clean
+.PHONY: help test check bench format stubs clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,6 +28,9 @@ bench: $(READY)  ## Print every speed figure of the README beside its peer
 format: $(READY)  ## Format the code and mend what the linter can
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
+
+stubs: $(READY)  ## Write the type stubs after adding a law
+	$(BIN)/python tools/stubs.py
 
 clean:  ## Remove the environment and all caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

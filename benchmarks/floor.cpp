@@ -2,6 +2,9 @@
 // the same scalar draws as heavytail, and so the same numbers: the benchmark checks the totals that this prints.
 //
 //   floor EPISODES NOISE BONUS S0 ... S7      NOISE 0 or 1; BONUS is b_1; two xoshiro256++ states (transitions, rewards)
+//
+// With -DTABLES the environment is read from arrays, as heavytail reads it, instead of standing in the code. It prints the same totals.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -22,27 +25,103 @@ struct Stream {
   double open_uniform() { return ((bits() >> 12) + 0.5) * 0x1p-52; }
 };
 
-constexpr double kPi = 3.14159265358979323846;
+constexpr int S = 7, A = 6, H = 25;
+constexpr double kPi = 3.14159265358979323846, kReach[A] = {1.0, 0.2, 0.2, 0.2, 0.2, 0.2};
+
+double arm_mean(int arm) { return arm == 0 ? 1.2 : 1.0 + 0.2 * arm; }
+
+double normal(double u, double e) { return std::sqrt(2.0 * e) * std::cos(2.0 * kPi * u); }
 
 double stable(double alpha, double u, double e) {
   const double angle = kPi * (u - 0.5), turned = alpha * angle, inverse = 1.0 / alpha;
-  const double cosine = std::sin(kPi * std::fmin(u, 1.0 - u));
+  const double cosine = std::sin(kPi * std::min(u, 1.0 - u));
   return std::sin(turned) * std::exp((inverse - 1.0) * std::log(std::cos(angle - turned) / e) - inverse * std::log(cosine));
 }
+
+struct Outcome { int next; double reward, mean; };
+
+#ifdef TABLES
+enum Law { kConstant, kNormal, kStable };
+
+struct Environment {
+  std::vector<uint32_t> offsets{0}, successors, law;         // row s * A + a owns the slots offsets[row] to offsets[row + 1]
+  std::vector<double> cumulative, means, loc, scale, shape;  // the last three by law
+  std::vector<int64_t> code;                                 // by law
+
+  explicit Environment(bool noise) {
+    add_law(kConstant, 0.0, 0.0, 0.0);
+    for (int arm = 0; arm < A; ++arm)
+      add_law(!noise ? kConstant : arm == 0 ? kNormal : kStable, arm_mean(arm), arm == 0 ? 0.1 : 1.0, 1.1);
+    for (int s = 0; s < S; ++s)
+      for (int a = 0; a < A; ++a) add_row(s, a);
+  }
+  void add_law(int64_t kind, double m, double spread, double alpha) {
+    code.push_back(kind); loc.push_back(m); scale.push_back(spread); shape.push_back(alpha);
+  }
+  void add_row(int s, int a) {
+    const bool pays = s == a + 1;
+    if (s == 0 && kReach[a] < 1.0) add_slot(0, 1.0 - kReach[a], 0);
+    add_slot(s == 0 || pays ? a + 1 : 0, 1.0, pays ? a + 1 : 0);
+    offsets.push_back(successors.size());
+    means.push_back(pays ? arm_mean(a) : 0.0);
+  }
+  void add_slot(int next, double up_to, int which) {
+    successors.push_back(next); cumulative.push_back(up_to); law.push_back(which);
+  }
+
+  Outcome step(int s, int a, Stream &transitions, Stream &rewards) const {
+    const uint64_t row = s * A + a;
+    const double u = transitions.uniform();
+    uint32_t slot = offsets[row], upper = offsets[row + 1] - 1;
+    while (slot < upper) {
+      const uint32_t middle = (slot + upper) >> 1;
+      if (u < cumulative[middle]) upper = middle;
+      else slot = middle + 1;
+    }
+    return {int(successors[slot]), draw(law[slot], rewards), means[row]};
+  }
+  double draw(uint32_t i, Stream &rewards) const {
+    if (code[i] == kConstant) {
+      rewards.bits();
+      rewards.bits();
+      return loc[i];
+    }
+    const double u = rewards.open_uniform(), e = -std::log(rewards.open_uniform());
+    return loc[i] + scale[i] * (code[i] == kNormal ? normal(u, e) : stable(shape[i], u, e));
+  }
+};
+#else
+struct Environment {
+  bool noise;
+  double mean[S][A] = {};
+
+  explicit Environment(bool noisy) : noise(noisy) {
+    for (int arm = 0; arm < A; ++arm) mean[arm + 1][arm] = arm_mean(arm);
+  }
+  Outcome step(int s, int a, Stream &transitions, Stream &rewards) const {
+    const double u = transitions.uniform(), m = mean[s][a];
+    int next = 0;
+    if (s == 0) next = u < 1.0 - kReach[a] ? 0 : a + 1;
+    else if (a == s - 1) next = s;
+    if (noise && s > 0 && a == s - 1) {
+      const double v = rewards.open_uniform(), e = -std::log(rewards.open_uniform());
+      return {next, m + (a == 0 ? 0.1 * normal(v, e) : stable(1.1, v, e)), m};
+    }
+    rewards.bits();
+    rewards.bits();
+    return {next, m, m};
+  }
+};
+#endif
 
 int main(int argc, char **argv) {
   if (argc != 12) return 2;
   const long episodes = std::atol(argv[1]);
-  const bool noise = std::atoi(argv[2]);
-  const double bonus = std::atof(argv[3]);
+  const Environment environment(std::atoi(argv[2]));
+  const double bonus = std::atof(argv[3]), r_max = 2.0;
   Stream transitions, rewards;
   for (int i = 0; i < 4; ++i) transitions.s[i] = std::strtoull(argv[4 + i], nullptr, 10);
   for (int i = 0; i < 4; ++i) rewards.s[i] = std::strtoull(argv[8 + i], nullptr, 10);
-
-  const int S = 7, A = 6, H = 25;
-  const double r_max = 2.0, alpha = 1.1;
-  double mean[S][A] = {}, reach[A] = {1.0, 0.2, 0.2, 0.2, 0.2, 0.2};
-  for (int arm = 0; arm < A; ++arm) mean[arm + 1][arm] = arm == 0 ? 1.2 : 1.0 + 0.2 * arm;
 
   std::vector<double> q(H * S * A);
   std::vector<int64_t> visits(H * S * A);
@@ -59,19 +138,7 @@ int main(int argc, char **argv) {
       int a = 0;
       for (int i = 1; i < A; ++i) if (row[i] > row[a]) a = i;
 
-      const double u = transitions.uniform();
-      int next = 0;
-      if (s == 0) next = u < 1.0 - reach[a] ? 0 : a + 1;
-      else if (a == s - 1) next = s;
-
-      double r = mean[s][a];
-      if (noise && s > 0 && a == s - 1) {
-        const double v = rewards.open_uniform(), e = -std::log(rewards.open_uniform());
-        r += a == 0 ? 0.1 * (std::sqrt(2.0 * e) * std::cos(2.0 * kPi * v)) : stable(alpha, v, e);
-      } else {
-        rewards.bits();
-        rewards.bits();
-      }
+      const auto [next, r, mean] = environment.step(s, a, transitions, rewards);
 
       const double t = double(++visits[(h * S + s) * A + a]), rate = (H + 1.0) / (H + t);
       double target = r + bonus / std::sqrt(t);
@@ -79,11 +146,11 @@ int main(int argc, char **argv) {
         const double *after = &q[((h + 1) * S + next) * A];
         double best = after[0];
         for (int i = 1; i < A; ++i) if (after[i] > best) best = after[i];
-        target += std::fmin((H - h - 1) * r_max, best);
+        target += std::min((H - h - 1) * r_max, best);
       }
       double &cell = q[(h * S + s) * A + a];
       cell = (1.0 - rate) * cell + rate * target;
-      total += mean[s][a];
+      total += mean;
       realised += r;
       s = next;
     }

@@ -80,11 +80,13 @@ def read_agent_file(path: str | os.PathLike[str]) -> AgentFile:
     """Read the file; anything wrong with it is a one-line error."""
     target = Path(path)
     try:
-        with np.load(target, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files} if isinstance(stored, np.lib.npyio.NpzFile) else {}
+        with target.open("rb") as source, zipfile.ZipFile(source):  # a file of another kind ends here, and np.load sees zip files only
+            source.seek(0)
+            with np.load(source, allow_pickle=False) as stored:
+                arrays = {name: stored[name] for name in stored.files}
     except OSError as error:
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
+    except Exception as error:
         raise InputError(f"{target} is no agent file, or a damaged one: {_one_line(error)}") from error
     return AgentFile(_page(target, arrays), arrays)
 

@@ -17,6 +17,7 @@ from heavytail.compiling import entry
 from heavytail.errors import InputError
 from heavytail.interrupts import held_interrupts
 from heavytail.mdp import MDP, first_state, step
+from heavytail.numerics import as_int
 from heavytail.rng import Streams
 from heavytail.verbs import act, begin, counters, full, grown, update
 
@@ -86,7 +87,7 @@ def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:
 def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoints: Checkpoints, until: int, most_steps: int) -> int:
     """Learn until the clock shows `until` units or `most_steps` more steps are made."""
     steps, units, started = clock.steps[0], clock.units[0], clock.started[0]
-    s, k = int(clock.state[0]), int(clock.h[0])
+    s, k = as_int(clock.state[0]), as_int(clock.h[0])
     mean_total, realised_total = clock.totals[0], clock.totals[1]
     reached = checkpoints.reached[0]
     episodic = mdp.horizon > 0

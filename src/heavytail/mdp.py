@@ -20,6 +20,7 @@ from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import CONSTANT, constant
 from heavytail.laws.table import COLUMNS, LawTable, draw_law, law_table
+from heavytail.numerics import as_int
 from heavytail.rng import pair, skip_pair, uniform
 
 SUM_TOLERANCE = 1e-8
@@ -98,20 +99,20 @@ def find_slot(cumulative: Floats, lower: int, upper: int, u: float) -> int:
 def first_state(mdp: MDP, transitions: Stream) -> int:
     """Draw the state in which an episode starts."""
     slot = find_slot(mdp.start_cumulative, 0, mdp.start_cumulative.size - 1, uniform(transitions))
-    return int(mdp.start_states[slot])
+    return as_int(mdp.start_states[slot])
 
 
 @kernel
 def draw(mdp: MDP, slot: int, u: float, e: float) -> float:
     """The reward of a slot, from a uniform and an exponential."""
-    i = int(mdp.law[slot])
+    i = as_int(mdp.law[slot])
     return draw_law(mdp.laws.code[i], mdp.laws, i, u, e)
 
 
 @kernel
 def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
     """The reward of a slot; a constant one consumes its pair too, so that streams stay together."""
-    i = int(mdp.law[slot])
+    i = as_int(mdp.law[slot])
     if mdp.laws.code[i] == CONSTANT:
         skip_pair(rewards)
         return mdp.laws.parameters[i, 0]
@@ -124,8 +125,8 @@ def step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream)
     """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
     stage = h if mdp.n_stages > 1 else 0
     row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
-    slot = find_slot(mdp.cumulative, int(mdp.offsets[row]), int(mdp.offsets[row + U(1)]) - 1, uniform(transitions))
-    return int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[row]
+    slot = find_slot(mdp.cumulative, as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1, uniform(transitions))
+    return as_int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[row]
 
 
 # Building
@@ -260,14 +261,19 @@ def _rewards_by_stage(
 ) -> tuple[npt.NDArray[Any], int]:
     """Rewards as [G, S, A, S] or [G, S, A, 1], and the number of stages they ask for."""
     n_states, n_actions = shape
+    by_step = horizon is not None and given.shape == (horizon, n_states, n_actions)
+    by_slot = given.shape == (n_states, n_actions, n_states)
+    if by_step and by_slot:
+        raise InputError(f"{what} of shape {given.shape} may be [S, A, S] or [H, S, A]; give all four axes, [H or 1, S, A, S or 1]")
     if given.shape == (n_states, n_actions):
         return given[None, :, :, None], n_stages
-    if given.shape == (n_states, n_actions, n_states):
+    if by_slot:
         return given[None], n_stages
-    if horizon is not None and given.shape == (horizon, n_states, n_actions):
-        return given[..., None], horizon
-    if horizon is not None and given.shape == (horizon, n_states, n_actions, n_states):
-        return given, horizon
+    if by_step:
+        return given[..., None], int(horizon or 1)
+    full = given.ndim == 4 and given.shape[0] in (1, horizon) and given.shape[1:3] == shape and given.shape[3] in (1, n_states)
+    if full:
+        return given, max(n_stages, given.shape[0])
     raise InputError(
         f"{what} have shape {given.shape}; for {n_states} states and {n_actions} actions they must be "
         f"[{n_states}, {n_actions}] or [{n_states}, {n_actions}, {n_states}], with a leading horizon where they depend on the step"

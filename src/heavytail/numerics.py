@@ -1,10 +1,18 @@
-"""Functions that plain Python would raise in where compiled code gives infinity: both give infinity here."""
+"""Small functions that mean the same compiled and as plain Python, where the obvious ones would not."""
 
 import math
+
+import numpy as np
 
 from heavytail.compiling import kernel
 
 LARGEST_EXPONENT = 709.0  # exp(709) is just below the largest float
+
+
+@kernel
+def as_int(x: int) -> int:
+    """An element of an array as an ordinary integer: `int` alone keeps an unsigned type when compiled, and differences would wrap."""
+    return int(np.int64(x))
 
 
 @kernel

@@ -29,13 +29,12 @@ class Stepwise:
     """
 
     def __init__(self, agent: Record, stream: Stream) -> None:
-        self.agent = agent
+        self.agent = grown(agent) if entry(_full, agent)(agent) else agent
         self.stream = stream
         self.updates = 0
         self._begin = entry(_begin, agent)
         self._act = entry(_act, agent)
         self._update = entry(_update, agent)
-        self._full = entry(_full, agent)
 
     def begin(self, s: int) -> None:
         """Start an episode in state `s`."""
@@ -49,9 +48,8 @@ class Stepwise:
         """Learn from one transition; `ended` where no value follows, by a terminal state or by the horizon."""
         if math.isnan(r):
             raise InputError(f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite, but must be numbers")
-        if self._full(self.agent):
+        if self._update(self.agent, s, a, float(r), s_next, h, ended, self.stream):
             self.agent = grown(self.agent)
-        self._update(self.agent, s, a, float(r), s_next, h, ended, self.stream)
         self.updates += 1
 
     def counters(self, out: Floats) -> None:
@@ -119,8 +117,9 @@ def _one_step(stepwise: Stepwise, world: World, horizon: int, clock: Clock) -> N
     ended = bool(ended) or h + 1 == horizon
     stepwise.update(s, a, r, s_next, h, ended)
     clock.steps[0] += 1
-    clock.totals[MEAN] += mean
-    clock.totals[REALISED] += r
+    # As Python floats: infinite rewards of both signs make the total NaN, which is no reason to warn.
+    clock.totals[MEAN] = float(clock.totals[MEAN]) + mean
+    clock.totals[REALISED] = float(clock.totals[REALISED]) + r
     clock.state[0], clock.h[0], clock.started[0] = s_next, h + 1 if horizon else 0, not ended
 
 
@@ -143,12 +142,13 @@ def _act(agent: Record, s: int, h: int, rng: Stream) -> int:
     return int(act(agent, s, h, rng))
 
 
-def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> bool:
     update(agent, s, a, r, s_next, h, ended, rng)
+    return full(agent)
 
 
 def _full(agent: Record) -> bool:
-    return bool(full(agent))
+    return full(agent)
 
 
 def _counters(agent: Record, out: Floats) -> None:

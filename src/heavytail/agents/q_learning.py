@@ -66,7 +66,7 @@ def q_learning(
     cap = max(largest, 0.0) * left.astype(np.float64)
     iota = math.log(2 * S * A * planned_steps / delta)
     return QLearning(
-        q=np.ascontiguousarray(np.broadcast_to(cap[:, None, None], (H, S, A))),
+        q=np.array(np.broadcast_to(cap[:, None, None], (H, S, A))),
         visits=np.zeros((H, S, A), np.int64),
         cap=cap,
         bonus=bonus_scale * transition_scale * abs(largest) * math.sqrt(H**3 * iota),

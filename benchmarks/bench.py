@@ -1,0 +1,28 @@
+"""``make bench``: every speed figure of the README beside its peer, in one run."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import fused
+import size
+import startup
+from report import FIGURES, machine, write_figures
+
+SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {"fused": fused.section, "size": size.section, "startup": startup.section}
+
+
+def main() -> None:
+    """Run the sections that were asked for, print them, and write their figures."""
+    parser = argparse.ArgumentParser(description="Measure heavytail beside its peers.")
+    parser.add_argument("--only", choices=sorted(SECTIONS), help="one section instead of all")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the work")
+    arguments = parser.parse_args()
+    print(", ".join(f"{name} {value}" for name, value in machine().items()))
+    chosen = [arguments.only] if arguments.only else list(SECTIONS)
+    write_figures({name: SECTIONS[name](arguments.quick) for name in chosen}, arguments.quick)
+    print(f"\nAll figures: {FIGURES.parent.name}/{FIGURES.name}")
+
+
+if __name__ == "__main__":
+    main()

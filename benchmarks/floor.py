@@ -1,0 +1,39 @@
+"""Compiles and runs `floor.cpp`, the C++ beside which heavytail stands."""
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from heavytail import Learner
+from report import HERE
+
+FLAGS = ("-std=c++17", "-O3", "-march=native")
+VARIANTS: dict[str, tuple[str, ...]] = {"C++ hard-coded": (), "C++ with tables": ("-DTABLES",)}
+# Python never contracts a product and a sum into one rounding, so neither may the program that is compared bit by bit.
+EXACT = "-ffp-contract=off"
+
+
+class Outcome(NamedTuple):
+    """What the program prints."""
+
+    seconds: float
+    mean_reward: float
+    realised_reward: float
+
+
+def compile_floor(folder: Path, *switches: str) -> Path | None:
+    """The compiled program, or None where there is no compiler."""
+    if shutil.which("g++") is None:
+        return None
+    program = folder / "_".join(["floor", *switches]).replace("-", "").replace("=", "")
+    subprocess.run(["g++", *FLAGS, *switches, "-o", str(program), str(HERE / "floor.cpp")], check=True)
+    return program
+
+
+def run_floor(program: Path, learner: Learner, episodes: int, noise: bool) -> Outcome:
+    """Run the program with the bonus and the random streams of a new learner."""
+    states = [*learner.streams.transitions, *learner.streams.rewards]
+    arguments = [str(episodes), str(int(noise)), repr(float(learner.agent.bonus)), *(str(int(x)) for x in states)]
+    printed = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=True).stdout
+    return Outcome(*map(float, printed.split()))

@@ -1,0 +1,134 @@
+"""Q-learning on SixArms: the fused loop beside C++, stepwise calls, pure Python and NumPy."""
+
+import math
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import heavytail as ht
+from floor import EXACT, VARIANTS, compile_floor, run_floor
+from heavytail import loop, stepwise
+from peers import H, numpy_q_learning, python_q_learning
+from report import best_of, nanoseconds, print_table, scaled
+
+EPISODES, SLOW_EPISODES = 200_000, 4_000
+REPEATS, SLOW_REPEATS = 15, 5
+LIMIT = 1.15
+LAST_PLACES = 4  # how many units in the last place a total of millions of sums may be off
+Measure = Callable[[], float]
+
+
+def problem(noise: bool) -> ht.MDP:
+    """SixArms, or the same with every reward at its mean."""
+    mdp = ht.make_mdp("six_arms", horizon=H)
+    return mdp if noise else ht.mdp_from_arrays(mdp.transitions, mdp.mean_rewards, horizon=H)
+
+
+def new_learner(mdp: ht.MDP) -> ht.Learner:
+    """The learner that all peers imitate."""
+    return ht.make_agent("q_learning", mdp, seed=1, transition_scale=0.01)
+
+
+def per_step(run: Callable[[], object], steps: int) -> float:
+    """Nanoseconds per step of a run."""
+    started = time.perf_counter()
+    run()
+    return (time.perf_counter() - started) / steps * 1e9
+
+
+def fused_cost(mdp: ht.MDP, episodes: int) -> float:
+    """The fused loop, as a user calls it."""
+    learner = new_learner(mdp)
+    return per_step(lambda: learner.learn(episodes), episodes * H)
+
+
+def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
+    """The same, one compiled call for each verb."""
+    learner = new_learner(mdp)
+    agent, world = stepwise.Stepwise(learner.agent, learner.streams.agent), stepwise.MDPWorld(mdp, learner.streams)
+    nothing = loop.new_checkpoints(np.zeros(0, np.int64), learner.agent)
+    return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
+
+
+def floor_cost(program: Path, mdp: ht.MDP, episodes: int, noise: bool) -> float:
+    """The C++ program, by its own clock."""
+    return run_floor(program, new_learner(mdp), episodes, noise).seconds / (episodes * H) * 1e9
+
+
+def check_totals(program: Path, mdp: ht.MDP, episodes: int, noise: bool) -> float:
+    """Relative difference of the rewards of both programs; more than a few last places is an error."""
+    floor, learner = run_floor(program, new_learner(mdp), episodes, noise), new_learner(mdp)
+    learner.learn(episodes)
+    pairs = list(zip(learner.clock.totals, (floor.mean_reward, floor.realised_reward), strict=True))
+    if any(abs(ours - theirs) > LAST_PLACES * math.ulp(ours) for ours, theirs in pairs):
+        raise SystemExit(f"{program.name} (noise {'on' if noise else 'off'}) learns something else than heavytail: {pairs}")
+    return max(abs(ours - theirs) / abs(ours) for ours, theirs in pairs)
+
+
+def check_all(folder: Path, episodes: int) -> list[str]:
+    """Check both programs, with noise and without; says so in lines."""
+    lines = []
+    for name, switches in VARIANTS.items():
+        program = compile_floor(folder, *switches, EXACT)
+        if program is not None:
+            worst = max(check_totals(program, problem(noise), episodes, noise) for noise in (False, True))
+            verdict = (
+                "equal to heavytail's, bit for bit" if worst == 0 else f"heavytail's to {worst:.0e} (at most {LAST_PLACES} last places)"
+            )
+            lines.append(f"{name}: mean and realised totals of {episodes:,} episodes, noise off and on, are {verdict}.")
+    return lines
+
+
+def candidates(folder: Path, mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measure]:
+    """What is fast enough to take turns at full length."""
+    found: dict[str, Measure] = {"heavytail": partial(fused_cost, mdp, episodes)}
+    for name, switches in VARIANTS.items():
+        if program := compile_floor(folder, *switches):
+            found[name] = partial(floor_cost, program, mdp, episodes, noise)
+    return found
+
+
+def slow_candidates(mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measure]:
+    """What a user would have instead."""
+    return {
+        "heavytail stepwise": partial(stepwise_cost, mdp, episodes),
+        "pure Python": partial(per_step, partial(python_q_learning, episodes, noise), episodes * H),
+        "NumPy": partial(per_step, partial(numpy_q_learning, episodes, noise), episodes * H),
+    }
+
+
+def measure(folder: Path, noise: bool, quick: bool) -> dict[str, float]:
+    """Nanoseconds per step of everything, by name."""
+    mdp, episodes, slow_episodes = problem(noise), scaled(EPISODES, quick), scaled(SLOW_EPISODES, quick)
+    fused_cost(mdp, 10)  # compiles, or loads
+    stepwise_cost(mdp, 10)
+    fast = best_of(REPEATS, candidates(folder, mdp, episodes, noise))
+    return fast | best_of(SLOW_REPEATS, slow_candidates(mdp, slow_episodes, noise))
+
+
+def row(noise: bool, peer: str, ours: float, theirs: float) -> list[str]:
+    """One line of the table."""
+    ratio = ours / theirs
+    wanted = ("met" if ratio <= LIMIT else "MISSED") if peer in VARIANTS else ""
+    shown = f"{ratio:.2f}" if ratio > 0.1 else f"1/{1 / ratio:.0f}"
+    return [f"noise {'on' if noise else 'off'}, {peer}", nanoseconds(ours), nanoseconds(theirs), shown, wanted]
+
+
+def section(quick: bool) -> dict[str, Any]:
+    """Measure, print, and return the figures."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        checks = check_all(folder, scaled(EPISODES, quick))
+        costs = {noise: measure(folder, noise, quick) for noise in (False, True)}
+    rows = [row(noise, peer, c["heavytail"], c[peer]) for noise, c in costs.items() for peer in c if peer != "heavytail"]
+    header = ["ns/step", "heavytail", "peer", "ratio", f"<= {LIMIT}"]
+    print_table("Fused Q-learning on SixArms (7 states, 6 actions, H = 25)", header, rows)
+    print("\n".join(checks) or "C++: no g++ on this machine, so its rows are left out.")
+    print(f"Slow peers run {scaled(SLOW_EPISODES, quick):,} episodes, the others {scaled(EPISODES, quick):,}.")
+    named = {"noise_off_ns": costs[False], "noise_on_ns": costs[True]}
+    return {**named, "totals_checked": checks, "limit_to_cpp": LIMIT}

@@ -1,0 +1,69 @@
+"""What the benchmarks share: taking turns, tables, and the file of figures."""
+
+import json
+import math
+import platform
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+FIGURES = HERE / "figures.json"
+
+
+def best_of(repeats: int, candidates: Mapping[str, Callable[[], float]]) -> dict[str, float]:
+    """The least figure of each candidate. They take turns, so that a slow moment of the machine hits all alike."""
+    best = dict.fromkeys(candidates, math.inf)
+    for _ in range(repeats):
+        for name, measure in candidates.items():
+            best[name] = min(best[name], measure())
+    return best
+
+
+def scaled(amount: int, quick: bool) -> int:
+    """The amount of work, or a tenth of it."""
+    return max(amount // 10, 1) if quick else amount
+
+
+def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table, the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    print(f"\n{title}")
+    for row in (header, ["-" * width for width in widths], *rows):
+        first, *others = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join([first.strip().ljust(widths[0]), *others]))
+
+
+def nanoseconds(value: float) -> str:
+    """Three digits, and thousands apart."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def machine() -> dict[str, str]:
+    """On what the figures were taken; nothing that tells whose machine it is."""
+    packages = {name: version(name) for name in ("heavytail", "numba", "llvmlite", "numpy")}
+    return {"cpu": _cpu(), "python": platform.python_version(), **packages, "g++": _compiler()}
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0]}, {len(names)} cores" if names else platform.machine()
+
+
+def _compiler() -> str:
+    if shutil.which("g++") is None:
+        return "missing"
+    return subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def write_figures(sections: Mapping[str, Any], quick: bool) -> None:
+    """Write the figures; those of other sections stay if they are from the same machine and as much work."""
+    page: dict[str, Any] = {"machine": machine(), "quick": quick}
+    old = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    kept = {name: section for name, section in old.items() if name not in page} if old.items() >= page.items() else {}
+    FIGURES.write_text(json.dumps({**page, **kept, **sections}, indent=1) + "\n")

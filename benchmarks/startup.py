@@ -1,0 +1,88 @@
+"""Start-up: what importing costs, and what the first run of a new process costs with and without kept machine code."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from report import best_of, print_table, scaled
+
+REPEATS, COLD_REPEATS = 10, 2
+IMPORT_LIMIT, RUN_LIMIT = 0.3, 0.5
+IMPORT = "import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+# Every name is imported on purpose before the clock of the next part starts: heavytail imports as late as it can.
+FIRST_RUN = """
+import json, time
+times = [time.perf_counter()]
+import heavytail as ht, heavytail.learner, heavytail.agents.q_learning, heavytail.envs.six_arms
+times.append(time.perf_counter())
+learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=0, transition_scale=0.01)
+times.append(time.perf_counter())
+learner.learn(episodes=100)
+times.append(time.perf_counter())
+print(json.dumps([b - a for a, b in zip(times, times[1:])]))
+"""
+PARTS = ("import everything", "build", "first learn")
+
+
+def new_process(code: str, environment: Mapping[str, str] | None = None) -> Any:
+    """What a new Python prints that runs this code."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **(environment or {})}
+    )
+    return json.loads(done.stdout)
+
+
+def import_cost(module: str) -> float:
+    """Seconds of an import in a new process."""
+    return float(new_process(IMPORT.format(module=module)))
+
+
+def first_run(folder: str) -> list[float]:
+    """Seconds of each part of a first run whose machine code is kept in this folder."""
+    return [float(x) for x in new_process(FIRST_RUN, {"HEAVYTAIL_CACHE_DIR": folder})]
+
+
+def cold_run() -> list[float]:
+    """The same with nothing kept."""
+    with tempfile.TemporaryDirectory() as folder:
+        return first_run(folder)
+
+
+def best_run(runs: list[list[float]]) -> dict[str, float]:
+    """The parts of the quickest run, and their sum; the parts of different runs are not mixed."""
+    parts = min(runs, key=sum)
+    return {**dict(zip(PARTS, parts, strict=True)), "whole first run": sum(parts)}
+
+
+def measure(quick: bool) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Imports, the first run from the cache, and the first run without."""
+    repeats = max(scaled(REPEATS, quick), 3)
+    imports = best_of(repeats, {name: partial(import_cost, name) for name in ("heavytail", "numba", "numpy")})
+    with tempfile.TemporaryDirectory() as folder:
+        first_run(folder)  # compiles and keeps
+        warm = best_run([first_run(folder) for _ in range(repeats)])
+    cold = best_run([cold_run() for _ in range(scaled(COLD_REPEATS, quick))])
+    return imports, warm, cold
+
+
+def verdict(seconds: float, limit: float) -> str:
+    """Whether a limit is kept."""
+    return f"<= {limit} {'met' if seconds <= limit else 'MISSED'}"
+
+
+def section(quick: bool) -> dict[str, Any]:
+    """Measure, print, and return the figures."""
+    imports, warm, cold = measure(quick)
+    ours = imports["heavytail"]
+    rows = [[f"import heavytail, beside import {peer}", f"{ours:.3f}", f"{imports[peer]:.3f}"] for peer in ("numba", "numpy")]
+    rows = [[*row, f"{ours / imports[row[0].split()[-1]]:.3f}", verdict(ours, IMPORT_LIMIT)] for row in rows]
+    for part in warm:
+        limit = verdict(warm[part], RUN_LIMIT) if part == "whole first run" else ""
+        rows.append([f"{part}, cache beside no cache", f"{warm[part]:.3f}", f"{cold[part]:.3f}", f"{warm[part] / cold[part]:.3f}", limit])
+    print_table("Start-up, in new processes", ["seconds", "heavytail", "peer", "ratio", "limit"], rows)
+    return {"import_s": imports, "first_run_cached_s": warm, "first_run_compiling_s": cold}

@@ -1,0 +1,132 @@
+"""What every registered agent must do. A new agent is tested by existing."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import heavytail as ht
+import traces
+from heavytail import verbs
+from heavytail.agent_file import flatten
+from heavytail.compiling import entry
+from heavytail.errors import InputError
+from heavytail.stepwise import Stepwise
+from worlds import WORLDS
+
+AGENTS = [r.name for r in ht.registered("agent")]
+
+
+def _can(agent: str, world: str) -> bool:
+    """Whether an agent takes this kind of problem; one that does not must say so in a word about episodes."""
+    try:
+        traces.new_learner(agent, world)
+    except InputError as error:
+        if "continuing" not in str(error):
+            raise
+        return False
+    return True
+
+
+CASES = [(agent, world) for agent in AGENTS for world in WORLDS if _can(agent, world)]
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, traces.Trace]:
+    """All runs again, as plain Python."""
+    out = tmp_path_factory.mktemp("plain") / "traces.npz"
+    names = [f"{agent}:{world}" for agent, world in CASES]
+    script = str(Path(traces.__file__))
+    subprocess.run([sys.executable, script, str(out), *names], check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    with np.load(out) as stored:
+        return {name: {k.removeprefix(f"{name}:"): stored[k] for k in stored.files if k.startswith(f"{name}:")} for name in names}
+
+
+def test_every_world_is_used() -> None:
+    assert {world for _, world in CASES} == set(WORLDS)
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_fused_equals_stepwise(agent: str, world: str) -> None:
+    traces.assert_same(traces.fused(agent, world), traces.one_by_one(agent, world))
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_fused_equals_plain_python(agent: str, world: str, plain: dict[str, traces.Trace]) -> None:
+    traces.assert_same(traces.fused(agent, world), plain[f"{agent}:{world}"])
+
+
+def test_an_infinite_reward_was_met(plain: dict[str, traces.Trace]) -> None:
+    """Otherwise the identity above would not cover it."""
+    runs = [trace for name, trace in plain.items() if name.endswith(":infinite")]
+    assert runs
+    assert not any(np.isfinite(trace["clock/totals"][1]) for trace in runs)
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_learn_save_load_learn_equals_learning_at_once(agent: str, world: str, tmp_path: Path) -> None:
+    once, first = traces.new_learner(agent, world), traces.new_learner(agent, world)
+    traces.learn(once, 50)
+    traces.learn(first, 17)
+    first.save(tmp_path / "agent.npz")
+    second = ht.load_agent(tmp_path / "agent.npz")
+    traces.learn(second, 33)
+    assert once.curve is not None
+    assert second.curve is not None
+    np.testing.assert_array_equal(once.curve.realised_reward[-1], second.curve.realised_reward[-1])
+    traces.assert_same(_arrays(once), _arrays(second))
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_two_seeds_differ_and_one_repeats(agent: str, world: str) -> None:
+    runs = [traces.new_learner(agent, world, seed) for seed in (1, 1, 2)]
+    rewards = [traces.learn(run, 40).realised_reward for run in runs]
+    np.testing.assert_array_equal(rewards[0], rewards[1])
+    assert not np.array_equal(rewards[0], rewards[2])
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_reset_goes_back_to_the_first_moment(agent: str, world: str) -> None:
+    learner = traces.new_learner(agent, world)
+    fresh = flatten("agent", traces.new_learner(agent, world).agent)
+    traces.learn(learner, 40)
+    entry(_reset, learner.agent)(learner.agent)
+    traces.assert_same(flatten("agent", learner.agent), fresh)
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, world: str) -> None:
+    learner = traces.new_learner(agent, world)
+    traces.learn(learner, 20)
+    before = {path: array.copy() for path, array in _arrays(learner).items()}
+    Stepwise(learner.agent, learner.streams.predictions).act(0, 0)
+    assert 0 <= learner.predict(1) < learner.mdp.n_actions
+    after = _arrays(learner)
+    changed = {path for path in before if not np.array_equal(before[path], after[path], equal_nan=True)}
+    assert changed <= {"streams/predictions"}
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_required_verbs_are_there(agent: str) -> None:
+    world = next(w for a, w in CASES if a == agent)
+    cls = type(traces.new_learner(agent, world).agent)
+    assert all(cls in verb.methods for verb in (verbs.act, verbs.update, verbs.reset))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_builder_is_documented(agent: str) -> None:
+    (found,) = (r for r in ht.registered("agent") if r.name == agent)
+    assert found.doc
+    assert all(name in found.doc for name in list(found.parameters)[1:])
+
+
+def _arrays(learner: ht.Learner) -> traces.Trace:
+    records = {"agent": learner.agent, "clock": learner.clock, "streams": learner.streams}
+    return {path: array for name, record in records.items() for path, array in flatten(name, record).items()}
+
+
+def _reset(agent: object) -> None:
+    verbs.reset(agent)

@@ -1,0 +1,71 @@
+"""A plugin as an outside package would ship it: one agent, one law, one environment."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from heavytail.arrays import Stream
+from heavytail.laws.law import Law
+from heavytail.laws.table import LawTable, draws
+from heavytail.mdp import MDP, mdp_from_arrays
+from heavytail.problem import Problem
+from heavytail.registry import register
+from heavytail.verbs import act, reset, update
+
+
+class Stubborn(NamedTuple):
+    action: int
+
+
+@register("agent", "stubborn")
+def stubborn(problem: Problem, *, action: int = 0) -> Stubborn:
+    """Always the same `action`."""
+    return Stubborn(action)
+
+
+@act.method(Stubborn)
+def _act(agent: Stubborn, s: int, h: int, rng: Stream) -> int:
+    return agent.action
+
+
+@update.method(Stubborn)
+def _update(agent: Stubborn, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+    pass
+
+
+@reset.method(Stubborn)
+def _reset(record: Stubborn) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Triangular(Law):
+    name: ClassVar[str] = "triangular"
+    loc: float
+
+    def mean(self) -> float:
+        return self.loc
+
+    @property
+    def tail_index(self) -> float:
+        return math.inf
+
+    def row(self) -> tuple[float, ...]:
+        return (self.loc,)
+
+
+@register("law", "triangular")
+def triangular(loc: float = 0.0) -> Triangular:
+    """The sum of two uniforms on (-1/2, 1/2), around `loc`."""
+    return Triangular(loc)
+
+
+@draws("triangular")
+def _draw(table: LawTable, i: int, u: float, e: float) -> float:
+    return table.parameters[i, 0] + u - math.exp(-e)
+
+
+@register("env", "triangle")
+def triangle(*, law: Any) -> MDP:
+    """One state, two actions, the second pays by `law`."""
+    return mdp_from_arrays([[[1.0], [1.0]]], laws=[[0.0, law]], horizon=1)

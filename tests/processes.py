@@ -1,0 +1,17 @@
+"""Running Python in a fresh process, as a user would."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+
+def python(script: str, *, folder: Path, **env: str) -> str:
+    """What a script prints, run in `folder` (from which it may import); a failing script fails the test."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -1,0 +1,92 @@
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import heavytail as ht
+import stubs
+from heavytail.registry import Kind
+from processes import python
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_all_is_complete_and_importable() -> None:
+    assert sorted(ht.__all__, key=str.casefold) == sorted(set(ht.__all__), key=str.casefold)
+    assert all(getattr(ht, name) is not None for name in ht.__all__)
+    assert set(dir(ht)) == {*ht.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="heavytail has no 'nothing'"):
+        ht.nothing  # noqa: B018 - the look-up is the test
+
+
+@pytest.mark.parametrize("name", [n for n in ht.__all__ if n != "laws"])
+def test_every_public_name_is_documented_and_its_functions_typed(name: str) -> None:
+    value = getattr(ht, name)
+    assert inspect.getdoc(value)
+    if inspect.isfunction(value):
+        assert all(p.annotation is not p.empty for p in inspect.signature(value).parameters.values())
+
+
+def test_importing_is_light(tmp_path: Path) -> None:
+    """Start-up is part of speed: nothing heavy is imported before it is used, and JAX never."""
+    script = (
+        "import sys, heavytail; print([m for m in ('numpy', 'numba', 'scipy', 'jax', 'rich', 'pandas', 'gymnasium') if m in sys.modules])"
+    )
+    assert python(script, folder=tmp_path) == "[]"
+    script = """
+    import sys, heavytail as ht
+    ht.make_agent("q_learning", ht.make_mdp("six_arms"))
+    print([m for m in ('jax', 'rich', 'pandas', 'gymnasium', 'pydantic', 'matplotlib') if m in sys.modules])
+    """
+    assert python(script, folder=tmp_path) == "[]"
+
+
+def test_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == ht.__version__
+    assert f"version: {ht.__version__}" in (ROOT / "CITATION.cff").read_text()
+    assert f"## {ht.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("kind", list(stubs.NAMES))
+def test_the_stubs_are_up_to_date(kind: Kind) -> None:
+    assert stubs.path(kind).read_text() == stubs.stub(kind), "run: make stubs"
+
+
+def test_one_file_imports_njit() -> None:
+    users = [p.name for p in (ROOT / "src").rglob("*.py") if re.search(r"import .*njit|numba\.njit", p.read_text())]
+    assert users == ["compiling.py"]
+
+
+def test_every_module_says_what_it_is() -> None:
+    for module in pkgutil.walk_packages(ht.__path__, "heavytail."):
+        assert importlib.import_module(module.name).__doc__
+
+
+def test_the_snippets_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert snippets
+    scope: dict[str, object] = {}
+    for snippet in snippets:
+        if ">>>" in snippet:
+            test = doctest.DocTestParser().get_doctest(snippet, scope, "README", "README.md", 0)
+            assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
+        else:
+            exec(snippet, scope)  # noqa: S102 - the snippet is ours
+
+
+def test_the_example_agent_learns_in_thirty_lines() -> None:
+    import my_agent
+
+    learner = ht.make_agent("greedy", ht.make_mdp("six_arms", alpha=2.0), exploration=0.2)
+    learner.learn(episodes=200)
+    assert learner.predict(1) in range(6)
+    lines = inspect.getsource(my_agent).splitlines()
+    code = [line for line in lines if line.strip() and not line.lstrip().startswith(("#", '"""', "from ", "import "))]
+    assert len(code) <= 40
