@@ -13,8 +13,10 @@ Names are imported when they are first used, so that ``import heavytail`` is qui
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from heavytail.starting import collector_paused
+
 if TYPE_CHECKING:
-    from heavytail import laws
+    from heavytail import laws, planning
     from heavytail.curve import Curve
     from heavytail.envs import make_mdp
     from heavytail.errors import InputError
@@ -52,6 +54,7 @@ __all__ = [
     "make_mdp",
     "mdp_from_arrays",
     "mdp_from_slots",
+    "planning",
     "register",
     "registered",
 ]
@@ -60,7 +63,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"heavytail has no {name!r}")
-    value = getattr(import_module(f"heavytail.{_HOME[name]}"), name) if name in _HOME else import_module(f"heavytail.{name}")
+    with collector_paused():
+        value = getattr(import_module(f"heavytail.{_HOME[name]}"), name) if name in _HOME else import_module(f"heavytail.{name}")
     globals()[name] = value
     return value
 

@@ -7,8 +7,9 @@ import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Ints: TypeAlias = npt.NDArray[np.int64]
-Indices: TypeAlias = npt.NDArray[np.uint32]  # unsigned, so that compiled code need not ask whether an index counts from the end
+Indices: TypeAlias = npt.NDArray[np.uint32]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Stream: TypeAlias = npt.NDArray[np.uint64]
+U = np.uint64  # an index as this type spares compiled code the question whether it counts from the end
 Record: TypeAlias = Any
 """A NamedTuple of arrays, scalars and other such records. (Python's type system has no name for "any NamedTuple".)"""

@@ -33,6 +33,9 @@ import numba
 import numpy as np
 from numba import njit
 
+from heavytail.starting import skip_blas_probe
+
+skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
 P = ParamSpec("P")
 R = TypeVar("R")

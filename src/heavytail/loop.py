@@ -19,6 +19,7 @@ from heavytail.interrupts import held_interrupts
 from heavytail.mdp import MDP, first_state, step
 from heavytail.numerics import as_int
 from heavytail.rng import Streams
+from heavytail.starting import collector_paused
 from heavytail.verbs import act, begin, counters, full, grown, update
 
 CHUNK_SECONDS = 0.1
@@ -158,7 +159,7 @@ def run(
     """
     chunk = entry(run_chunk, agent, mdp, streams, clock, checkpoints)
     most_steps, status = FIRST_CHUNK, PAUSED
-    with held_interrupts() as let_interrupt_through:
+    with held_interrupts() as let_interrupt_through, collector_paused():
         while status != DONE:
             before, started = int(clock.steps[0]), time.perf_counter()
             status = chunk(agent, mdp, streams, clock, checkpoints, until, most_steps)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arrays import Bools, Floats, Indices, Ints, Stream
+from heavytail.arrays import Bools, Floats, Indices, Ints, Stream, U
 from heavytail.compiling import kernel
 from heavytail.errors import InputError
 from heavytail.laws import Law
@@ -24,7 +24,7 @@ from heavytail.numerics import as_int
 from heavytail.rng import pair, skip_pair, uniform
 
 SUM_TOLERANCE = 1e-8
-U = np.uint64  # unsigned, for the same reason as `Indices`
+LONG_ROW = 16
 
 
 class MDP(NamedTuple):
@@ -331,13 +331,13 @@ def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
 
 def _cumulative(p: Floats, offsets: Ints) -> Floats:
     """Probabilities summed within each row; the last of a row is exactly 1, so that every uniform finds a slot."""
-    summed, lengths, k = p.copy(), np.diff(offsets), 1
-    longer = np.flatnonzero(lengths > 1)
-    while longer.size:  # the k-th slot of every row that has one; a sum over all rows at once would round more
-        at = offsets[longer] + k
+    # One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th slot of all at once.
+    summed, lengths = p.copy(), np.diff(offsets)
+    for row in np.flatnonzero(lengths > LONG_ROW):
+        summed[offsets[row] : offsets[row + 1]] = np.cumsum(p[offsets[row] : offsets[row + 1]])
+    for k in range(1, LONG_ROW):
+        at = offsets[:-1][(k < lengths) & (lengths <= LONG_ROW)] + k
         summed[at] += summed[at - 1]
-        k += 1
-        longer = longer[lengths[longer] > k]
     summed[offsets[1:] - 1] = 1.0
     return summed
 

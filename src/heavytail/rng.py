@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Stream
+from heavytail.arrays import Stream, U
 from heavytail.compiling import kernel
 
-U = np.uint64
 TWO_PI = 2.0 * math.pi
 
 

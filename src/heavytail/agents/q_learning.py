@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Floats, Ints, Stream
+from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, NonNegative, OpenProbability, register
 from heavytail.rows import argmax_row, max_row
@@ -29,6 +29,7 @@ class QLearning(NamedTuple):
 
     q: Floats  # [H, S, A]
     visits: Ints  # [H, S, A]
+    cells_visited: Ints  # [1]
     cap: Floats  # [H] upper bound on the value at each step
     bonus: float  # b_t is this over sqrt(t)
     horizon: float
@@ -68,6 +69,7 @@ def q_learning(
     return QLearning(
         q=np.array(np.broadcast_to(cap[:, None, None], (H, S, A))),
         visits=np.zeros((H, S, A), np.int64),
+        cells_visited=np.zeros(1, np.int64),
         cap=cap,
         bonus=bonus_scale * transition_scale * abs(largest) * math.sqrt(H**3 * iota),
         horizon=float(H),
@@ -81,25 +83,26 @@ def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
 
 @update.method(QLearning)
 def _update(agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
-    agent.visits[h, s, a] += 1
-    t = float(agent.visits[h, s, a])
+    cell = U(h), U(s), U(a)
+    if agent.visits[cell] == 0:
+        agent.cells_visited[0] += 1
+    agent.visits[cell] += 1
+    t = float(agent.visits[cell])
     rate = (agent.horizon + 1.0) / (agent.horizon + t)
     target = r + agent.bonus / math.sqrt(t)
     if not ended:
-        target += min(agent.cap[h + 1], max_row(agent.q, h + 1, s_next))
-    agent.q[h, s, a] = (1.0 - rate) * agent.q[h, s, a] + rate * target
+        target += min(agent.cap[U(h + 1)], max_row(agent.q, h + 1, s_next))
+    agent.q[cell] = (1.0 - rate) * agent.q[cell] + rate * target
 
 
 @counters.method(QLearning)
 def _counters(agent: QLearning, out: Floats) -> None:
-    out[0] = 0.0
-    for n in agent.visits.flat:
-        if n > 0:
-            out[0] += 1.0
+    out[0] = agent.cells_visited[0]
 
 
 @reset.method(QLearning)
 def _reset(record: QLearning) -> None:
+    record.cells_visited[0] = 0
     for h in range(record.q.shape[0]):
         for s in range(record.q.shape[1]):
             for a in range(record.q.shape[2]):
