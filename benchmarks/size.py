@@ -1,6 +1,11 @@
-"""Cost per step from ten states to a hundred thousand, and how much of its growth is cache misses."""
+"""Cost per step from ten states to a hundred thousand, and how much of its growth is cache misses.
+
+A step is cheap while all values are still tied, since the processor then guesses every action. So each learner is first trained to the same
+number of visits per cell, whatever the size, and every repetition sets it back to that moment and does the same steps again.
+"""
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,12 +15,16 @@ from numba import njit
 
 import heavytail as ht
 from heavytail import loop
+from heavytail.laws.alpha_stable import alpha_stable
+from heavytail.laws.constant import constant
 from report import HERE, best_of, nanoseconds, print_table, scaled
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
-HORIZON, STEPS, REPEATS = 20, 2_000_000, 7
+HORIZON, ACTIONS = 20, 2
+STEPS, LEAST_STEPS, REPEATS = 2_000_000, 40_000, 5
+TRAINED, TIMED = 20, 10  # visits per cell before the clock starts, and while it runs where that is within the two limits above
 LOADS = 2_000_000
-SPREAD, NARROW = "start anywhere", "start in ten states"
+SPREAD, NARROW = "anywhere", "in ten states"  # where episodes start: everything is touched, or little
 Ints = npt.NDArray[np.int64]
 
 
@@ -26,18 +35,15 @@ class Variant(NamedTuple):
     noise: bool
     start: str
 
-    @property
-    def label(self) -> str:
-        """How tables and plots call it."""
-        return f"{self.agent}{', stable noise' if self.noise else ''}, {self.start}"
 
-
-VARIANTS = (
-    Variant("random", False, SPREAD),
-    Variant("q_learning", False, SPREAD),
-    Variant("q_learning", True, SPREAD),
-    Variant("q_learning", False, NARROW),
-)
+VARIANTS = {
+    "random": Variant("random", False, SPREAD),
+    "q_learning": Variant("q_learning", False, SPREAD),
+    "with stable noise": Variant("q_learning", True, SPREAD),
+    "ten starts": Variant("q_learning", False, NARROW),
+    "noise, ten starts": Variant("q_learning", True, NARROW),
+}
+LOAD = "one random load"
 
 
 def chain(n: int, noise: bool, start: str) -> ht.MDP:
@@ -47,45 +53,69 @@ def chain(n: int, noise: bool, start: str) -> ht.MDP:
     rows = 2 * s + np.tile([0, 1, 1, 1], n)
     pays = (s == n - 1) & (rows % 2 == 1)
     spread = np.full(n, 1.0 / n) if start == SPREAD else np.where(abs(np.arange(n) - n // 2 + 0.5) < 5, 0.1, 0.0)
-    laws = (
-        [ht.laws.alpha_stable(1.1, loc=0.0), ht.laws.alpha_stable(1.1, loc=1.0)]
-        if noise
-        else [ht.laws.constant(0.0), ht.laws.constant(1.0)]
-    )
+    law = partial(alpha_stable, 1.1) if noise else constant
     return ht.mdp_from_slots(
         rows, np.clip(s + move, 0, n - 1), np.tile([1.0, 0.05, 0.6, 0.35], n),
-        laws=laws, law=pays.astype(np.int64), n_states=n, n_actions=2, start=spread, horizon=HORIZON,
+        laws=[law(loc=0.0), law(loc=1.0)], law=pays.astype(np.int64), n_states=n, n_actions=ACTIONS, start=spread, horizon=HORIZON,
     )  # fmt: skip
 
 
-class Runner:
-    """A learner that goes on and on, without checkpoints."""
+class Trained:
+    """A learner at a certain moment, to which it can be set back."""
 
-    def __init__(self, variant: Variant, n: int, episodes: int) -> None:
+    def __init__(self, agent: str, mdp: ht.MDP, seed: int, episodes: int) -> None:
+        parameters: dict[str, Any] = {"transition_scale": 0.01} if agent == "q_learning" else {}
+        self.learner = ht.make_agent(agent, mdp, seed=seed, **parameters)
+        self.advance(episodes)
+        self.arrays = [x for x in (*self.learner.agent, *self.learner.streams, *self.learner.clock) if isinstance(x, np.ndarray)]
+        self.before = [x.copy() for x in self.arrays]
+
+    def advance(self, episodes: int) -> float:
+        """Learn so many more episodes, without checkpoints; returns the seconds it took."""
+        x = self.learner
+        nothing, until = loop.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + episodes
         started = time.perf_counter()
-        parameters = {"transition_scale": 0.01} if variant.agent == "q_learning" else {}
-        self.learner = ht.make_agent(variant.agent, chain(n, variant.noise, variant.start), **parameters)
+        loop.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
+        return time.perf_counter() - started
+
+    def set_back(self) -> None:
+        """Return to the moment."""
+        for array, value in zip(self.arrays, self.before, strict=True):
+            array[...] = value
+
+
+class Runner:
+    """As many trained learners as give enough steps to time: many of a small problem, one of a large one."""
+
+    def __init__(self, variant: Variant, n: int, quick: bool) -> None:
+        started = time.perf_counter()
+        self.mdp = chain(n, variant.noise, variant.start)
         self.build_seconds = time.perf_counter() - started
-        self.episodes = episodes
-        self.nothing = loop.new_checkpoints(np.zeros(0, np.int64), self.learner.agent)
+        cells, steps = HORIZON * ACTIONS * n, scaled(STEPS, quick)
+        if variant.start == NARROW:  # the same small problem whatever n, so one learner does
+            cells = steps // TIMED
+        self.episodes = min(max(TIMED * cells, LEAST_STEPS), steps) // HORIZON
+        count, training = -(-steps // (self.episodes * HORIZON)), scaled(TRAINED, quick) * cells // HORIZON
+        self.learners = [Trained(variant.agent, self.mdp, seed, training) for seed in range(count)]
 
     def cost(self) -> float:
-        """Nanoseconds per step of so many more episodes."""
-        x = self.learner
-        started = time.perf_counter()
-        loop.run(x.agent, x.mdp, x.streams, x.clock, self.nothing, int(x.clock.units[0]) + self.episodes)
-        return (time.perf_counter() - started) / (self.episodes * HORIZON) * 1e9
+        """Nanoseconds per step."""
+        seconds = 0.0
+        for trained in self.learners:
+            trained.set_back()
+            seconds += trained.advance(self.episodes)
+        return seconds / (len(self.learners) * self.episodes * HORIZON) * 1e9
 
     def size(self) -> int:
         """Bytes of everything that a step may touch."""
-        records = [*self.learner.agent, *self.learner.mdp, *self.learner.mdp.laws]
-        return sum(field.nbytes for field in records if isinstance(field, np.ndarray))
+        fields = [*self.learners[0].learner.agent, *self.mdp, *self.mdp.laws]
+        return sum(field.nbytes for field in fields if isinstance(field, np.ndarray))
 
 
 # The yardstick: how long one load takes when its address is known only after the one before
 
 
-@njit(cache=False)  # type: ignore[untyped-decorator]
+@njit(nogil=True)
 def follow(after: Ints, at: int, loads: int) -> int:
     """Walk along `after`."""
     for _ in range(loads):
@@ -110,13 +140,12 @@ def load_cost(after: Ints, loads: int) -> float:
 
 def measure(n: int, quick: bool) -> dict[str, Any]:
     """All figures of one size."""
-    runners = {variant.label: Runner(variant, n, scaled(STEPS, quick) // HORIZON) for variant in VARIANTS}
-    n_bytes = runners[VARIANTS[1].label].size()
-    load = partial(load_cost, random_cycle(n_bytes), scaled(LOADS, quick))
-    turns = {**{label: runner.cost for label, runner in runners.items()}, "one random load": load}
-    best_of(1, turns)  # compiles, and touches every page once
-    build = {label: runner.build_seconds for label, runner in runners.items()}
-    return {"states": n, "bytes": n_bytes, "ns": best_of(REPEATS, turns), "build_s": build[VARIANTS[1].label]}
+    runners = {label: Runner(variant, n, quick) for label, variant in VARIANTS.items()}
+    n_bytes = runners["q_learning"].size()
+    turns: dict[str, Callable[[], float]] = {label: runner.cost for label, runner in runners.items()}
+    turns[LOAD] = partial(load_cost, random_cycle(n_bytes), scaled(LOADS, quick))
+    best_of(1, turns)  # the walk compiles
+    return {"states": n, "bytes": n_bytes, "build_s": runners["q_learning"].build_seconds, "ns": best_of(REPEATS, turns)}
 
 
 def draw(figures: list[dict[str, Any]]) -> None:
@@ -128,35 +157,40 @@ def draw(figures: list[dict[str, Any]]) -> None:
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained", width_ratios=(3, 2))
     states = [f["states"] for f in figures]
-    for variant in VARIANTS:
+    for label, variant in VARIANTS.items():
         style = "o--" if variant.start == NARROW else "o-"
-        left.plot(states, [f["ns"][variant.label] for f in figures], style, label=variant.label)
+        left.plot(states, [f["ns"][label] for f in figures], style, label=label)
     left.set(xscale="log", xlabel="states S", ylabel="ns per step", title="heavytail on a chain, H = 20")
     left.set_ylim(bottom=0)
     left.legend()
-    right.plot(states, [f["ns"]["one random load"] for f in figures], "s-", color="gray")
+    right.plot(states, [f["ns"][LOAD] for f in figures], "s-", color="gray")
     right.set(
         xscale="log", xlabel="states S of a problem that takes as many bytes", ylabel="ns per load", title="One dependent random load"
     )
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.2 * max(f["ns"][LOAD] for f in figures))
+    right.margins(x=0.15)
     for f in figures:
-        right.annotate(
-            f"{f['bytes'] / 1e6:.3g} MB", (f["states"], f["ns"]["one random load"]), xytext=(0, 7), textcoords="offset points", ha="center"
-        )
-    right.margins(x=0.15, y=0.15)
+        size = f"{f['bytes'] / 1e6:.2g} MB" if f["bytes"] > 1e5 else f"{f['bytes'] / 1e3:.2g} kB"
+        right.annotate(size, (f["states"], f["ns"][LOAD]), xytext=(0, 8), textcoords="offset points", ha="center")
     figure.savefig(HERE / "size.png", dpi=120)
     plt.close(figure)
+
+
+def row(f: dict[str, Any]) -> list[str]:
+    """One line of the table."""
+    return [f"{f['states']:,}", f"{f['bytes'] / 1e6:.3g}", f"{f['build_s']:.3f}", *map(nanoseconds, f["ns"].values())]
 
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, draw, and return the figures."""
     chain(10, noise=True, start=SPREAD)  # imports what building needs
     figures = [measure(n, quick) for n in SIZES]
-    rows = [
-        [f"{f['states']:,}", f"{f['bytes'] / 1e6:.3g}", f"{f['build_s']:.3f}", *(nanoseconds(ns) for ns in f["ns"].values())]
-        for f in figures
-    ]
-    print_table("Cost per step on a chain (ns)", ["states", "MB", "build s", *figures[0]["ns"]], rows)
+    print_table("Cost per step on a chain, H = 20 (ns)", ["states", "MB", "build s", *VARIANTS, LOAD], [row(f) for f in figures])
     draw(figures)
+    first, last = figures[0]["ns"], figures[-1]["ns"]
+    print("Growth from first to last:", ", ".join(f"{label} {last[label] / first[label]:.2f}" for label in first))
+    print(
+        f"Q-learning is timed after {scaled(TRAINED, quick)} visits per cell. Episodes start anywhere, or in ten states, where little memory is touched."
+    )
     print(f"Plotted in {HERE.name}/size.png")
     return {"sizes": figures}

@@ -27,6 +27,7 @@ times.append(time.perf_counter())
 print(json.dumps([b - a for a, b in zip(times, times[1:])]))
 """
 PARTS = ("import everything", "build", "first learn")
+WHOLE = "whole first run"
 
 
 def new_process(code: str, environment: Mapping[str, str] | None = None) -> Any:
@@ -56,7 +57,7 @@ def cold_run() -> list[float]:
 def best_run(runs: list[list[float]]) -> dict[str, float]:
     """The parts of the quickest run, and their sum; the parts of different runs are not mixed."""
     parts = min(runs, key=sum)
-    return {**dict(zip(PARTS, parts, strict=True)), "whole first run": sum(parts)}
+    return {**dict(zip(PARTS, parts, strict=True)), WHOLE: sum(parts)}
 
 
 def measure(quick: bool) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
@@ -70,19 +71,19 @@ def measure(quick: bool) -> tuple[dict[str, float], dict[str, float], dict[str, 
     return imports, warm, cold
 
 
-def verdict(seconds: float, limit: float) -> str:
-    """Whether a limit is kept."""
-    return f"<= {limit} {'met' if seconds <= limit else 'MISSED'}"
+def row(label: str, ours: float, peer: float, limit: float | None = None) -> list[str]:
+    """One line of the table."""
+    verdict = "" if limit is None else f"<= {limit} {'met' if ours <= limit else 'MISSED'}"
+    return [label, f"{ours:.3f}", f"{peer:.3f}", f"{ours / peer:.3f}", verdict]
 
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
     imports, warm, cold = measure(quick)
-    ours = imports["heavytail"]
-    rows = [[f"import heavytail, beside import {peer}", f"{ours:.3f}", f"{imports[peer]:.3f}"] for peer in ("numba", "numpy")]
-    rows = [[*row, f"{ours / imports[row[0].split()[-1]]:.3f}", verdict(ours, IMPORT_LIMIT)] for row in rows]
-    for part in warm:
-        limit = verdict(warm[part], RUN_LIMIT) if part == "whole first run" else ""
-        rows.append([f"{part}, cache beside no cache", f"{warm[part]:.3f}", f"{cold[part]:.3f}", f"{warm[part] / cold[part]:.3f}", limit])
+    rows = [
+        row(f"import heavytail, beside import {peer}", imports["heavytail"], imports[peer], IMPORT_LIMIT) for peer in ("numba", "numpy")
+    ]
+    rows += [row(f"{part}, cache beside no cache", warm[part], cold[part]) for part in PARTS]
+    rows.append(row(f"{WHOLE}, cache beside no cache", warm[WHOLE], cold[WHOLE], RUN_LIMIT))
     print_table("Start-up, in new processes", ["seconds", "heavytail", "peer", "ratio", "limit"], rows)
     return {"import_s": imports, "first_run_cached_s": warm, "first_run_compiling_s": cold}

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heavytail.laws.law import Law
+from heavytail.laws.moments import expected_power
+from heavytail.laws.normal import LOG_SQRT_TWO_PI
 from heavytail.laws.table import LawTable, draws
 from heavytail.numerics import exp_or_inf
 from heavytail.registry import Positive, register
@@ -21,7 +23,7 @@ class LogNormal(Law):
     scale: float
 
     def mean(self) -> float:
-        return self.loc + self.scale * math.exp(0.5 * self.sigma * self.sigma)
+        return self.loc + self.scale * exp_or_inf(0.5 * self.sigma * self.sigma)
 
     @property
     def tail_index(self) -> float:
@@ -30,16 +32,12 @@ class LogNormal(Law):
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, self.sigma)
 
-    def exceedance(self, y: float, center: float) -> float:
-        return self._above(center + y) + (1.0 - self._above(center - y))
-
-    def _above(self, x: float) -> float:
-        from scipy.special import ndtr
-
-        return float(ndtr(-math.log((x - self.loc) / self.scale) / self.sigma)) if x > self.loc else 1.0
-
-    def _landmarks(self, center: float) -> tuple[float, ...]:
-        return (self.scale, abs(center - self.loc), abs(center - self.loc - self.scale))
+    def _moment(self, p: float, center: float) -> float:
+        """Over the normal z of which X is the exponential; the moment lives around z = p sigma."""
+        return expected_power(
+            lambda z: -0.5 * z * z - LOG_SQRT_TWO_PI,
+            p, a=self.loc - center, b=self.scale, k=self.sigma, lower=-40.0, upper=40.0 + p * self.sigma,
+        )  # fmt: skip
 
 
 @register("law", "log_normal")

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heavytail.laws.law import Law
+from heavytail.laws.moments import two_sided_power
 from heavytail.laws.table import LawTable, draws
 from heavytail.registry import Positive, register
 from heavytail.rng import normal_of
+
+LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,9 @@ class Normal(Law):
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale)
 
-    def exceedance(self, y: float, center: float) -> float:
-        from scipy.special import ndtr
-
-        shift = center - self.loc
-        return float(ndtr((shift - y) / self.scale) + ndtr((-shift - y) / self.scale))
-
-    def _landmarks(self, center: float) -> tuple[float, ...]:
-        return (self.scale, abs(center - self.loc))
+    def _moment(self, p: float, center: float) -> float:
+        upper = math.log(40.0 + 2.0 * math.sqrt(p))  # beyond this many standard deviations the integrand is below exp(-700)
+        return two_sided_power(lambda t: -0.5 * t * t - LOG_SQRT_TWO_PI, p, a=self.loc - center, b=self.scale, upper=upper)
 
 
 @register("law", "normal")

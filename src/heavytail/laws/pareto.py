@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heavytail.laws.law import Law
+from heavytail.laws.moments import BEYOND, NEGLIGIBLE, expected_power
 from heavytail.laws.table import LawTable, draws
 from heavytail.numerics import exp_or_inf
 from heavytail.registry import Positive, register
@@ -32,21 +33,16 @@ class Pareto(Law):
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, 1.0 / self.alpha, float(self.symmetric))
 
-    def exceedance(self, y: float, center: float) -> float:
-        if not self.symmetric:
-            return self._above(center + y - self.loc) + self._below(center - y - self.loc)
-        shift = center - self.loc
-        return 0.5 * (self._above(y + shift) + self._below(-y - shift) + self._above(y - shift) + self._below(shift - y))
-
-    def _above(self, x: float) -> float:
-        return (x / self.scale) ** -self.alpha if x > self.scale else 1.0
-
-    def _below(self, x: float) -> float:
-        return 1.0 - self._above(x)
-
-    def _landmarks(self, center: float) -> tuple[float, ...]:
-        shift = center - self.loc
-        return (self.scale, abs(shift), abs(shift - self.scale), abs(shift + self.scale))
+    def _moment(self, p: float, center: float) -> float:
+        """Over the exponential e of which Y is exp(e / alpha)."""
+        a, decay = self.loc - center, 1.0 - p / self.alpha
+        kink = self.alpha * math.log(max(abs(a) / self.scale, 1.0))
+        upper = kink + min(self.alpha * BEYOND, NEGLIGIBLE / decay)
+        sides = [
+            expected_power(lambda e: -e, p, a=a, b=self.scale, k=1.0 / self.alpha, sign=sign, lower=0.0, upper=upper, decay=decay)
+            for sign in ((1, -1) if self.symmetric else (1,))
+        ]
+        return math.fsum(sides) / len(sides)
 
 
 @register("law", "pareto")

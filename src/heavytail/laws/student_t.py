@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heavytail.laws.law import Law
+from heavytail.laws.moments import BEYOND, two_sided_power
 from heavytail.laws.table import LawTable, draws
 from heavytail.numerics import expm1_or_inf
 from heavytail.registry import Positive, register
@@ -30,14 +31,11 @@ class StudentT(Law):
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, self.df)
 
-    def exceedance(self, y: float, center: float) -> float:
-        from scipy.special import stdtr
-
-        shift = center - self.loc
-        return float(stdtr(self.df, (shift - y) / self.scale) + stdtr(self.df, (-shift - y) / self.scale))
-
-    def _landmarks(self, center: float) -> tuple[float, ...]:
-        return (self.scale, abs(center - self.loc))
+    def _moment(self, p: float, center: float) -> float:
+        df, a = self.df, self.loc - center
+        norm = math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * math.log(df * math.pi)
+        upper = BEYOND + math.log(max(1.0, math.sqrt(df), abs(a) / self.scale))
+        return two_sided_power(lambda t: norm - 0.5 * (df + 1.0) * math.log1p(t * t / df), p, a=a, b=self.scale, upper=upper, decay=df - p)
 
 
 @register("law", "student_t")
