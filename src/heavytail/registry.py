@@ -91,9 +91,10 @@ def registered(kind: Kind) -> list[Registered]:
 
 def own_builders(kind: Kind) -> dict[str, Callable[..., Any]]:
     """The builders of heavytail's own modules of a kind, by name."""
+    home = f"heavytail.{FOLDERS[kind]}."
     for module in _own_modules(kind):
-        importlib.import_module(f"heavytail.{FOLDERS[kind]}.{module}")
-    return {name: r.builder for (k, name), r in _table.items() if k == kind}
+        importlib.import_module(home + module)
+    return {name: r.builder for (k, name), r in _table.items() if k == kind and r.builder.__module__.startswith(home)}
 
 
 @cache
