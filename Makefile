@@ -2,11 +2,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+INTEROP := .venv-interop
 
-.PHONY: help test check bench format stubs clean
+.PHONY: help test test-interop check bench format stubs clean
 
 help:  ## List the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -15,6 +16,15 @@ $(READY): pyproject.toml constraints.txt
 
 test: $(READY)  ## Run all tests, in parallel (sets everything up first)
 	$(BIN)/pytest $(ARGS)
+
+$(INTEROP)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(INTEROP)
+	$(INTEROP)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
+	$(INTEROP)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt stable-baselines3 -e '.[dev]'
+	@touch $@
+
+test-interop: $(INTEROP)/.ready  ## Run the tests beside other frameworks (installs them in an environment of their own)
+	$(INTEROP)/bin/pytest tests/interop $(ARGS)
 
 check: $(READY)  ## Lint, formatting, types and import layers
 	$(BIN)/ruff check
@@ -33,4 +43,4 @@ stubs: $(READY)  ## Write the type stubs after adding a law
 	$(BIN)/python tools/stubs.py
 
 clean:  ## Remove the environment and all caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

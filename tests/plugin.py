@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from heavytail.arrays import Stream
+from heavytail.building import mdp_from_arrays
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, draws
-from heavytail.mdp import MDP, mdp_from_arrays
+from heavytail.mdp import MDP
 from heavytail.problem import Problem
 from heavytail.registry import register
 from heavytail.verbs import act, reset, update

@@ -154,7 +154,7 @@ def test_a_file_holds_everything_and_no_pickle(learner: ht.Learner, tmp_path: Pa
     page, arrays = read_agent_file(tmp_path / "agent")
     assert page["agent"] == "q_learning"
     assert page["parameters"]["planned_steps"] == 10_000_000
-    assert {path.split("/")[0] for path in arrays} == {"agent", "mdp", "streams", "clock"}
+    assert {path.split("/")[0] for path in arrays} == {"agent", "mdp0", "streams", "clock"}
     assert not any(array.dtype.hasobject for array in arrays.values())
 
 
@@ -283,7 +283,7 @@ def _rewrite(path: Path, page: dict[str, Any] | None = None, **arrays: Any) -> N
             {"agent__visits": np.zeros((4, 3, 2))},
             r"cannot be used: agent/visits is float64\[4, 3, 2\] where int64\[4, 3, 2\] is expected",
         ),
-        ({}, {"mdp__successors": np.full(17, 9, np.uint32)}, "cannot be used: the arrays of this MDP do not fit together"),
+        ({}, {"mdp0__successors": np.full(17, 9, np.uint32)}, "cannot be used: the arrays of this MDP do not fit together"),
         ({}, {"clock__state": np.array([3], np.uint32)}, "cannot be used: its clock does not fit its environment"),
     ],
 )

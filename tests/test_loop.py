@@ -15,7 +15,7 @@ from heavytail.arrays import Ints, Stream
 from heavytail.compiling import entry
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
-from heavytail.problem import problem_of
+from heavytail.problem import Problem
 from heavytail.rng import streams, uniform
 from heavytail.verbs import act, full, update
 
@@ -198,6 +198,6 @@ def test_an_agent_that_cannot_grow_says_so() -> None:
 
 
 def test_q_learning_upper_bounds_are_safe_when_rewards_are_negative() -> None:
-    agent = q_learning(problem_of(ht.mdp_from_arrays([[[1.0]]], [[-1.0]], horizon=3)))
+    agent = q_learning(Problem(n_states=1, n_actions=1, horizon=3, r_max=-1.0))
     assert (agent.q == 0).all()
     assert agent.bonus > 0

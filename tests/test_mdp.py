@@ -9,9 +9,10 @@ from scipy import stats
 import heavytail as ht
 import worlds
 from heavytail.arrays import Floats, Stream
+from heavytail.building import check_mdp
 from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.mdp import MDP, check_mdp, first_state, step
+from heavytail.mdp import MDP, first_state, step
 from heavytail.rng import streams, uniform
 from naive import successor
 

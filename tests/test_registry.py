@@ -50,7 +50,7 @@ def test_everything_registered_is_named_after_its_builder_and_documented() -> No
             lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms", horizon=None)),
             "q_learning learns in episodes and this problem is continuing; give its MDP a horizon=",
         ),
-        (lambda: ht.make_agent("random", 3), "make_agent: env is a int; it must be an MDP, such as make_mdp('six_arms')"),  # type: ignore[arg-type]
+        (lambda: ht.make_agent("random", 3), "make_agent: env is a int; it must be an MDP, such as make_mdp('six_arms')"),
     ],
 )
 def test_mistakes_are_one_line_that_names_the_remedy(call: Any, message: str) -> None:

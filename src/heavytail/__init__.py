@@ -7,52 +7,65 @@
 >>> learner.predict(0) in range(6)
 True
 
-Names are imported when they are first used, so that ``import heavytail`` is quick.
+Names are imported when they are first used, so that ``import heavytail`` is quick. It makes the ids known to Gymnasium:
+``gymnasium.make("heavytail/SixArms-v0")``.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from heavytail.gym.ids import register_ids
 from heavytail.starting import collector_paused
 
 if TYPE_CHECKING:
-    from heavytail import laws, planning
+    from heavytail import gym, laws, planning
+    from heavytail.building import mdp_from_arrays, mdp_from_gymnasium, mdp_from_slots
+    from heavytail.changing import ChangingMDP, changing_mdp
     from heavytail.curve import Curve
     from heavytail.envs import make_mdp
     from heavytail.errors import InputError
     from heavytail.learner import Learner, load_agent, make_agent
-    from heavytail.mdp import MDP, mdp_from_arrays, mdp_from_slots
+    from heavytail.mdp import MDP
     from heavytail.registry import register, registered
     from heavytail.stepwise import Stepwise
 
 __version__ = "0.1.0"
 
+register_ids()
+
 _HOME = {
+    "ChangingMDP": "changing",
     "Curve": "curve",
     "InputError": "errors",
     "Learner": "learner",
     "MDP": "mdp",
     "Stepwise": "stepwise",
+    "changing_mdp": "changing",
     "load_agent": "learner",
     "make_agent": "learner",
     "make_mdp": "envs",
-    "mdp_from_arrays": "mdp",
-    "mdp_from_slots": "mdp",
+    "mdp_from_arrays": "building",
+    "mdp_from_gymnasium": "building",
+    "mdp_from_slots": "building",
     "register": "registry",
     "registered": "registry",
 }
 
 __all__ = [
     "MDP",
+    "ChangingMDP",
     "Curve",
     "InputError",
     "Learner",
     "Stepwise",
+    "changing_mdp",
+    "gym",
     "laws",
     "load_agent",
     "make_agent",
     "make_mdp",
     "mdp_from_arrays",
+    "mdp_from_gymnasium",
     "mdp_from_slots",
     "planning",
     "register",

@@ -9,15 +9,18 @@ from typing import Any, Literal
 import numpy as np
 
 from heavytail import loop
-from heavytail.agent_file import AgentFile, flatten, read_agent_file, restore, write_agent_file
+from heavytail.agent_file import AgentFile, Arrays, flatten, read_agent_file, restore, write_agent_file
 from heavytail.arrays import Record
+from heavytail.building import check_mdp, mdp_from_slots
+from heavytail.changing import ChangingMDP, changing_mdp
 from heavytail.curve import Curve, Spacing, curve_of, place_checkpoints
 from heavytail.errors import InputError
-from heavytail.mdp import MDP, check_mdp, mdp_from_slots
-from heavytail.problem import problem_of
+from heavytail.mdp import MDP
+from heavytail.problem import Problem
 from heavytail.progress import progress_bar
 from heavytail.registry import find
 from heavytail.rng import Streams, streams
+from heavytail.settings import GymSetting, MDPSetting
 from heavytail.stepwise import Stepwise
 from heavytail.verbs import grown
 
@@ -29,17 +32,25 @@ class Learner:
         name: the agent's id.
         parameters: what the agent was built with.
         agent: the agent's record of arrays.
-        mdp: its environment.
+        setting: its environment.
         streams: its random streams.
         clock: where it stands.
         curve: the curve of the last `learn`, also after an interruption.
     """
 
-    def __init__(self, name: str, parameters: dict[str, Any], agent: Record, mdp: MDP, streams: Streams, clock: loop.Clock) -> None:
+    def __init__(
+        self,
+        name: str,
+        parameters: dict[str, Any],
+        agent: Record,
+        setting: MDPSetting | GymSetting,
+        streams: Streams,
+        clock: loop.Clock,
+    ) -> None:
         self.name = name
         self.parameters = parameters
         self.agent = agent
-        self.mdp = mdp
+        self.setting = setting
         self.streams = streams
         self.clock = clock
         self.curve: Curve | None = None
@@ -49,9 +60,22 @@ class Learner:
         return f"Learner({self.name!r}, {self.unit}={int(self.clock.units[0]):,}, steps={int(self.clock.steps[0]):,})"
 
     @property
+    def problem(self) -> Problem:
+        """The sizes of its environment."""
+        return self.setting.problem
+
+    @property
+    def mdp(self) -> MDP:
+        """The MDP in which it learns now; a Gymnasium environment has none to show."""
+        if isinstance(self.setting, GymSetting):
+            raise InputError("this learner is in a Gymnasium environment; its learner.setting.env is what there is")
+        worlds = self.setting.worlds
+        return worlds.mdps[worlds.which(int(self.clock.units[0]))]
+
+    @property
     def unit(self) -> Literal["episodes", "steps"]:
         """What this learner counts: episodes, or steps in a continuing problem."""
-        return "episodes" if self.mdp.horizon else "steps"
+        return "episodes" if self.problem.horizon else "steps"
 
     def learn(
         self,
@@ -91,7 +115,7 @@ class Learner:
                 redraw()
 
             try:
-                loop.run(self.agent, self.mdp, self.streams, self.clock, recorded, until, between)
+                self.setting.run(self.agent, self.streams, self.clock, recorded, until, between)
             finally:
                 self.curve = curve_of(recorded, self.unit, loop.counter_names(self.agent))
         return self.curve
@@ -99,42 +123,41 @@ class Learner:
     def predict(self, observation: int, step: int = 0) -> int:
         """The action that the agent would take in a state, at a step of the episode; learning is not affected."""
         s, h = int(observation), int(step)
-        if not 0 <= s < self.mdp.n_states:
-            raise InputError(f"predict: there is no state {s}; states go from 0 to {self.mdp.n_states - 1}")
-        if not 0 <= h < max(self.mdp.horizon, 1):
-            raise InputError(f"predict: there is no step {h}; steps go from 0 to {max(self.mdp.horizon, 1) - 1}")
+        if not 0 <= s < self.problem.n_states:
+            raise InputError(f"predict: there is no state {s}; states go from 0 to {self.problem.n_states - 1}")
+        if not 0 <= h < max(self.problem.horizon, 1):
+            raise InputError(f"predict: there is no step {h}; steps go from 0 to {max(self.problem.horizon, 1) - 1}")
         return Stepwise(self.agent, self.streams.predictions).act(s, h)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file: agent, environment, streams, clock."""
-        page = {"agent": self.name, "parameters": self.parameters}
-        records = {"agent": self.agent, "mdp": self.mdp, "streams": self.streams, "clock": self.clock}
+        """Write everything to one file: agent, streams, clock and, where it is an MDP record, the environment."""
+        page: dict[str, Any] = {"agent": self.name, "parameters": self.parameters, "problem": self.problem._asdict()}
+        records: dict[str, Record] = {"agent": self.agent, "streams": self.streams, "clock": self.clock}
+        if isinstance(self.setting, MDPSetting):
+            worlds = self.setting.worlds
+            page["changes"] = worlds.at
+            records |= {f"mdp{i}": mdp for i, mdp in enumerate(worlds.mdps)}
         arrays = {path: array for prefix, record in records.items() for path, array in flatten(prefix, record).items()}
         write_agent_file(path, AgentFile(page, arrays))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Learner":
-        """Read what `save` wrote; learning goes on as if it had never stopped."""
+    def load(cls, path: str | os.PathLike[str], env: Any = None) -> "Learner":
+        """Read what `save` wrote; learning goes on as if it had never stopped.
+
+        Args:
+            path: the file.
+            env: needed where the learner was in a Gymnasium environment, which no file holds; such an environment starts anew.
+        """
         page, arrays = read_agent_file(path)
         try:
-            name, parameters = str(page["agent"]), dict(page["parameters"])
-            smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
-            mdp = check_mdp(restore("mdp", smallest, arrays, same_shape=False))
-            template = find("agent", name).builder(problem_of(mdp), **parameters)
-            can_grow = grown.dispatch(type(template)) is not grown.dispatch(object)
-            agent = restore("agent", template, arrays, same_shape=not can_grow)
-            clock = restore("clock", loop.new_clock(), arrays, same_shape=True)
-            run_streams = restore("streams", streams(0), arrays, same_shape=True)
-            if clock.state[0] >= mdp.n_states or clock.h[0] > mdp.horizon:
-                raise InputError("its clock does not fit its environment")
-        except (InputError, KeyError, TypeError) as error:
+            return cls(*_restored(page, arrays, env))
+        except (InputError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{os.fspath(path)} cannot be used: {error}") from error
-        return cls(name, parameters, agent, mdp, run_streams, clock)
 
     def _amount(self, episodes: int | None, steps: int | None) -> int:
-        given, other = (episodes, steps) if self.mdp.horizon else (steps, episodes)
+        given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
         if other is not None or given is None:
-            kind = "in episodes" if self.mdp.horizon else "a continuing problem"
+            kind = "in episodes" if self.problem.horizon else "a continuing problem"
             raise InputError(f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}")
         if given != int(given) or given < 1:
             raise InputError(f"learn: {self.unit} is {given}; it must be a whole number, at least 1")
@@ -142,7 +165,7 @@ class Learner:
 
     def _warn_if_past_plan(self, until: int) -> None:
         planned = self.parameters.get("planned_steps")
-        steps = until * max(self.mdp.horizon, 1)
+        steps = until * max(self.problem.horizon, 1)
         if planned is not None and steps > planned and not self._warned:
             self._warned = True
             warnings.warn(
@@ -159,28 +182,70 @@ class Learner:
             yield redraw
 
 
-def make_agent(name: str, env: MDP, *, seed: int | np.random.SeedSequence = 0, **parameters: Any) -> Learner:
+def _restored(
+    page: dict[str, Any], arrays: Arrays, env: Any
+) -> tuple[str, dict[str, Any], Record, MDPSetting | GymSetting, Streams, loop.Clock]:
+    """What a file says a learner consists of."""
+    name, parameters, problem = str(page["agent"]), dict(page["parameters"]), Problem(**page["problem"])
+    setting = _setting(env, problem.horizon or None, 0) if env is not None else _stored_setting(page, arrays)
+    if setting.problem[:3] != problem[:3]:
+        raise InputError(f"it is for {problem[:3]} states, actions and steps, and the environment has {setting.problem[:3]}")
+    template = find("agent", name).builder(problem, **parameters)
+    can_grow = grown.dispatch(type(template)) is not grown.dispatch(object)
+    agent = restore("agent", template, arrays, same_shape=not can_grow)
+    clock = restore("clock", loop.new_clock(), arrays, same_shape=True)
+    if clock.state[0] >= problem.n_states or clock.h[0] > problem.horizon:
+        raise InputError("its clock does not fit its environment")
+    return name, parameters, agent, setting, restore("streams", streams(0), arrays, same_shape=True), clock
+
+
+def _stored_setting(page: dict[str, Any], arrays: Arrays) -> MDPSetting:
+    if "changes" not in page:
+        raise InputError("it was saved in a Gymnasium environment; give that to load_agent(path, env)")
+    smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
+    count = len(page["changes"]) + 1
+    mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]
+    return MDPSetting(changing_mdp(mdps, page["changes"]))
+
+
+def _setting(env: Any, horizon: int | None, seed: int | np.random.SeedSequence) -> MDPSetting | GymSetting:
+    """The setting for whatever was given as an environment."""
+    if isinstance(env, MDP):
+        env = changing_mdp([env], [])
+    if isinstance(env, ChangingMDP):
+        if horizon not in (None, env.mdps[0].horizon or None):
+            raise InputError(
+                f"make_agent: horizon is {horizon}, but an MDP has its own, {env.mdps[0].horizon or None}; build it with another one"
+            )
+        return MDPSetting(env)
+    if not all(hasattr(env, name) for name in ("reset", "step", "observation_space", "action_space")):
+        raise InputError(
+            f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as make_mdp('six_arms'), or a Gymnasium environment"
+        )
+    number = seed if isinstance(seed, int) else int(seed.generate_state(1)[0])
+    return GymSetting(env, horizon, number)
+
+
+def make_agent(name: str, env: Any, *, seed: int | np.random.SeedSequence = 0, horizon: int | None = None, **parameters: Any) -> Learner:
     """A learner by the agent's name.
 
     Args:
-        name: the agent's id; ``heavytail.registry.registered("agent")`` lists them.
-        env: its environment.
+        name: the agent's id; ``heavytail.registered("agent")`` lists them.
+        env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium environment with discrete spaces, one step at a time.
         seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the same noise.
+        horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes shorter.
         **parameters: the agent's own.
 
     >>> import heavytail as ht
     >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)
     Learner('q_learning', episodes=0, steps=0)
     """
-    if not isinstance(env, MDP):
-        raise InputError(f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as make_mdp('six_arms')")
-    found = find("agent", name)
-    problem = problem_of(env)
-    complete = found.arguments(problem, **parameters)
+    found, setting = find("agent", name), _setting(env, horizon, seed)
+    complete = found.arguments(setting.problem, **parameters)
     del complete["problem"]
-    return Learner(name, complete, found.builder(problem, **complete), env, streams(seed), loop.new_clock())
+    return Learner(name, complete, found.builder(setting.problem, **complete), setting, streams(seed), loop.new_clock())
 
 
-def load_agent(path: str | os.PathLike[str]) -> Learner:
-    """Read a learner from the file that ``learner.save(path)`` wrote."""
-    return Learner.load(path)
+def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:
+    """Read a learner from the file that ``learner.save(path)`` wrote; `env` where it was in a Gymnasium environment."""
+    return Learner.load(path, env)

@@ -2,22 +2,26 @@ r"""What is exactly true of an MDP: optimal values, gain and bias, diameter, and
 
 *In episodes*, backward induction: V_H = 0, Q_h(s, a) = r_h(s, a) + sum p_h(s' | s, a) V_{h+1}(s'), no value behind a terminal state.
 
-*Continuing*, the gain rho(s) is the long-run average reward and the bias h solves rho + h = r + P h. Howard's policy iteration for multichain MDPs
-(Puterman 1994, section 9.2): evaluate a policy exactly, by its recurrent classes and a sparse linear system; improve first the gain, then the bias; stop when
-neither can be. Nothing is iterated to a limit, so periodic chains need no care. An episodic MDP is read as a continuing one that forgets its horizon and
-in which the end of an episode leads back to the start.
+*Continuing*, the gain rho(s) is the long-run average reward and the bias h(s) the total earned above it, so that rho + h = r + P h. Policy iteration for
+multichain MDPs (Howard 1960, Veinott 1966; Puterman 1994, sections 9.2 and 10.4): evaluate a policy exactly, by its recurrent classes and a sparse linear
+system; improve the gain, where that cannot be the bias, where that cannot be the term behind it; stop when none can be. The third term settles which of
+several optimal policies has the largest bias, so that the optimal bias and its span are one number each. Nothing is iterated to a limit, so
+periodic chains need no care. An episodic MDP is read as a continuing one that forgets its horizon and in which the end of an episode leads back to the
+start; a terminal state is then never visited.
 
-Matrices are sparse throughout: 100,000 states of a chain plan in seconds.
+Matrices are sparse throughout: 100,000 states of a chain plan in seconds. A problem whose parts are so nearly cut off from each other that
+double precision cannot tell raises an ArithmeticError.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from operator import index
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arrays import Floats, Ints
-from heavytail.chains import gain_and_bias, hitting_times, stationary
+from heavytail.arrays import Bools, Floats, Ints
+from heavytail.chains import classes_of, evaluate, factorise, gain_and_bias, hitting_times, stationary
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 
@@ -25,9 +29,13 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 RELATIVE_TOLERANCE = 1e-9
+POLICY_TOLERANCE = 1e-6  # probabilities in single precision sum to one no better
+ROUNDING = 64 * float(np.finfo(np.float64).eps)
+SLOWEST_EDGE = 1e9
 MOST_IMPROVEMENTS = 10_000
 MOST_POLICIES = 2_000_000
 MOST_TARGETS = 5_000
+POLICIES_AT_ONCE = 4096
 
 
 class EpisodicPlan(NamedTuple):
@@ -41,7 +49,7 @@ class AveragePlan(NamedTuple):
     """Long-run average, bias and actions."""
 
     gain: Floats  # [S]; the same everywhere if every state can be reached from every other
-    bias: Floats  # [S]
+    bias: Floats  # [S]; of all policies with this gain the largest
     policy: Ints  # [S]
 
 
@@ -49,7 +57,7 @@ class AveragePlan(NamedTuple):
 
 
 def episodic_plan(mdp: MDP) -> EpisodicPlan:
-    """Optimal values and policy of every step, by backward induction.
+    """Optimal values and policy of every step, by backward induction; of equally good actions the first.
 
     >>> import heavytail as ht
     >>> plan = ht.planning.episodic_plan(ht.make_mdp("six_arms"))
@@ -57,10 +65,10 @@ def episodic_plan(mdp: MDP) -> EpisodicPlan:
     ((26, 7), (25, 7))
     """
     values, policy = np.zeros((_horizon(mdp) + 1, mdp.n_states)), np.zeros((mdp.horizon, mdp.n_states), np.int64)
-    alive, means = _matrix(mdp, restart=False), mdp.row_means
-    for h in reversed(range(mdp.horizon)):
-        q = _action_values(mdp, alive, means, values[h + 1], h)
-        policy[h], values[h] = q.argmax(axis=1), q.max(axis=1)
+    for h, transitions, means in _backwards(mdp):
+        q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
+        policy[h] = q.argmax(axis=1)
+        values[h] = _mixed(q, policy[h])
     return EpisodicPlan(values, policy)
 
 
@@ -75,13 +83,18 @@ def optimal_value(mdp: MDP) -> float:
 
 
 def policy_values(mdp: MDP, policy: npt.ArrayLike) -> Floats:
-    """Expected total rewards [H + 1, S] under a policy: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
-    H = _horizon(mdp)
-    weights = _weights(mdp, policy, steps=H)
-    alive, values = _matrix(mdp, restart=False), np.zeros((H + 1, mdp.n_states))
-    for h in reversed(range(H)):
-        q = _action_values(mdp, alive, mdp.row_means, values[h + 1], h)
-        values[h] = (weights[h] * q).sum(axis=1)
+    """Expected total rewards [H + 1, S] under a policy: actions [S] or [H, S], or probabilities [S, A] or [H, S, A].
+
+    >>> import heavytail as ht
+    >>> mdp = ht.make_mdp("six_arms")
+    >>> ht.planning.policy_values(mdp, [0] * 7)[0].round(2).tolist()
+    [28.8, 30.0, 27.6, 27.6, 27.6, 27.6, 27.6]
+    """
+    values = np.zeros((_horizon(mdp) + 1, mdp.n_states))
+    steps = _checked(mdp, policy, (mdp.horizon,))
+    for h, transitions, means in _backwards(mdp):
+        q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
+        values[h] = _mixed(q, steps[h])
     return values
 
 
@@ -96,12 +109,22 @@ def policy_value(mdp: MDP, policy: npt.ArrayLike) -> float:
     return float(mdp.start @ policy_values(mdp, policy)[0])
 
 
-def _action_values(mdp: MDP, matrix: "csr_matrix", means: Floats, after: Floats, h: int) -> Floats:
-    """Q [S, A] at step h, from the values after it."""
-    n = mdp.n_states * mdp.n_actions
-    rows = slice(h * n, (h + 1) * n) if mdp.n_stages > 1 else slice(None)
-    q: Floats = means[rows] + matrix[rows] @ after
-    return q.reshape(mdp.n_states, mdp.n_actions)
+def _backwards(mdp: MDP) -> Iterator[tuple[int, "csr_matrix", Floats]]:
+    """Every step from the last to the first, with its transitions and mean rewards."""
+    alive, n = _matrix(mdp, restart=False), mdp.n_states * mdp.n_actions
+    for h in reversed(range(mdp.horizon)):
+        if mdp.n_stages == 1:  # a slice would be a copy
+            yield h, alive, mdp.row_means
+        else:
+            yield h, alive[h * n : (h + 1) * n], mdp.row_means[h * n : (h + 1) * n]
+
+
+def _mixed(q: Floats, policy: npt.NDArray[Any]) -> Floats:
+    """The values of actions [S, A], averaged over a policy of one step."""
+    if policy.ndim == 1:
+        return np.take_along_axis(q, policy[:, None], axis=1)[:, 0]
+    mean: Floats = np.einsum("sa,sa->s", policy, q)
+    return mean
 
 
 # Continuing
@@ -115,21 +138,24 @@ def average_plan(mdp: MDP) -> AveragePlan:
     >>> round(float(plan.gain[0]), 6)
     2.0
     """
-    matrix, means = _matrix(mdp, restart=True), _one_stage(mdp).row_means
-    shape = (mdp.n_states, mdp.n_actions)
-    tolerance = RELATIVE_TOLERANCE * max(np.abs(means).max(), np.finfo(float).tiny)
-    policy = _towards(mdp, matrix, int(means.argmax()))
+    means = _one_stage(mdp).row_means
+    matrix = _matrix(mdp, restart=True)
+    policy, seen, settled = _towards_best_cell(matrix, means), set[int](), set[int]()
     for _ in range(MOST_IMPROVEMENTS):
-        gain, bias = gain_and_bias(*_under(matrix, means, policy))
-        later_gain = (matrix @ gain).reshape(shape)
-        better = _improved(policy, later_gain, gain, tolerance)
-        if np.array_equal(better, policy):
-            near = later_gain >= later_gain.max(axis=1, keepdims=True) - tolerance
-            now = np.where(near, means.reshape(shape) + (matrix @ bias).reshape(shape), -np.inf)
-            better = _improved(policy, now, gain + bias, tolerance * max(1.0, float(np.abs(bias).max()) / max(np.abs(means).max(), 1e-300)))
-        if np.array_equal(better, policy):
-            return AveragePlan(gain, bias, policy)
-        policy = better
+        try:
+            step = _improvement(matrix, means, policy)
+        except ArithmeticError:
+            # A state improved alone may cut off what is behind it, though to lead everything there is no trouble. If that is, it is the problem's.
+            policy = _towards_best_class(matrix, means, policy)
+            step = _improvement(matrix, means, policy)
+        known = settled if step.optimal else seen
+        name = hash(policy.tobytes())
+        if step.optimal and (name in known or np.array_equal(step.better, policy)):
+            return AveragePlan(step.gain, step.bias, policy)
+        if name in known:
+            raise ArithmeticError("some policies of this MDP are too close to each other for double precision to tell which is better")
+        known.add(name)
+        policy = step.better
     raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
 
 
@@ -144,12 +170,23 @@ def gain(mdp: MDP) -> float:
 
 
 def span(mdp: MDP) -> float:
-    """The difference between the largest and the smallest optimal bias."""
+    """The difference between the largest and the smallest optimal bias.
+
+    >>> import heavytail as ht
+    >>> round(ht.planning.span(ht.make_mdp("six_arms")), 6)  # five steps on average from the hub, and one to get there, at 2 each
+    12.0
+    """
     return float(np.ptp(average_plan(mdp).bias))
 
 
 def policy_gain_and_bias(mdp: MDP, policy: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """Gain [S] and bias [S] of a stationary policy: actions [S] or probabilities [S, A]."""
+    """Gain [S] and bias [S] of a stationary policy: actions [S] or probabilities [S, A].
+
+    >>> import heavytail as ht
+    >>> gain, _ = ht.planning.policy_gain_and_bias(ht.make_mdp("six_arms"), [0] * 7)
+    >>> round(float(gain[0]), 6)
+    1.2
+    """
     return gain_and_bias(*_chain(mdp, policy))
 
 
@@ -167,6 +204,68 @@ def stationary_distribution(mdp: MDP, policy: npt.ArrayLike) -> Floats:
     return stationary(chain, mdp.start)
 
 
+class _Improvement(NamedTuple):
+    gain: Floats  # of the policy at hand
+    bias: Floats
+    optimal: bool  # neither can be improved; only which of several optimal policies it is
+    better: Ints  # the same policy if there is no better one
+
+
+def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvement:
+    """Evaluates a policy and looks for a better one.
+
+    An action is better if it is by more than rounding, else the one at hand stays, so that ties cannot cycle. How much rounding there is, is seen
+    in the equations that hold for the policy itself.
+    """
+    shape, middle, scale = (len(policy), len(means) // len(policy)), 0.5 * (means.min() + means.max()), float(np.abs(means).max())
+    means = means - middle  # what all rewards have in common changes no comparison, but rounds
+    chain, rewards = _under(matrix, means, policy)
+    factors = factorise(chain)
+    gain, bias = evaluate(factors, rewards)
+    better, tied = _better(policy, (matrix @ gain).reshape(shape), gain, scale)
+    if not np.array_equal(better, policy):
+        return _Improvement(gain + middle, bias, optimal=False, better=better)
+    scale = max(scale, float(np.abs(bias).max()))
+    better, tied = _better(policy, np.where(tied, (means + matrix @ bias).reshape(shape), -np.inf), gain + bias, scale)
+    if not np.array_equal(better, policy):
+        return _Improvement(gain + middle, bias, optimal=False, better=better)
+    _, behind = evaluate(factors, -bias)
+    scale = max(scale, float(np.abs(behind).max()))
+    better, _ = _better(policy, np.where(tied, (matrix @ behind).reshape(shape), -np.inf), bias + behind, scale)
+    return _Improvement(gain + middle, bias, optimal=True, better=better)
+
+
+def _better(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[Ints, Bools]:
+    """The better actions by these values [S, A], those of the policy being `now` but for rounding; and which actions are as good as the best [S, A]."""
+    residual = float(np.abs(_mixed(values, policy) - now).max())
+    tolerance = ROUNDING * scale + 4.0 * residual
+    best = values.argmax(axis=1)
+    top = _mixed(values, best)
+    return np.where(top > now + tolerance, best, policy), values >= top[:, None] - tolerance
+
+
+def _towards_best_cell(matrix: "csr_matrix", means: Floats) -> Ints:
+    """A first policy: to the cell with the largest reward, and stay. A good guess spares a large MDP most of the improvements."""
+    S = matrix.shape[1]
+    s, a = divmod(int(means.argmax()), len(means) // S)
+    policy = _towards(matrix, _ways(matrix), np.arange(S) == s)
+    policy[s] = a
+    return policy
+
+
+def _towards_best_class(matrix: "csr_matrix", means: Floats, policy: Ints) -> Ints:
+    """The same policy in the recurrent class where it earns most; from elsewhere, to that class."""
+    chain, rewards = _under(matrix, means, policy)
+    label = classes_of(chain).label
+    recurrent = np.flatnonzero(label >= 0)
+    gain, _ = gain_and_bias(chain[recurrent][:, recurrent], rewards[recurrent])
+    best = label == label[recurrent[gain.argmax()]]
+    return np.where(best, policy, _towards(matrix, _ways(matrix), best))
+
+
+# Times
+
+
 def diameter(mdp: MDP) -> float:
     """The largest expected time, over pairs of states, that the best policy needs to get from one to the other; infinite if it cannot.
 
@@ -174,35 +273,121 @@ def diameter(mdp: MDP) -> float:
     >>> round(ht.planning.diameter(ht.make_mdp("six_arms")), 6)
     6.0
     """
-    if mdp.n_states > MOST_TARGETS:
+    from scipy.sparse.csgraph import connected_components
+
+    if _one_stage(mdp).n_states > MOST_TARGETS:
         raise InputError(f"diameter solves one problem per state, and this MDP has {mdp.n_states:,}; it takes up to {MOST_TARGETS:,}")
     matrix = _matrix(mdp, restart=True)
-    return max(float(_times_to(mdp, matrix, target).max()) for target in range(mdp.n_states))
+    ways = _ways(matrix)
+    if connected_components(ways, directed=True, connection="strong")[0] > 1:
+        return float("inf")
+    return max(float(_times_to(matrix, ways, target).max()) for target in range(mdp.n_states))
 
 
 def times_to(mdp: MDP, target: int) -> Floats:
-    """The least expected number of steps [S] from each state to `target`; infinite where it cannot be reached for sure."""
-    return _times_to(mdp, _matrix(mdp, restart=True), target)
+    """The least expected number of steps [S] from each state to `target`; infinite where no policy is sure to reach it.
+
+    >>> import heavytail as ht
+    >>> ht.planning.times_to(ht.make_mdp("six_arms", probabilities="ones"), 6).tolist()
+    [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0]
+    """
+    if not 0 <= index(target) < _one_stage(mdp).n_states:
+        raise InputError(f"target is {target}; states go from 0 to {mdp.n_states - 1}")
+    matrix = _matrix(mdp, restart=True)
+    return _times_to(matrix, _ways(matrix), target)
 
 
-def _times_to(mdp: MDP, matrix: "csr_matrix", target: int) -> Floats:
+def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
     """Policy iteration for a stochastic shortest path, from a policy that surely arrives."""
-    S, A = mdp.n_states, mdp.n_actions
-    policy, sure = _towards_state(mdp, matrix, target)
-    if not sure.all():
-        return np.where(np.arange(S) == target, 0.0, np.inf)
-    others = np.delete(np.arange(S), target)
-    times = np.zeros(S)
-    for _ in range(MOST_IMPROVEMENTS):
-        if others.size:
-            times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
-        q = 1.0 + (matrix @ times).reshape(S, A)
-        better = _improved(policy, -q, -times, RELATIVE_TOLERANCE * max(1.0, float(times.max())))
-        better[target] = policy[target]
+    S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
+    sure, safe = _sure(matrix, ways, target)
+    there = np.arange(S) == target
+    policy = _towards(matrix, ways if safe.all() else _ways(matrix, safe), there, safe)
+    others = np.flatnonzero(sure & ~there)
+    times = np.where(sure, 0.0, np.inf)
+    for _ in range(MOST_IMPROVEMENTS if others.size else 0):
+        times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
+        q = np.where(safe, 1.0 + matrix @ np.where(sure, times, 0.0), np.inf).reshape(S, A)
+        better = policy.copy()
+        better[others], _ = _better(policy[others], -q[others], -times[others], float(times[others].max()))
         if np.array_equal(better, policy):
             return times
         policy = better
-    raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
+    if others.size:
+        raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
+    return times
+
+
+def _sure(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
+    """The states [S] from which some policy reaches the target with probability one, and the rows [S*A] that do not lead out of them."""
+    safe = np.ones(matrix.shape[0], np.bool_)
+    while True:
+        reaching = np.isfinite(_distances(ways, np.arange(matrix.shape[1]) == target))
+        if reaching.all():
+            return reaching, safe
+        smaller = _without(matrix, safe, ~reaching, target)
+        if np.array_equal(smaller, safe):
+            return reaching, safe
+        safe = smaller
+        ways = _ways(matrix, safe)
+
+
+def _without(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Bools:
+    """The safe rows that cannot lead to lost states; a state without such rows is lost too.
+
+    By a queue: between a trap and the target a random walk loses one state after the other.
+    """
+    A, into = matrix.shape[0] // matrix.shape[1], matrix.tocsc()
+    rows, offsets = into.indices.tolist(), into.indptr.tolist()
+    left, still = safe.reshape(-1, A).sum(axis=1).tolist(), safe.tolist()
+    queue = np.flatnonzero(lost).tolist()
+    while queue:
+        state = queue.pop()
+        for row in rows[offsets[state] : offsets[state + 1]]:
+            left[row // A] -= still[row]
+            if still[row] and left[row // A] == 0 and not lost[row // A] and row // A != target:
+                queue.append(row // A)
+            still[row] = False
+    return np.array(still)
+
+
+def _ways(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_matrix":
+    """For each state where one could have come from, by one of these rows: [S, S], the steps it takes by the likeliest row if one stays until it works."""
+    from scipy.sparse import csr_matrix
+
+    S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
+    edges = matrix.tocoo()
+    keep = edges.data > 0 if rows is None else rows[edges.row]
+    into, out, p = edges.col[keep].astype(np.int64), edges.row[keep] // A, edges.data[keep]
+    order = np.lexsort((-p, out, into))
+    pairs, first = np.unique((into * S + out)[order], return_index=True)
+    steps = np.minimum(1.0 / np.maximum(p[order][first], 1.0 / SLOWEST_EDGE), SLOWEST_EDGE)  # larger ones could not be added up
+    return csr_matrix((steps, (pairs // S, pairs % S)), shape=(S, S))
+
+
+def _distances(ways: "csr_matrix", targets: Bools) -> Floats:
+    """How far each state is from the nearest target."""
+    from scipy.sparse.csgraph import dijkstra
+
+    distances: Floats = dijkstra(ways, indices=np.flatnonzero(targets), min_only=True)
+    return distances
+
+
+def _towards(matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None) -> Ints:
+    """In every state, of the actions that may bring the targets nearer, the one that brings them nearest on average."""
+    S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
+    distances = _distances(ways, targets)
+    edges = matrix.tocoo()
+    nearer = np.zeros(matrix.shape[0], np.bool_)
+    nearer[edges.row[distances[edges.col] < distances[edges.row // A]]] = True
+    if rows is not None:
+        nearer &= rows
+    far = distances[np.isfinite(distances)].max()
+    expected = matrix @ np.where(np.isfinite(distances), distances, 2.0 * S * (far + 1.0))
+    return np.where(nearer, expected, np.inf).reshape(S, A).argmin(axis=1)
+
+
+# All policies
 
 
 def policy_gap(mdp: MDP) -> float:
@@ -210,27 +395,45 @@ def policy_gap(mdp: MDP) -> float:
 
     0 where every policy is optimal. By enumeration, so for small MDPs.
     """
-    count = mdp.n_actions**mdp.n_states
+    count = _one_stage(mdp).n_actions ** mdp.n_states
     if count > MOST_POLICIES:
-        raise InputError(f"policy_gap goes through all {float(count):.3g} policies of this MDP; it takes up to {MOST_POLICIES:,}")
-    gains = np.unique(np.concatenate([all_gains(mdp, first, min(first + 4096, count)).ravel() for first in range(0, count, 4096)]))
-    best = gains[-1]
-    worse = gains[gains < best - RELATIVE_TOLERANCE * max(1.0, float(np.abs(gains).max()))]
-    return float(best - worse[-1]) if worse.size else 0.0
+        raise InputError(
+            f"policy_gap goes through all {mdp.n_actions}**{mdp.n_states} policies of this MDP; it takes up to {MOST_POLICIES:,}"
+        )
+    parts = [np.unique(all_gains(mdp, n, min(n + POLICIES_AT_ONCE, count))) for n in range(0, count, POLICIES_AT_ONCE)]
+    gains = np.unique(np.concatenate(parts))
+    worse = gains[gains < gains[-1] - RELATIVE_TOLERANCE * np.ptp(mdp.row_means)]
+    return float(gains[-1] - worse[-1]) if worse.size else 0.0
 
 
 def all_gains(mdp: MDP, first: int, last: int) -> Floats:
-    """The gains [n, S] of the deterministic policies numbered `first` to `last`, their actions being the digits of the number."""
-    one = _one_stage(mdp)
+    """The gains [n, S] of the deterministic policies numbered from `first` to before `last`, their actions being the digits of the number.
+
+    >>> import heavytail as ht
+    >>> ht.planning.all_gains(ht.mdp_from_arrays([[[1.0], [1.0]]], [[0.0, 3.0]]), 0, 2).tolist()
+    [[0.0], [3.0]]
+    """
+    count = _one_stage(mdp).n_actions ** mdp.n_states
+    if not 0 <= first <= last <= count:
+        raise InputError(f"the policies of this MDP are numbered from 0 to {mdp.n_actions}**{mdp.n_states}; got {first} to {last}")
+    states, base = np.arange(mdp.n_states), float(mdp.row_means.mean())
+    actions = _digits(first, last, mdp.n_actions, mdp.n_states)
     dense = _matrix(mdp, restart=True).toarray().reshape(mdp.n_states, mdp.n_actions, mdp.n_states)
-    digits = np.arange(first, last)[:, None] // mdp.n_actions ** np.arange(mdp.n_states) % mdp.n_actions
-    states = np.arange(mdp.n_states)
-    limit = 0.5 * (np.eye(mdp.n_states) + dense[states, digits])  # half a step, so that periodic chains settle too
+    limit = 0.5 * (np.eye(mdp.n_states) + dense[states, actions])  # half a step, so that periodic chains settle too
     for _ in range(60):  # 2**60 steps
         limit = limit @ limit
         limit /= limit.sum(axis=-1, keepdims=True)
-    rewards = one.mean_rewards[states, digits]
-    return np.einsum("nij,nj->ni", limit, rewards)
+    return base + np.einsum("nij,nj->ni", limit, mdp.mean_rewards[states, actions] - base)
+
+
+def _digits(first: int, last: int, base: int, n: int) -> Ints:
+    """The numbers from `first` to before `last` by their digits, the smallest first."""
+    digits = np.zeros((last - first, n), np.int64)
+    rest = np.arange(last - first, dtype=object) + first if last > 2**62 else np.arange(first, last)
+    for k in range(n):
+        digits[:, k] = rest % base
+        rest = rest // base
+    return digits
 
 
 # Matrices and policies
@@ -263,68 +466,52 @@ def _horizon(mdp: MDP) -> int:
     return mdp.horizon
 
 
-def _weights(mdp: MDP, policy: npt.ArrayLike, steps: int | None) -> Floats:
-    """A policy as probabilities [H, S, A], or [S, A] where `steps` is None."""
-    S, A = mdp.n_states, mdp.n_actions
-    given = np.asarray(policy)
-    lead: Sequence[tuple[int, ...]] = [()] if steps is None else [(), (steps,)]
-    if np.issubdtype(given.dtype, np.integer) and given.shape in [(*n, S) for n in lead]:
-        if given.size and not 0 <= given.min() <= given.max() < A:
-            raise InputError(f"a policy chooses action {given.max() if given.max() >= A else given.min()}; actions go from 0 to {A - 1}")
-        weights: Floats = np.eye(A)[given]
-    elif given.shape in [(*n, S, A) for n in lead] and (given >= 0).all() and np.allclose(given.sum(-1), 1.0, atol=1e-8):
-        weights = given.astype(np.float64)
-    else:
+def _checked(mdp: MDP, policy: npt.ArrayLike, lead: tuple[int, ...] = ()) -> npt.NDArray[Any]:
+    """A policy as actions [*lead, S] or as probabilities [*lead, S, A]; integers are actions wherever their shape allows it."""
+    given, cells = np.asarray(policy), (mdp.n_states, mdp.n_actions)
+    shapes: Sequence[tuple[int, ...]] = [(), lead]
+    if np.issubdtype(given.dtype, np.integer) and given.shape in [(*n, cells[0]) for n in shapes]:
+        return np.broadcast_to(_checked_actions(given, mdp.n_actions), (*lead, cells[0]))
+    if given.dtype.kind in "biuf" and given.shape in [(*n, *cells) for n in shapes]:
+        return np.broadcast_to(_checked_probabilities(given.astype(np.float64)), (*lead, *cells))
+    raise InputError(
+        f"a policy is actions [{cells[0]}] or probabilities [{cells[0]}, {cells[1]}], in episodes also one for each step; "
+        f"got {given.dtype}{list(given.shape)}"
+    )
+
+
+def _checked_actions(given: npt.NDArray[Any], n_actions: int) -> Ints:
+    actions = given.astype(np.int64)
+    for place in np.argwhere((actions < 0) | (actions >= n_actions))[:1]:
+        raise InputError(f"a policy chooses action {actions[tuple(place)]} in state {place[-1]}; actions go from 0 to {n_actions - 1}")
+    return actions
+
+
+def _checked_probabilities(given: Floats) -> Floats:
+    for place in np.argwhere(~(given >= 0.0))[:1]:
         raise InputError(
-            f"a policy is actions [{S}] or probabilities [{S}, {A}], in episodes also one for each step; got {given.dtype}{list(given.shape)}"
+            f"a policy takes action {place[-1]} in state {place[-2]} with probability {given[tuple(place)]}; it must lie from 0 to 1"
         )
-    return weights if steps is None else np.broadcast_to(weights, (steps, S, A))
+    sums = given.sum(axis=-1)
+    for place in np.argwhere(~(np.abs(sums - 1.0) <= POLICY_TOLERANCE))[:1]:
+        raise InputError(f"a policy's probabilities in state {place[-1]} sum to {sums[tuple(place)]:.9g}; they must sum to 1")
+    return given / sums[..., None]
 
 
 def _chain(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
     """The Markov chain and its rewards under a stationary policy."""
     from scipy.sparse import csr_matrix
 
-    _one_stage(mdp)
-    weights = _weights(mdp, policy, None)
-    S, A = weights.shape
-    mix = csr_matrix((weights.ravel(), np.arange(S * A), np.arange(0, S * A + 1, A)), shape=(S, S * A))
+    checked, matrix = _checked(_one_stage(mdp), policy), _matrix(mdp, restart=True)
+    if checked.ndim == 1:
+        return _under(matrix, mdp.row_means, checked.astype(np.int64))
+    S, A = checked.shape
+    mix = csr_matrix((checked.ravel(), np.arange(S * A), np.arange(0, S * A + 1, A)), shape=(S, S * A))
     mix.eliminate_zeros()
-    return csr_matrix(mix @ _matrix(mdp, restart=True)), mix @ mdp.row_means
+    return csr_matrix(mix @ matrix), mix @ mdp.row_means
 
 
 def _under(matrix: "csr_matrix", means: Floats, policy: Ints) -> tuple["csr_matrix", Floats]:
     """The chain and the rewards of a deterministic policy."""
     rows = np.arange(len(policy)) * (len(means) // len(policy)) + policy
     return matrix[rows], means[rows]
-
-
-def _improved(policy: Ints, values: Floats, now: Floats, tolerance: float) -> Ints:
-    """The better actions, where they are better by more than rounding; else the ones at hand, so that ties cannot cycle."""
-    best = values.argmax(axis=1)
-    return np.where(values[np.arange(len(policy)), best] > now + tolerance, best, policy)
-
-
-def _towards(mdp: MDP, matrix: "csr_matrix", row: int) -> Ints:
-    """A first policy: to the cell with the largest reward, and stay. A good guess spares a large MDP most of the improvements."""
-    s, a = divmod(row, mdp.n_actions)
-    policy, _ = _towards_state(mdp, matrix, s)
-    policy[s] = a
-    return policy
-
-
-def _towards_state(mdp: MDP, matrix: "csr_matrix", target: int) -> tuple[Ints, Any]:
-    """In every state the action that may bring the target nearer, counted in steps if luck is good; and which states reach it at all."""
-    from scipy.sparse import csr_matrix
-    from scipy.sparse.csgraph import breadth_first_order
-
-    S, A = mdp.n_states, mdp.n_actions
-    rows, successors = matrix.nonzero()
-    backwards = csr_matrix((np.ones(len(rows)), (successors, rows // A)), shape=(S, S))
-    order, nearer = breadth_first_order(backwards, target, directed=True)
-    reached = np.zeros(S, np.bool_)
-    reached[order] = True
-    policy = np.zeros(S, np.int64)
-    helpful = nearer[rows // A] == successors
-    policy[rows[helpful] // A] = rows[helpful] % A
-    return policy, reached

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from heavytail.errors import InputError
-from heavytail.mdp import MDP
 
 
 class Problem(NamedTuple):
@@ -12,12 +11,7 @@ class Problem(NamedTuple):
     n_states: int
     n_actions: int
     horizon: int  # 0: continuing
-    r_max: float | None
-
-
-def problem_of(mdp: MDP) -> Problem:
-    """What an agent may know of an MDP; the paper assumes the largest mean reward known."""
-    return Problem(mdp.n_states, mdp.n_actions, mdp.horizon, float(mdp.row_means.max()))
+    r_max: float | None  # the paper assumes it known; an MDP record tells it
 
 
 def need_episodes(agent: str, problem: Problem) -> int:

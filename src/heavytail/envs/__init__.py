@@ -1,7 +1,8 @@
-"""Environments, one per file: a function that returns an MDP."""
+"""Environments, one per file: a function that returns an MDP. Its docstring is its documentation page."""
 
 from typing import Any
 
+from heavytail.errors import InputError, suggestion
 from heavytail.mdp import MDP
 from heavytail.registry import find
 
@@ -9,10 +10,29 @@ from heavytail.registry import find
 def make_mdp(name: str, **parameters: Any) -> MDP:
     """An environment by its name.
 
+    Args:
+        name: the environment's id; ``heavytail.registered("env")`` and ``heavytail list envs`` list them.
+        **parameters: the environment's own. The heavy-tailed law of most is the parameter `law`: a law, or the name of one, whose parameters may then
+            stand beside the environment's; it is moved to the mean that the environment asks for.
+
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms", horizon=10)
     >>> mdp.n_states, mdp.n_actions, mdp.horizon
     (7, 6, 10)
+    >>> other = ht.make_mdp("six_arms", law="student_t", df=1.5, horizon=10)
+    >>> (other.mean_rewards == mdp.mean_rewards).all()
+    np.True_
     """
-    mdp: MDP = find("env", name).builder(**parameters)
+    found = find("env", name)
+    if isinstance(parameters.get("law"), str) and "law" in found.parameters:
+        law = find("law", parameters["law"])
+        own = {key: value for key, value in parameters.items() if key in found.parameters}
+        others = {key: value for key, value in parameters.items() if key not in found.parameters}
+        for key in others:
+            if key not in law.parameters:
+                raise InputError(
+                    f"neither {name} nor {law.name} has a parameter {key!r}; {suggestion(key, {**found.parameters, **law.parameters})}"
+                )
+        parameters = {**own, "law": law.builder(**others)}
+    mdp: MDP = found.builder(**parameters)
     return mdp

@@ -1,14 +1,17 @@
 """SixArms (Strehl and Littman 2008), with the reward laws of the paper."""
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from heavytail.building import mdp_from_arrays
+from heavytail.errors import InputError, suggestion
+from heavytail.laws import Law
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
-from heavytail.laws.law import Law
 from heavytail.laws.normal import normal
-from heavytail.mdp import MDP, mdp_from_arrays
+from heavytail.mdp import MDP
 from heavytail.registry import Count, register
 
 PROBABILITIES = {
@@ -20,24 +23,56 @@ ARMS = 6
 
 
 @register("env", "six_arms")
-def six_arms(*, probabilities: Literal["strehl", "episodic", "ones"] = "episodic", alpha: float = 1.1, horizon: Count | None = 25) -> MDP:
+def six_arms(*, probabilities: Any = "episodic", law: Law | None = None, horizon: Count | None = 25) -> MDP:
     """A hub and six arms around it; the better an arm pays, the harder it may be to reach, and all but the first pay with heavy tails.
 
-    Action i in the hub (state 0) leads to state i + 1 with probability p_i and else stays. In state i + 1 action i stays and pays; any other action
-    leads back to the hub and pays nothing. The first arm pays N(1.2, 0.1**2); the others pay 1.2, 1.4, 1.6, 1.8 and 2 with symmetric alpha-stable noise.
+    States:
+        0 is the hub, 1 to 6 are the arms.
+    Actions:
+        0 to 5: action i is for arm i + 1.
+    Transitions:
+        In the hub action i leads to arm i + 1 with probability p_i and else stays. In arm i + 1 action i stays; any other leads back to the hub.
+    Rewards:
+        Only for staying in an arm. Arm 1 pays N(1.2, 0.1**2); arms 2 to 6 pay 1.2, 1.4, 1.6, 1.8 and 2 on average, by `law`.
+    Start:
+        The hub.
+    Optimum:
+        With the default p arm 6: value 40.06 in 25 steps (arm 1: 28.8), gain 2, diameter 6.
+
+        >>> import heavytail as ht
+        >>> mdp = ht.make_mdp("six_arms")
+        >>> [round(f(mdp), 4) for f in (ht.planning.optimal_value, ht.planning.gain, ht.planning.diameter)]
+        [40.0576, 2.0, 6.0]
+
+    Source:
+        Strehl and Littman (2008), with the laws of Zhuang and Sui (2021), appendix D. The paper says nothing of its own p, so they are a parameter. With Strehl and
+        Littman's and 25 steps the light-tailed arm 1 is optimal (28.8; the arms that pay more are reached too late), so that the paper's claim,
+        that light-tailed agents end on a worse arm, could not show there. Its text also gives arm 1 two laws; it has the normal one here.
 
     Args:
-        probabilities: the preset of p_i. The paper's own are unknown. With Strehl and Littman's ("strehl") and 25 steps the light-tailed first arm
-            is optimal, so the paper's claim could not show; with "episodic" the sixth arm is.
-        alpha: the stability index of the noise.
+        probabilities: p, six numbers or a preset: "episodic" (1, .2, .2, .2, .2, .2), under which arm 6 is best in 25 steps; "strehl" (1, .15, .1, .05, .03, .01); "ones".
+        law: of the rewards of arms 2 to 6, moved to their means; symmetric alpha-stable with alpha = 1.1 and scale 1 if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
-    p = PROBABILITIES[probabilities]
+    p, heavy = _probabilities(probabilities), law or alpha_stable(1.1)
     transitions = np.zeros((ARMS + 1, ARMS, ARMS + 1))
     transitions[1:, :, 0] = 1.0
     laws: list[list[Law]] = [[constant(0.0)] * ARMS for _ in range(ARMS + 1)]
     for arm in range(ARMS):
         transitions[0, arm, [arm + 1, 0]] = p[arm], 1.0 - p[arm]
         transitions[arm + 1, arm] = np.eye(ARMS + 1)[arm + 1]
-        laws[arm + 1][arm] = normal(1.2, 0.1) if arm == 0 else alpha_stable(alpha, loc=1.0 + 0.2 * arm)
+        laws[arm + 1][arm] = normal(1.2, 0.1) if arm == 0 else heavy.with_mean(1.0 + 0.2 * arm)
     return mdp_from_arrays(transitions, laws=laws, horizon=horizon)
+
+
+def _probabilities(given: str | Sequence[float]) -> Sequence[float]:
+    if isinstance(given, str):
+        if given not in PROBABILITIES:
+            raise InputError(f"six_arms: probabilities is {given!r}; {suggestion(given, PROBABILITIES)}")
+        return PROBABILITIES[given]
+    p = np.asarray(given, np.float64)
+    if p.shape != (ARMS,) or not ((p > 0) & (p <= 1)).all():
+        raise InputError(
+            f"six_arms: probabilities must be six numbers above 0 and at most 1, or one of {', '.join(PROBABILITIES)}; got {given!r}"
+        )
+    return [float(x) for x in p]

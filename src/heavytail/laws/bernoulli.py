@@ -34,7 +34,7 @@ class Bernoulli(Law):
 
 @register("law", "bernoulli")
 def bernoulli(p: Probability, loc: float = 0.0, scale: float = 1.0) -> Bernoulli:
-    """Loc + scale with probability `p`, else loc.
+    """Pays loc + scale with probability `p`, else loc.
 
     >>> bernoulli(p=0.25, scale=4.0).mean()
     1.0

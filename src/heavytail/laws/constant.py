@@ -32,7 +32,7 @@ class Constant(Law):
 
 
 @register("law", "constant")
-def constant(loc: float) -> Constant:
+def constant(loc: float = 0.0) -> Constant:
     """Always `loc`.
 
     >>> constant(2.0).mean()

@@ -2,8 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -14,11 +14,11 @@ from heavytail.laws.table import LawTable, draw_law, law_table
 from heavytail.rng import pair, stream
 
 
-@dataclass(frozen=True)
 class Law(ABC):
-    """A probability law for rewards. Builders are in `heavytail.laws`, one per law."""
+    """A probability law for rewards. Builders are in `heavytail.laws`, one per law; each law is a frozen dataclass."""
 
     name: ClassVar[str]
+    loc: float
 
     def sample(self, size: int, seed: int | np.random.SeedSequence = 0) -> Floats:
         """`size` independent draws; the same seed gives the same draws."""
@@ -26,8 +26,19 @@ class Law(ABC):
             raise InputError(f"{self.name}.sample: size must be at least 0, got {size}")
         out = np.empty(int(size))
         table = law_table([self])
-        entry(_fill, table)(table, stream(seed), out)
+        entry(fill, table)(table, stream(seed), out)
         return out
+
+    def with_mean(self, mean: float) -> Self:
+        """The same law, moved to have this mean.
+
+        >>> import heavytail as ht
+        >>> ht.laws.pareto(alpha=1.5).with_mean(2.0).mean()
+        2.0
+        """
+        if not math.isfinite(self.mean()):
+            raise InputError(f"{self} has no finite mean, so it cannot be moved to one; its tail index must be above 1")
+        return replace(self, loc=self.loc + (mean - self.mean()))  # type: ignore[type-var]  # every law is a dataclass
 
     def moment(self, p: float, center: float = 0.0) -> float:
         """E|X - center|**p, infinite where it is infinite.
@@ -65,7 +76,8 @@ class Law(ABC):
         return np.empty(0)
 
 
-def _fill(table: LawTable, rng: Stream, out: Floats) -> None:
+def fill(table: LawTable, rng: Stream, out: Floats) -> None:
+    """Fill `out` with draws of the first law of a table."""
     for k in range(out.size):
         u, e = pair(rng)
         out[k] = draw_law(table.code[0], table, 0, u, e)

@@ -42,7 +42,7 @@ class LogNormal(Law):
 
 @register("law", "log_normal")
 def log_normal(sigma: Positive = 1.0, loc: float = 0.0, scale: Positive = 1.0) -> LogNormal:
-    """Loc + scale * exp(sigma * Z), Z standard normal.
+    """The law of loc + scale * exp(sigma * Z), Z standard normal.
 
     >>> round(log_normal(sigma=1.0).mean(), 6)
     1.648721

@@ -47,7 +47,7 @@ class Pareto(Law):
 
 @register("law", "pareto")
 def pareto(alpha: Positive, loc: float = 0.0, scale: Positive = 1.0, symmetric: bool = False) -> Pareto:
-    """Loc + scale * Y with P(Y > y) = y**-alpha from 1 on; `symmetric` gives Y a fair random sign.
+    """The law of loc + scale * Y with P(Y > y) = y**-alpha from 1 on; `symmetric` gives Y a fair random sign.
 
     >>> pareto(alpha=1.5).mean()
     3.0

@@ -1,0 +1,80 @@
+"""DoubleChain, the paper's own environment: a short safe chain and a longer one that pays better, with heavy tails."""
+
+from typing import Literal
+
+import numpy as np
+
+from heavytail.building import mdp_from_arrays
+from heavytail.laws import Law
+from heavytail.laws.alpha_stable import alpha_stable
+from heavytail.laws.constant import constant
+from heavytail.laws.normal import normal
+from heavytail.mdp import MDP
+from heavytail.registry import Count, OpenProbability, register
+
+LEFT, RIGHT = 0, 1
+
+
+@register("env", "double_chain")
+def double_chain(
+    *,
+    length: Count = 3,
+    p: OpenProbability = 0.8,
+    symmetric: bool = False,
+    head: Literal["hub", "self"] = "hub",
+    law: Law | None = None,
+    horizon: Count | None = 10,
+) -> MDP:
+    """Two chains that leave a hub; the upper ends in a light-tailed reward of 0.5, the lower in a heavy-tailed one of 1.
+
+    States:
+        0 is the hub; 1 to l the upper chain; l + 1 to 2l + 1 the lower one, which is one longer (2l + 2 states), or as long where `symmetric`.
+    Actions:
+        0 (dashed in the paper's figure) and 1 (solid).
+    Transitions:
+        In the hub 0 leads to the upper chain and 1 to the lower. Elsewhere 0 goes one step left, towards the hub; 1 goes right with probability p and left
+        with 1 - p; at the end of a chain right means staying.
+    Rewards:
+        For the state that is left, whatever the action: upper chain N(0, 0.1**2), its end N(0.5, 0.1**2); lower chain N(-0.1, 0.01**2), its end 1 on average, by
+        `law`; the hub 0.
+    Start:
+        The hub.
+    Optimum:
+        The lower chain: value 3.1611 in 10 steps (the upper one gives at most 2.41), gain 0.7265, diameter 8.7812.
+
+        >>> import heavytail as ht
+        >>> mdp = ht.make_mdp("double_chain")
+        >>> [round(f(mdp), 4) for f in (ht.planning.optimal_value, ht.planning.gain, ht.planning.diameter)]
+        [3.1611, 0.7265, 8.7812]
+
+    Source:
+        Zhuang and Sui (2021), figure 2 and appendix D. Its text speaks of two chains of length l, its figure and its rewards of 2l + 2 states: the figure is followed by
+        default. No edge is drawn for a solid action that fails in the first state of a chain; it leads to the hub by default.
+
+    Args:
+        length: l, the length of the upper chain.
+        p: how often action 1 succeeds.
+        symmetric: make the lower chain as short as the upper one.
+        head: where action 1 leads when it fails in the first state of a chain: the "hub", or the state itself ("self").
+        law: of the reward at the end of the lower chain, moved to mean 1; symmetric alpha-stable with alpha = 1.1 and scale 1 if not given.
+        horizon: steps in an episode, or None for a continuing problem.
+    """
+    upper = list(range(1, length + 1))
+    lower = list(range(length + 1, 2 * length + (1 if symmetric else 2)))
+    n = 1 + len(upper) + len(lower)
+    transitions = np.zeros((n, 2, n))
+    transitions[0, LEFT, upper[0]] = transitions[0, RIGHT, lower[0]] = 1.0
+    for chain in (upper, lower):
+        for k, s in enumerate(chain):
+            left = chain[k - 1] if k else 0
+            right = chain[min(k + 1, len(chain) - 1)]
+            transitions[s, LEFT, left] = 1.0
+            transitions[s, RIGHT, right] += p
+            transitions[s, RIGHT, s if k == 0 and head == "self" else left] += 1.0 - p
+    laws: list[Law] = [normal(-0.1, 0.01)] * n
+    laws[0] = constant(0.0)
+    for s in upper:
+        laws[s] = normal(0.0, 0.1)
+    laws[upper[-1]] = normal(0.5, 0.1)
+    laws[lower[-1]] = (law or alpha_stable(1.1)).with_mean(1.0)
+    return mdp_from_arrays(transitions, laws=[[each, each] for each in laws], horizon=horizon)

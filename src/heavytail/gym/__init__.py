@@ -1,0 +1,35 @@
+"""heavytail and Gymnasium: heavytail's environments for every framework, and heavy-tailed rewards for every environment.
+
+>>> import heavytail as ht
+>>> env = ht.gym.AddRewardNoise(ht.gym.MDPEnv("six_arms"), ht.laws.alpha_stable(alpha=1.1))
+>>> env.reset(seed=0)
+(0, {})
+
+Names are imported when they are first used, as in `heavytail` itself.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from heavytail.starting import collector_paused
+
+if TYPE_CHECKING:
+    from heavytail.gym.env import MDPEnv
+    from heavytail.gym.noise import AddRewardNoise
+
+_HOME = {"AddRewardNoise": "noise", "MDPEnv": "env"}
+
+__all__ = ["AddRewardNoise", "MDPEnv"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"heavytail.gym has no {name!r}")
+    with collector_paused():
+        value = getattr(import_module(f"heavytail.gym.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

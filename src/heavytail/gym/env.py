@@ -1,0 +1,146 @@
+"""An MDP as a Gymnasium environment."""
+
+import math
+import operator
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import RecordConstructorArgs
+
+from heavytail.building import check_mdp
+from heavytail.envs import make_mdp
+from heavytail.errors import InputError
+from heavytail.mdp import MDP
+from heavytail.rng import streams
+from heavytail.stepwise import MDPWorld
+
+PICTURE = 256  # pixels along a side, or one for each state where there are more
+NO_STATE, STATE, HERE = 0, 80, 255  # shades of grey
+
+
+class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
+    """An MDP as a Gymnasium environment: states are observations, both they and actions are whole numbers from 0.
+
+    ``gymnasium.make("heavytail/SixArms-v0", horizon=10)`` is ``MDPEnv("six_arms", horizon=10)`` in Gymnasium's usual wrappers.
+
+    ``info["mean_reward"]`` is the expected reward of the state and action: what regret is measured in, since heavy-tailed rewards themselves average out
+    slowly or never.
+
+    An episode is *terminated* by a transition that the MDP marks as the end. It is *truncated* when the horizon is reached without
+    one. The last step of the horizon may do both; then it is only terminated, because nothing would have followed in any case. So a learner that treats the
+    horizon as a mere limit of time bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of heavytail do, takes both as the end.
+    A continuing MDP does neither.
+
+    With the same seed and actions, states and rewards are bit for bit those of `heavytail.stepwise.MDPWorld` with ``streams(seed)``, and so
+    those that `Learner.learn` meets. Only ``reset(seed=...)`` restarts the streams; a plain ``reset()`` starts another episode and lets them run on.
+
+    Args:
+        name: the environment's id, as in `make_mdp`.
+        render_mode: None, or "rgb_array" for a picture of all states with the present one lit.
+        mdp: instead, an MDP of your own; `name` is then without effect.
+        **parameters: the environment's own, as in `make_mdp`.
+
+    Attributes:
+        mdp: the MDP; ``env.unwrapped.mdp`` behind wrappers.
+
+    >>> from heavytail.gym import MDPEnv
+    >>> env = MDPEnv("six_arms", horizon=10)
+    >>> env.reset(seed=0)
+    (0, {})
+    >>> state, reward, terminated, truncated, info = env.step(0)
+    >>> state, reward, terminated, truncated, info
+    (1, 0.0, False, False, {'mean_reward': 0.0})
+    >>> env.mdp.horizon
+    10
+    """
+
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - declared so by Gymnasium
+
+    def __init__(self, name: str = "six_arms", render_mode: str | None = None, mdp: MDP | None = None, **parameters: Any) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise InputError(f"{name}: render_mode is {render_mode!r}; it must be None or 'rgb_array'")
+        # An MDP may be large and never changes, so it is not copied.
+        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, name=name, render_mode=render_mode, mdp=mdp, **parameters)
+        self.mdp = make_mdp(name, **parameters) if mdp is None else _ready(mdp, parameters)
+        self.render_mode = render_mode
+        # To Gymnasium, Discrete is a space of NumPy's integers; Python's are in it too, and are what a table is indexed by.
+        self.observation_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_states))
+        self.action_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_actions))
+        self._world: MDPWorld | None = None
+        self._seeded_by: np.random.Generator | None = None
+        self._running = False
+        self._state = 0
+        self._h = 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        """Start an episode.
+
+        Args:
+            seed: restarts the random streams; without it they run on, or start from fresh entropy, which `np_random_seed` then tells.
+            options: not used.
+        """
+        super().reset(seed=seed)
+        # Gymnasium makes a generator for each seed, and users may set one: whenever it is another, the streams start anew.
+        if self._world is None or self.np_random is not self._seeded_by:
+            self._world, self._seeded_by = MDPWorld(self.mdp, streams(self._stream_seed())), self.np_random
+        self._state, self._h, self._running = int(self._world.reset()), 0, True
+        return self._state, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        """One transition: the next state, the reward, whether the episode is terminated, whether it is truncated, and the expected reward."""
+        if self._world is None or not self._running:
+            what = "no episode has begun" if self._world is None else "the episode has ended"
+            raise ResetNeeded(f"step: {what}; call reset() first")
+        s, reward, ended, mean = self._world.step(self._state, self._checked(action), self._h)
+        terminated = bool(ended)
+        truncated = not terminated and self._h + 1 == self.mdp.horizon
+        self._state, self._h = int(s), self._h + 1 if self.mdp.horizon else 0
+        self._running = not (terminated or truncated)
+        return self._state, float(reward), terminated, truncated, {"mean_reward": float(mean)}
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """A square for each state, row by row, the present one lit; None unless `render_mode` asks for it."""
+        if self.render_mode is None:
+            return None
+        side = math.isqrt(self.mdp.n_states - 1) + 1
+        squares = np.full(side * side, NO_STATE, np.uint8)
+        squares[: self.mdp.n_states] = STATE
+        squares[self._state] = HERE
+        size = max(1, PICTURE // side)
+        grey = squares.reshape(side, side).repeat(size, axis=0).repeat(size, axis=1)
+        return np.stack([grey] * 3, axis=-1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Compiled functions stay behind: a process that this is sent to finds its own on the disk instead of compiling ours again.
+        return {**vars(self), "_world": None if self._world is None else self._world.streams}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if state["_world"] is not None:
+            self._world = MDPWorld(self.mdp, state["_world"])
+
+    def _stream_seed(self) -> int:
+        generator, seed = self.np_random, self.np_random_seed
+        # Gymnasium says -1 of a generator that was set by hand: its seed is unknown, but it can give one.
+        return seed if seed >= 0 else int(generator.integers(2**63))
+
+    def _checked(self, action: Any) -> int:
+        try:
+            a = operator.index(action)
+        except TypeError:
+            a = -1
+        if not 0 <= a < self.mdp.n_actions:
+            shown = " ".join(repr(action).split())  # an array may take several lines
+            raise InputError(f"step: there is no action {shown}; actions go from 0 to {self.mdp.n_actions - 1}")
+        return a
+
+
+def _ready(mdp: Any, parameters: dict[str, Any]) -> MDP:
+    if not isinstance(mdp, MDP):
+        raise InputError(f"MDPEnv: mdp is a {type(mdp).__name__}; it must be an MDP, such as make_mdp('six_arms')")
+    if parameters:
+        raise InputError(f"MDPEnv: mdp is given, so there is nothing to build with {', '.join(parameters)}; give either")
+    return check_mdp(mdp)
