@@ -17,6 +17,15 @@ def test_environments_are_listed_with_what_is_exactly_true_of_them() -> None:
     assert "3.1611" in printed
 
 
+def test_an_environment_that_needs_parameters_is_listed_without_facts() -> None:
+    """The plugin of these tests has one; a list must not fail because of it."""
+    import plugin
+
+    found = json.loads(runner.invoke(app, ["list", "envs", "--json"]).output)
+    (row,) = (row for row in found["envs"] if row["name"] == plugin.triangle.__name__)
+    assert (row["S"], row["gain"]) == (None, None)
+
+
 def test_lists_are_machine_readable() -> None:
     found = json.loads(runner.invoke(app, ["list", "--json"]).output)
     assert set(found) == {"agents", "envs", "laws"}

@@ -5,11 +5,10 @@ In a recurrent class c the gain g_c and the bias h solve g_c + h = r + P h, whic
 state earns in total above the gain, the same whichever state was the reference. From transient states what is behind them follows from one more
 linear system.
 
-*Accuracy.* I - P is built from the probabilities of leaving, never as one less the probability of staying, so a state that is left once in 10**20
-steps is no trouble by itself. What is left to go wrong is a chain that takes ages to come from one part of its class to another. The inverse of
-such a system is as large as the longest mean time to reach the reference, which is known from one more solve; rounding is multiplied by it, and where
-nothing would remain an ArithmeticError is raised. Relative to a state that is hardly ever visited every chain would look like that, so the
-reference is one that is visited often.
+*Accuracy.* I - P is built from the probabilities of leaving, never as one less the probability of staying, so that small ones keep their digits.
+What is left to go wrong is a chain that takes ages to come from one part of a class to another, or out of its transient states: the inverse of the system is
+as large as the longest mean time this takes, and multiplies rounding by it. One more solve gives that time, and beyond LONGEST an ArithmeticError is raised.
+To a state that is hardly ever visited every way is long, so the reference is one that is visited often.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

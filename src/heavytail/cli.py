@@ -91,13 +91,15 @@ def _parameter(text: str) -> tuple[str, Any]:
 def _row(what: What, entry: Registered) -> dict[str, Any]:
     about = entry.doc.splitlines()[0] if entry.doc else ""
     parameters = [name for name in entry.parameters if name != "problem"]
-    facts = _facts(ht.make_mdp(entry.name)) if what is What.envs else {}
+    facts = _facts(entry) if what is What.envs else {}
     return {"name": entry.name, **facts, "parameters": parameters, "about": about}
 
 
-def _facts(mdp: "ht.MDP") -> dict[str, Any]:
+def _facts(entry: Registered) -> dict[str, Any]:
     """Sizes and exact optima, where they exist."""
-    planning = ht.planning
+    if any(p.default is p.empty for p in entry.parameters.values()):  # an environment that cannot be built without being told how
+        return dict.fromkeys(("S", "A", "H", "value", "gain", "diameter"))
+    mdp, planning = ht.make_mdp(entry.name), ht.planning
     return {
         "S": mdp.n_states,
         "A": mdp.n_actions,

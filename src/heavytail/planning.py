@@ -241,7 +241,9 @@ def _better(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[In
     tolerance = ROUNDING * scale + 4.0 * residual
     best = values.argmax(axis=1)
     top = _mixed(values, best)
-    return np.where(top > now + tolerance, best, policy), values >= top[:, None] - tolerance
+    tied = values >= top[:, None] - tolerance
+    tied[np.arange(len(policy)), policy] = True
+    return np.where(top > now + tolerance, best, policy), tied
 
 
 def _towards_best_cell(matrix: "csr_matrix", means: Floats) -> Ints:

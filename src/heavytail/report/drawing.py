@@ -8,7 +8,7 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.mdp import MDP
 from heavytail.report.layouts import Layout, lay_out
-from heavytail.report.placing import Label, along_curve, around_state, place, size_of
+from heavytail.report.placing import Label, along_curve, around_state, behind_arrow, place, size_of
 from heavytail.report.reading import (
     PAYS,
     Arrow,
@@ -25,7 +25,7 @@ from heavytail.report.routing import RADIUS, Routes, route
 from heavytail.report.style import INK, action_style
 
 OFTEN = 8  # states with the same label, from which on it is said once
-MOST_LABELS = 150
+EDGE = 0.16  # around everything, for lines and the dots at ends
 
 
 class Drawing(NamedTuple):
@@ -46,7 +46,7 @@ class Drawing(NamedTuple):
         halves = np.array([size_of(label.lines) / 2 for label in self.labels]).reshape(-1, 2)
         points = [self.centers - RADIUS, self.centers + RADIUS, *self.routes.curves, *self.routes.starts.values()]
         corners = np.concatenate([*points, self.places - halves, self.places + halves])
-        return corners.min(axis=0), corners.max(axis=0)
+        return corners.min(axis=0) - EDGE, corners.max(axis=0) + EDGE
 
 
 def compose(mdp: MDP, layout_name: str | None) -> Drawing:
@@ -58,7 +58,8 @@ def compose(mdp: MDP, layout_name: str | None) -> Drawing:
     labels = (
         _state_labels(payments, often, layout, mdp.n_actions) + _arrow_labels(arrows, routes, mdp.n_actions) + _start_labels(mdp, routes)
     )
-    curves = [*routes.curves, *routes.starts.values()]
+    inside = [(curve + curve[::-1]) / 2 for arrow, curve in zip(arrows, routes.curves, strict=True) if arrow.source == arrow.target]
+    curves = [*routes.curves, *routes.starts.values(), *inside]  # words inside a loop would seem to belong to it
     return Drawing(
         n_actions=mdp.n_actions,
         arrows=arrows,
@@ -94,7 +95,7 @@ def _arrow_labels(arrows: list[Arrow], routes: Routes, n_actions: int) -> list[L
     for i, arrow in enumerate(arrows):
         if words := arrow_in_words(arrow, n_actions):
             colour = action_style(arrow.actions, n_actions).colour
-            labels.append(Label((words,), (colour,), *along_curve(routes.curves[i], (words,)), curve=i))
+            labels.append(Label((words,), (colour,), *along_curve(routes.curves[i], (words,), loop=arrow.source == arrow.target), curve=i))
     return labels
 
 
@@ -104,5 +105,5 @@ def _start_labels(mdp: MDP, routes: Routes) -> list[Label]:
     for k, (s, curve) in enumerate(routes.starts.items()):
         if start[s] < 1.0:
             lines = (number_in_words(start[s]),)
-            labels.append(Label(lines, ("black",), *along_curve(curve, lines), curve=len(routes.curves) + k))
+            labels.append(Label(lines, ("black",), *behind_arrow(curve, lines), curve=len(routes.curves) + k))
     return labels

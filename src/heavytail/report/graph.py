@@ -28,8 +28,8 @@ __all__ = ["draw_mdp", "save_figure"]
 
 MOST_STATES = 40
 MOST_FAMILIES = 6
-EDGE, BETWEEN = 0.15, 0.3
-KEY_LINE, TITLE, SUBTITLE = 0.23, 0.27, 0.32
+EDGE, BETWEEN = 0.15, 0.25
+KEY_LINE, TITLE, SUBTITLE = 0.23, 0.27, 0.25
 LEAST_WIDTH = 3.6
 SMALL = 8.0
 
@@ -84,8 +84,10 @@ def _keys(drawing: Drawing, width: float) -> list[tuple[list[Artist], int, int]]
     parts = []
     for handles in key(drawing):
         widest = max(width_of(str(handle.get_label())) for handle in handles)
-        columns = min(len(handles), max(1, int(width / (widest + 0.55))))
-        parts.append((handles, columns, math.ceil(len(handles) / columns)))
+        in_one_row = sum(width_of(str(handle.get_label())) + 0.55 for handle in handles) < width
+        columns = len(handles) if in_one_row else max(1, int(width / (widest + 0.55)))
+        by_rows = [handle for k in range(columns) for handle in handles[k::columns]]  # a legend fills its columns first
+        parts.append((by_rows, columns, math.ceil(len(handles) / columns)))
     return parts
 
 

@@ -12,8 +12,8 @@ from heavytail.report.laws_of import Family, atoms_of, density, means_in_words, 
 from heavytail.report.reading import number_in_words
 from heavytail.report.style import INK
 
-WIDTH, HEIGHT = 5.0, 2.15  # of one family, in inches
-HEADER, FOOTER = 0.62, 0.42
+WIDTH, HEIGHT = 4.9, 2.0  # of one family, in inches
+HEADER, FOOTER = 0.6, 0.45
 MIDDLE, TAIL = 2.75, 1.35  # widths of the two axes
 MOST_CURVES = 8
 SMALL = 7.5
@@ -32,21 +32,24 @@ def draw_family(figure: Figure, table: LawTable, family: Family, left: float, to
 
     words = ", ".join(part for part in (family.kind, tail_in_words(family.tail)) if part)
     for k, (text, size, colour) in enumerate(
-        [(words, 9.0, INK[family.pay]), (f"{means_in_words(family.means)}; {family.where}", SMALL, "black")]
+        [(words, 9.0, INK[family.pay]), ("; ".join(part for part in (means_in_words(family.means), family.where) if part), SMALL, "black")]
     ):
         y = (top - 0.06 - 0.2 * k) / figure_height
         figure.text(left / figure_width, y, text, fontsize=size, color=colour, va="top", weight="bold" if k == 0 else "normal")
     atoms = atoms_of(table, family.laws[0], family.kind)
-    if atoms is not None:
+    if atoms is not None and not len(atoms[0]):
+        figure.text(left / figure_width, (top - HEADER) / figure_height, "every draw is infinite", fontsize=SMALL, va="top")
+    elif atoms is not None:
         _draw_atoms(axes(left + 0.4, WIDTH - 0.9), *atoms, INK[family.pay])
-        return
-    shown = (
-        family.laws
-        if len(family.laws) <= MOST_CURVES
-        else [family.laws[k] for k in np.linspace(0, len(family.laws) - 1, MOST_CURVES).round().astype(int)]
-    )
-    _draw_middle(axes(left + 0.05, MIDDLE), [sample_law(table, i) for i in shown], family)
-    _draw_tail(axes(left + WIDTH - TAIL, TAIL), sample_law(table, shown[0]), family)
+    else:
+        shown = _some(family.laws)
+        _draw_middle(axes(left + 0.05, MIDDLE), [sample_law(table, i) for i in shown], family)
+        _draw_tail(axes(left + WIDTH - TAIL, TAIL), sample_law(table, shown[0]), family)
+
+
+def _some(laws: list[int]) -> list[int]:
+    """At most eight, evenly chosen."""
+    return [laws[k] for k in np.linspace(0, len(laws) - 1, min(len(laws), MOST_CURVES)).round().astype(int)]
 
 
 def _draw_middle(axes: Axes, samples: list[Floats], family: Family) -> None:
@@ -90,7 +93,8 @@ def _draw_tail(axes: Axes, samples: Floats, family: Family) -> None:
     axes.set_xlim(0.8 * float(x[0]), max(2.0 * float(max(x[-1], normal[-1])), 30.0 * float(x[0])))
     axes.set_ylim(float(levels[-1]), 0.7)
     axes.minorticks_off()
-    axes.set_xlabel("P(|reward − median| > x)", fontsize=SMALL, labelpad=1.5)
+    axes.set_title("P(|reward − median| > x)", fontsize=SMALL - 0.5, pad=2.0)
+    axes.set_xlabel("x", fontsize=SMALL, labelpad=0.0)
     axes.text(normal[-1], levels[-1] * 1.3, " normal", fontsize=SMALL - 1, color="#777777", va="bottom", ha="left")
 
 

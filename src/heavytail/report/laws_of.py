@@ -11,7 +11,7 @@ from heavytail.arrays import Floats, Stream
 from heavytail.compiling import entry
 from heavytail.laws.table import COLUMNS, LawTable, draw_law
 from heavytail.mdp import MDP
-from heavytail.report.reading import TAILS, Pay, actions_in_words, kinds_of_laws, number_in_words, pays_of_laws, slots_of
+from heavytail.report.reading import TAILS, Pay, actions_in_words, kinds_of_laws, number_in_words, numbers_in_words, pays_of_laws, slots_of
 from heavytail.rng import pair, stream
 
 DRAWS = 20_000
@@ -78,13 +78,11 @@ def _where(cells: Sequence[tuple[int, int]], n_actions: int) -> str:
     by_state: dict[int, list[int]] = defaultdict(list)
     for s, a in sorted(cells):
         by_state[s].append(a)
-    words = [(str(s), actions_in_words(actions, n_actions)) for s, actions in by_state.items()]
-    if all(by == "any" for _, by in words):
-        shown = [s for s, _ in words]
-    else:
-        shown = [f"{s} ({by})" for s, by in words]
-    rest = f" and {len(shown) - MOST_CELLS} more" if len(shown) > MOST_CELLS else ""
-    return f"in state{'s' if len(shown) > 1 else ''} {', '.join(shown[:MOST_CELLS])}{rest}"
+    whole = [s for s, actions in by_state.items() if len(actions) == n_actions]
+    parts = [f"{s} ({actions_in_words(actions, n_actions)})" for s, actions in by_state.items() if s not in whole]
+    rest = f" and {len(parts) - MOST_CELLS} more" if len(parts) > MOST_CELLS else ""
+    words = ", ".join(part for part in (numbers_in_words(whole), *parts[:MOST_CELLS]) if part)
+    return f"in state{'s' if len(by_state) > 1 else ''} {words}{rest}"
 
 
 def means_in_words(means: Sequence[float]) -> str:
@@ -95,7 +93,7 @@ def means_in_words(means: Sequence[float]) -> str:
     """
     if len(means) > MOST_MEANS:
         return f"{len(means)} means, {number_in_words(means[0])} to {number_in_words(means[-1])}"
-    return f"mean{'s' if len(means) > 1 else ''} {', '.join(map(number_in_words, means))}" if means else "mean not told by the MDP"
+    return f"mean{'s' if len(means) > 1 else ''} {', '.join(map(number_in_words, means))}" if means else ""
 
 
 def tail_in_words(tail: float | None) -> str:

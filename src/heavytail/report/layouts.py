@@ -85,7 +85,7 @@ def _is_star(pairs: Pairs, n: int) -> bool:
 def _star(pairs: Pairs, n: int) -> Placed:
     hub = _hub(pairs, n)
     positions, outward = _around(max(n - 1, 1), max(1.35 * STEP, 0.55 * STEP / math.sin(math.pi / max(n - 1, 2))))
-    return [*positions[:hub], (0.0, 0.0), *positions[hub : n - 1]], [*outward[:hub], 180.0, *outward[hub : n - 1]]
+    return [*positions[:hub], (0.0, 0.0), *positions[hub : n - 1]], [*outward[:hub], 0.0, *outward[hub : n - 1]]
 
 
 # Two chains that leave state 0
@@ -107,7 +107,7 @@ def _double_chain(pairs: Pairs, n: int) -> Placed:
         upper = s < second
         last = s in (second - 1, n - 1)
         positions.append((0.85 * STEP + STEP * (s - (1 if upper else second)), 0.75 * STEP if upper else -0.75 * STEP))
-        outward.append(0.0 if last else 90.0 if upper else 270.0)
+        outward.append((1.0 if upper else -1.0) * (1.0 if last else 90.0))
     return positions, outward
 
 

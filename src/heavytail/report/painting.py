@@ -1,5 +1,6 @@
 """Painting a composed graph: circles, arrows, words, and the key to them."""
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -23,7 +24,7 @@ def paint(axes: Axes, drawing: Drawing) -> None:
     for arrow, curve in zip(drawing.arrows, drawing.routes.curves, strict=True):
         _paint_arrow(axes, curve, action_style(arrow.actions, drawing.n_actions), _name(arrow))
         if arrow.target == END:
-            _paint_end(axes, curve[-1])
+            _paint_end(axes, curve)
     for s, curve in drawing.routes.starts.items():
         _paint_arrow(axes, curve, ANY, f"start-{s}")
     for s in range(len(drawing.centers)):
@@ -49,7 +50,9 @@ def _paint_arrow(axes: Axes, curve: Floats, style: Style, name: str) -> None:
     axes.add_patch(Polygon([tip, base + across, base - across], closed=True, color=style.colour, linewidth=0, zorder=2))
 
 
-def _paint_end(axes: Axes, place: Floats) -> None:
+def _paint_end(axes: Axes, curve: Floats) -> None:
+    """A dot in a ring behind the tip of a straight arrow."""
+    place = curve[-1] + 0.07 * (curve[-1] - curve[0]) / np.linalg.norm(curve[-1] - curve[0])
     axes.add_patch(Circle(tuple(place), 0.07, facecolor="white", edgecolor="black", linewidth=0.9, zorder=3))
     axes.add_patch(Circle(tuple(place), 0.04, color="black", linewidth=0, zorder=3))
 
@@ -68,7 +71,7 @@ def _paint_label(axes: Axes, label: Label, place: Floats) -> None:
     for k, line in enumerate(label.lines):
         colour = label.colours[min(k, len(label.colours) - 1)]
         middle = y + LINE * ((len(label.lines) - 1) / 2 - k)
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 1.1, "alpha": 0.9}
         axes.text(x, middle, line, ha="center", va="center", fontsize=FONT_SIZE, color=colour, bbox=box, zorder=3)
 
 

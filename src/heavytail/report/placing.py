@@ -38,8 +38,8 @@ def size_of(lines: Sequence[str]) -> Floats:
     return np.array([max(width_of(line) for line in lines) + 2 * MARGIN, LINE * len(lines) + 2 * MARGIN])
 
 
-def along_curve(curve: Floats, lines: Sequence[str]) -> tuple[Floats, Floats]:
-    """Places for the label of an arrow: on its middle, on it elsewhere, or beside it."""
+def along_curve(curve: Floats, lines: Sequence[str], *, loop: bool = False) -> tuple[Floats, Floats]:
+    """Places for the label of an arrow: on its middle, on it elsewhere, or beside it; of a loop rather outside it."""
     n, half = len(curve), size_of(lines) / 2
     at = np.arange(int(0.2 * n), int(0.8 * n))
     slope = curve[at + 1] - curve[at - 1]
@@ -47,13 +47,23 @@ def along_curve(curve: Floats, lines: Sequence[str]) -> tuple[Floats, Floats]:
     distance = np.abs(normal) @ half + 0.03
     off_middle = 8.0 * np.abs(at / (n - 1) - 0.5)
     places = np.concatenate([curve[at], curve[at] + distance[:, None] * normal, curve[at] - distance[:, None] * normal])
-    return places, np.concatenate([off_middle, off_middle + 2.0, off_middle + 2.0])
+    return places, np.concatenate([off_middle + (2.0 if loop else 0.0), off_middle + (0.0 if loop else 2.0), off_middle + 2.0])
+
+
+def behind_arrow(curve: Floats, lines: Sequence[str]) -> tuple[Floats, Floats]:
+    """Places for the label of a short arrow: where it comes from, or beside it."""
+    along = (curve[0] - curve[-1]) / np.linalg.norm(curve[0] - curve[-1])
+    normal = np.array([-along[1], along[0]])
+    half = size_of(lines) / 2
+    behind = curve[0] + along * (np.abs(along) @ half + 0.02)
+    beside = [curve[len(curve) // 3] + sign * normal * (np.abs(normal) @ half + 0.03) for sign in (1, -1)]
+    return np.array([behind, *beside]), np.array([0.0, 1.0, 1.0])
 
 
 def around_state(center: Floats, outward: float, lines: Sequence[str]) -> tuple[Floats, Floats]:
     """Places for the label of a state: as near as may be, rather outward."""
     half = size_of(lines) / 2
-    turns, more = np.meshgrid(np.arange(-180.0, 180.0, 10.0), [0.02, 0.12, 0.25, 0.4, 0.6])
+    turns, more = np.meshgrid(np.arange(-180.0, 180.0, 10.0), [0.02, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6])
     angles = np.radians(outward + turns.ravel())
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     reach = (
@@ -61,7 +71,7 @@ def around_state(center: Floats, outward: float, lines: Sequence[str]) -> tuple[
         + more.ravel()
         + np.minimum(half[0] / np.maximum(np.abs(directions[:, 0]), 1e-9), half[1] / np.maximum(np.abs(directions[:, 1]), 1e-9))
     )
-    return center + reach[:, None] * directions, 0.01 * np.abs(turns.ravel()) + 12.0 * more.ravel()
+    return center + reach[:, None] * directions, 0.02 * np.abs(turns.ravel()) + 8.0 * more.ravel()
 
 
 def place(labels: Sequence[Label], centers: Floats, curves: Sequence[Floats]) -> Floats:

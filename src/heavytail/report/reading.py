@@ -100,7 +100,7 @@ def _merged(source: int, target: int, chances: dict[int, float]) -> list[Arrow]:
 
 
 def payments_of(mdp: MDP) -> list[list[Payment]]:
-    """For each state what its actions pay, best first; actions that pay the same share a line, those that pay nothing have none."""
+    """For each state what its actions pay; actions that pay the same share a line, those that pay nothing have none."""
     slots, kinds = slots_of(mdp), pays_of_laws(mdp)
     rows: dict[tuple[int, int], Pay] = defaultdict(lambda: "nothing")
     for s, a, i in zip(slots.state, slots.action, slots.law, strict=True):
@@ -111,7 +111,7 @@ def payments_of(mdp: MDP) -> list[list[Payment]]:
         for a in range(mdp.n_actions):
             if rows[s, a] != "nothing":
                 groups[round(float(mdp.row_means[s * mdp.n_actions + a]), 12), rows[s, a]].append(a)
-        payments.append([Payment(tuple(groups[key]), *key) for key in sorted(groups, reverse=True)])
+        payments.append([Payment(tuple(groups[key]), *key) for key in groups])
     return payments
 
 
@@ -183,8 +183,9 @@ def arrow_in_words(arrow: Arrow, n_actions: int) -> str:
 
 
 def payment_lines(payments: Sequence[Payment], n_actions: int) -> list[str]:
-    """The label of a state: at most four lines."""
-    shown = payments if len(payments) <= MOST_LINES else payments[: MOST_LINES - 1]
+    """The label of a state: at most four lines, where there are more those that pay best."""
+    best = sorted(payments, key=lambda p: -p.mean)[: MOST_LINES - 1]
+    shown = payments if len(payments) <= MOST_LINES else [p for p in payments if p in best]
     lines = [f"r{_of_actions(p.actions, n_actions)} = {number_in_words(p.mean)}" for p in shown]
     return lines + ([f"and {len(payments) - len(shown)} less"] if len(shown) < len(payments) else [])
 

@@ -14,9 +14,9 @@ from heavytail.report.reading import END, Arrow
 RADIUS = 0.25  # of a state
 GAP = 0.27  # between arrows that connect the same states
 POINTS = 40
-LOOP_HEIGHT = 0.62
-STUB = 0.42  # length of the arrow into a start state
-ARROW_WIDTH, STUB_WIDTH, LOOP_WIDTH = 8.0, 14.0, 22.0  # half the angle that each takes at its state
+LOOP_HEIGHT = 0.5
+STUB = 0.4  # length of the arrow into a start state
+ARROW_WIDTH, STUB_WIDTH, LOOP_WIDTH = 8.0, 20.0, 24.0  # half the angle that each takes at its state
 
 
 class Routes(NamedTuple):
@@ -121,8 +121,10 @@ class _Room:
     def loop(self, s: int, wanted: float) -> Floats:
         """An arrow that leaves the state and comes back."""
         angle = self._free(s, wanted, LOOP_WIDTH, LOOP_HEIGHT)
-        center, reach = self.positions[s], RADIUS + 1.3 * LOOP_HEIGHT - 0.12
-        curve = _bezier(center, center + reach * unit(angle + 34), center + reach * unit(angle - 34), center)
+        others = [abs((angle - at + 180.0) % 360.0 - 180.0) - width for at, width in self.taken[s][:-1]]
+        spread = min(34.0, max(13.0, 1.4 * min(others, default=34.0)))
+        center, reach = self.positions[s], (RADIUS + LOOP_HEIGHT) / 0.75 / math.cos(math.radians(spread)) - 0.2
+        curve = _bezier(center, center + reach * unit(angle + spread), center + reach * unit(angle - spread), center)
         return self._take(_outside(curve, center, center))
 
     def _take(self, curve: Floats) -> Floats:
