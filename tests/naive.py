@@ -52,3 +52,24 @@ def q_learning(
             q[h, s, a] = (1 - rate) * q[h, s, a] + rate * (r + value + bonus)
             s = s_next
     return q
+
+
+def truncated(r: float, t: int, *, epsilon: float, moment: float, iota: float) -> float:
+    """A reward as Heavy-Q-Learning counts it: 0 beyond (u t / iota)**(1 / (1 + epsilon))."""
+    return r if abs(r) <= (moment * t / iota) ** (1 / (1 + epsilon)) else 0.0
+
+
+def learning_rates(horizon: int, t: int) -> list[float]:
+    """alpha_t^i for i = 1 to t: how much the i-th sample weighs after t."""
+    rates = [(horizon + 1) / (horizon + j) for j in range(1, t + 1)]
+    return [rates[i] * math.prod(1 - rate for rate in rates[i + 1 :]) for i in range(t)]
+
+
+def bernstein_constant(horizon: int, t: int, epsilon: float) -> float:
+    """K(t) of Heavy-Q-Learning, summed as it is written."""
+    a, b = 1 / (1 + epsilon), epsilon / (1 + epsilon)
+    weights = learning_rates(horizon, t)
+    bias = sum(w * i**-b for i, w in enumerate(weights, 1))
+    variance = sum(w * w * i ** ((1 - epsilon) * a) for i, w in enumerate(weights, 1))
+    largest = max(w * i**a for i, w in enumerate(weights, 1))
+    return float(t**b * (bias + math.sqrt(2 * variance) + largest / 3))

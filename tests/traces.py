@@ -10,6 +10,7 @@ import heavytail as ht
 from heavytail import loop, stepwise
 from heavytail.agent_file import flatten
 from heavytail.learner import Learner
+from heavytail.registry import find
 from worlds import WORLDS
 
 Trace = dict[str, npt.NDArray[Any]]
@@ -18,7 +19,7 @@ LENGTHS = {"episodes": 60, "steps": 200}
 
 
 def new_learner(agent: str, world: str, seed: int = 3) -> Learner:
-    return ht.make_agent(agent, WORLDS[world](), seed=seed)
+    return ht.make_agent(agent, WORLDS[world](), seed=seed, **find("agent", agent).example)
 
 
 def trace_of(learner: Learner, recorded: loop.Checkpoints) -> Trace:

@@ -43,6 +43,7 @@ class Registered(NamedTuple):
     name: str
     builder: Callable[..., Any]
     doc: str
+    example: Mapping[str, Any]  # values for the parameters that have no default
 
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -57,14 +58,20 @@ class Registered(NamedTuple):
 _table: dict[tuple[str, str], Registered] = {}
 
 
-def register(kind: Kind, name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Register the decorated builder, and check its arguments from now on."""
+def register(kind: Kind, name: str, *, example: Mapping[str, Any] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Register the decorated builder, and check its arguments from now on.
+
+    Args:
+        kind: what it builds.
+        name: its id.
+        example: values for the parameters that have no default, with which tests and lists build it.
+    """
 
     def decorate(builder: Callable[P, R]) -> Callable[P, R]:
         if (kind, name) in _table and _table[kind, name].builder.__module__ != builder.__module__:
             raise TypeError(f"the {kind} {name!r} is registered already, by {_table[kind, name].builder.__module__}")
         checked = _checked(name, builder)
-        _table[kind, name] = Registered(kind, name, checked, inspect.getdoc(builder) or "")
+        _table[kind, name] = Registered(kind, name, checked, inspect.getdoc(builder) or "", dict(example or {}))
         return checked
 
     return decorate

@@ -1,0 +1,143 @@
+r"""Heavy-Q-Learning: Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses.
+
+Q-learning (`heavytail.agents.q_learning`) of truncated rewards. At the t-th visit of (s, a) at step h a reward counts as it is if |r| <= B_t and as 0 if
+not, and the bonus has a second part for what truncation and noise may cost:
+
+    B_t = (u t / iota)^(1/(1+epsilon)),    b_t = c r_max sqrt(H^3 iota / t) + K u^(1/(1+epsilon)) (iota / t)^(epsilon/(1+epsilon)),
+
+with u a bound on the raw moments E|r|^(1+epsilon) and iota = log(2 S A T / delta). The threshold is fixed when the sample arrives, so nothing is stored.
+
+The paper's K is 8 H, by an argument that is not valid (it bounds a sum of terms of both signs term by term); Bernstein's inequality for the sum weighted
+by the learning rates alpha_t^i gives
+
+    K(t) = t^b [ sum_i alpha_t^i i^-b + sqrt(2 sum_i (alpha_t^i)^2 i^((1-epsilon)/(1+epsilon))) + max_i alpha_t^i i^a / 3 ],   a = 1/(1+epsilon), b = epsilon a,
+
+which grows towards
+
+    (H + 1)/(H + 1 - b) + (H + 1) sqrt(2 / (2 H + 1 + (1-epsilon) a)) + (H + 1)/3,
+
+10 to 13 times less than 8 H: ``constants="tight"``, the default, uses the supremum, ``"paper"`` 8 H.
+"""
+
+import math
+from functools import cache
+from typing import Annotated, Literal, NamedTuple
+
+import numpy as np
+from annotated_types import Gt, Le
+
+from heavytail.agents.q_learning import QLearning, q_learning
+from heavytail.arrays import Floats, Ints, Stream, U
+from heavytail.problem import Problem, need_episodes
+from heavytail.registry import Count, NonNegative, OpenProbability, Positive, register
+from heavytail.verbs import act, counters, reset, update
+
+STEPS_PER_HORIZON = 20  # how far K(t) is followed to see that it stays below its limit
+
+
+class HeavyQLearning(NamedTuple):
+    """What Heavy-Q-Learning remembers: the table of Q-learning, and how to truncate."""
+
+    table: QLearning
+    truncated: Ints  # [1] how many rewards were
+    threshold: float  # B_t is this times t, to the power `a`
+    reward_bonus: float  # over t to the power `b`
+    a: float
+    b: float
+
+    def counter_names(self) -> tuple[str, ...]:
+        """Those of Q-learning, and how many rewards were truncated."""
+        return (*self.table.counter_names(), "truncated")
+
+
+@register("agent", "heavy_q_learning", example={"epsilon": 0.05, "moment": 1.0})
+def heavy_q_learning(
+    problem: Problem,
+    *,
+    epsilon: Annotated[float, Gt(0), Le(1)],
+    moment: Positive,
+    r_max: float | None = None,
+    delta: OpenProbability = 0.05,
+    planned_steps: Count = 10_000_000,
+    transition_scale: NonNegative = 1.0,
+    reward_scale: NonNegative = 1.0,
+    bonus_scale: NonNegative = 1.0,
+    constants: Literal["tight", "paper"] = "tight",
+) -> HeavyQLearning:
+    """Heavy-Q-Learning with UCB-Hoeffding bonuses (Zhuang and Sui 2021), for episodes and rewards with a moment of order 1 + epsilon.
+
+    Args:
+        problem: the environment's sizes.
+        epsilon: rewards have a finite moment of order 1 + epsilon.
+        moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest law. A smaller one truncates harder than the
+            theory allows, and may learn where the true one does not.
+        r_max: the largest expected reward; known for an MDP. A small `moment` does not change it.
+        delta: one minus the confidence.
+        planned_steps: the T inside the logarithm.
+        transition_scale: multiplies the first part of the bonus; the c of the analysis.
+        reward_scale: multiplies the second part.
+        bonus_scale: multiplies both.
+        constants: "tight" for the exact constants, "paper" for the paper's.
+    """
+    H = need_episodes("heavy_q_learning", problem)
+    table = q_learning(
+        problem,
+        r_max=r_max, delta=delta, planned_steps=planned_steps, transition_scale=transition_scale, bonus_scale=bonus_scale, constants=constants,
+    )  # fmt: skip
+    a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
+    iota = math.log(2 * problem.n_states * problem.n_actions * planned_steps / delta)
+    constant = weighted_bernstein_constant(H, epsilon) if constants == "tight" else 8.0 * H
+    return HeavyQLearning(
+        table=table,
+        truncated=np.zeros(1, np.int64),
+        threshold=moment / iota,
+        reward_bonus=bonus_scale * reward_scale * constant * moment**a * iota**b,
+        a=a,
+        b=b,
+    )
+
+
+@cache
+def weighted_bernstein_constant(horizon: int, epsilon: float) -> float:
+    """The supremum of K(t) over t: its limit, or a larger value on the way; each of its sums follows from the one before.
+
+    >>> [round(weighted_bernstein_constant(H, 0.05), 1) for H in (2, 10, 25)]
+    [3.8, 8.0, 14.8]
+    """
+    a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
+    best = (horizon + 1) * (1 / (horizon + 1 - b) + math.sqrt(2 / (2 * horizon + 1 + (1 - epsilon) * a)) + 1 / 3)
+    bias = variance = largest = 0.0
+    for t in range(1, STEPS_PER_HORIZON * (horizon + 1)):
+        rate = (horizon + 1) / (horizon + t)
+        bias = (1 - rate) * bias + rate * t**-b
+        variance = (1 - rate) ** 2 * variance + rate**2 * t ** ((1 - epsilon) * a)
+        largest = max((1 - rate) * largest, rate * t**a)
+        best = max(best, t**b * (bias + math.sqrt(2 * variance) + largest / 3))
+    return best
+
+
+@act.method(HeavyQLearning)
+def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
+    return act(agent.table, s, h, rng)
+
+
+@update.method(HeavyQLearning)
+def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+    t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
+    kept = r
+    if abs(r) > (agent.threshold * t) ** agent.a:
+        kept = 0.0
+        agent.truncated[0] += 1
+    update(agent.table, s, a, kept + agent.reward_bonus * t**-agent.b, s_next, h, ended, rng)
+
+
+@counters.method(HeavyQLearning)
+def _counters(agent: HeavyQLearning, out: Floats) -> None:
+    counters(agent.table, out)
+    out[1] = agent.truncated[0]
+
+
+@reset.method(HeavyQLearning)
+def _reset(record: HeavyQLearning) -> None:
+    reset(record.table)
+    record.truncated[0] = 0
