@@ -8,7 +8,7 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.mdp import MDP
 from heavytail.report.layouts import Layout, lay_out
-from heavytail.report.placing import Label, along_curve, around_state, behind_arrow, place, size_of
+from heavytail.report.placing import Label, along_curve, around_state, behind_arrow, place, size_of, width_of
 from heavytail.report.reading import (
     PAYS,
     Arrow,
@@ -52,7 +52,8 @@ class Drawing(NamedTuple):
 def compose(mdp: MDP, layout_name: str | None) -> Drawing:
     """Read the first stage of an MDP, lay its states out, route its arrows, and find places for its words."""
     arrows, payments = arrows_of(mdp), payments_of(mdp)
-    layout = lay_out(arrows, mdp.n_states, layout_name)
+    room = max((width_of(arrow_in_words(arrow, mdp.n_actions)) for arrow in arrows if arrow.target != arrow.source), default=0.0)
+    layout = lay_out(arrows, mdp.n_states, layout_name, room)
     routes = route(arrows, layout, mdp.start_states.tolist())
     often = _said_once(payments, mdp.n_actions)
     labels = (
@@ -86,7 +87,7 @@ def _state_labels(payments: list[list[Payment]], often: tuple[str, ...], layout:
         lines = tuple(payment_lines(each, n_actions))
         if lines and lines != often:
             colours = tuple(INK[p.pay] for p in each)[: len(lines)]
-            labels.append(Label(lines, colours, *around_state(layout.positions[s], layout.outward[s], lines), curve=-1))
+            labels.append(Label(lines, colours, *around_state(layout.positions[s], layout.words[s], lines), curve=-1))
     return labels
 
 

@@ -31,7 +31,7 @@ MOST_FAMILIES = 6
 EDGE, BETWEEN = 0.15, 0.25
 KEY_LINE, TITLE, SUBTITLE = 0.23, 0.27, 0.25
 LEAST_WIDTH = 3.6
-SMALL = 8.0
+SMALL, TITLE_SIZE = 8.0, 12.0
 
 
 def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
@@ -50,14 +50,26 @@ def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
     drawing, families = compose(mdp, layout), families_of(mdp)
     if mdp.n_stages > 1:
         title = f"{title} (step 0 of {mdp.n_stages})" if title else f"step 0 of {mdp.n_stages}"
-    graph, shown = _graph_size(drawing), families[:MOST_FAMILIES]
-    sheet = _arrange(graph, len(shown), top=(TITLE if title else 0.0) + SUBTITLE + EDGE)
-    figure = Figure(figsize=(sheet.width, sheet.height))
-    _write_title(figure, title, mdp, drawing, families)
+    shown, words = families[:MOST_FAMILIES], _in_words(mdp, drawing, families)
+    sheet = _arrange(_graph_size(drawing), len(shown), top=(TITLE if title else 0.0) + SUBTITLE + EDGE)
+    least = 2 * EDGE + max(1.15 * width_of(title, TITLE_SIZE), width_of(words, SMALL))
+    figure = Figure(figsize=(max(sheet.width, least), sheet.height))
+    _write_title(figure, title, words)
     _draw_graph(figure, drawing, sheet.graph_top)
     for family, (left, top) in zip(shown, sheet.corners, strict=True):
         draw_family(figure, mdp.laws, family, left, top)
     return figure
+
+
+def _in_words(mdp: MDP, drawing: Drawing, families: list[Family]) -> str:
+    parts = [
+        f"{mdp.n_states} state{'s' * (mdp.n_states > 1)}, {mdp.n_actions} action{'s' * (mdp.n_actions > 1)}",
+        f"episodes of {mdp.horizon} step{'s' * (mdp.horizon > 1)}" if mdp.horizon else "continuing",
+        "" if families else "all rewards are fixed",
+        drawing.common,
+        f"{len(families) - MOST_FAMILIES} more kinds of laws are not drawn" if len(families) > MOST_FAMILIES else "",
+    ]
+    return "; ".join(part for part in parts if part)
 
 
 # Where things are, in inches from the lower left corner
@@ -93,7 +105,6 @@ def _keys(drawing: Drawing, width: float) -> list[tuple[list[Artist], int, int]]
 
 def _arrange(graph: tuple[float, float], n: int, top: float) -> _Sheet:
     """The laws beside the graph or below it, in as many columns as make a compact sheet."""
-    width, height = graph
     sheets = [_sheet(graph, n, top, columns, beside=beside) for beside in (True, False) for columns in range(1, max(n, 1) + 1)]
     return min(sheets, key=lambda s: s.width * s.height * (1.0 + 0.5 * abs(math.log(s.width / s.height / 1.6))))
 
@@ -112,19 +123,12 @@ def _sheet(graph: tuple[float, float], n: int, top: float, columns: int, *, besi
 # Drawing
 
 
-def _write_title(figure: Figure, title: str, mdp: MDP, drawing: Drawing, families: list[Family]) -> None:
+def _write_title(figure: Figure, title: str, words: str) -> None:
     width, height = figure.get_size_inches()
     if title:
-        figure.text(EDGE / width, 1.0 - EDGE / height, title, fontsize=12, weight="bold", va="top")
-    parts = [
-        f"{mdp.n_states} state{'s' * (mdp.n_states > 1)}, {mdp.n_actions} action{'s' * (mdp.n_actions > 1)}",
-        f"episodes of {mdp.horizon} step{'s' * (mdp.horizon > 1)}" if mdp.horizon else "continuing",
-        drawing.common,
-        "" if families else "all rewards are fixed",
-        f"{len(families) - MOST_FAMILIES} more kinds of laws are not drawn" if len(families) > MOST_FAMILIES else "",
-    ]
+        figure.text(EDGE / width, 1.0 - EDGE / height, title, fontsize=TITLE_SIZE, weight="bold", va="top")
     y = 1.0 - (EDGE + (TITLE if title else 0.0)) / height
-    figure.text(EDGE / width, y, "; ".join(part for part in parts if part), fontsize=SMALL, color="#555555", va="top")
+    figure.text(EDGE / width, y, words, fontsize=SMALL, color="#555555", va="top")
 
 
 def _draw_graph(figure: Figure, drawing: Drawing, top: float) -> None:

@@ -14,8 +14,7 @@ from heavytail.mdp import MDP
 from heavytail.report.reading import TAILS, Pay, actions_in_words, kinds_of_laws, number_in_words, numbers_in_words, pays_of_laws, slots_of
 from heavytail.rng import pair, stream
 
-DRAWS = 20_000
-MOST_CELLS = 6
+DRAWS = 100_000
 MOST_MEANS = 6
 MOST_ATOMS = 20
 
@@ -28,7 +27,7 @@ class Family(NamedTuple):
     means: list[float]  # those that the MDP tells
     tail: float | None  # the tail index, None where it is not known
     pay: Pay
-    where: str
+    states: list[str]  # where they pay, and by which actions if not by all
 
 
 def families_of(mdp: MDP) -> list[Family]:
@@ -42,9 +41,9 @@ def families_of(mdp: MDP) -> list[Family]:
     for (kind, _), laws in alike.items():
         laws.sort(key=lambda i: means.get(i, math.inf))
         tail = TAILS[kind](mdp.laws.parameters[laws[0]]) if kind in TAILS else None
-        where = _where([cell for i in laws for cell in cells[i]], mdp.n_actions)
+        states = _states([cell for i in laws for cell in cells[i]], mdp.n_actions)
         distinct = sorted({round(means[i], 12) for i in laws if i in means})
-        families.append(Family(kind, laws, distinct, tail, pays[laws[0]], where))
+        families.append(Family(kind, laws, distinct, tail, pays[laws[0]], states))
     return sorted(families, key=lambda family: (family.pay != "heavy", family.laws[0]))
 
 
@@ -74,15 +73,23 @@ def _means(mdp: MDP) -> dict[int, float]:
     return dict(zip(lowest[alone].tolist(), mdp.row_means[alone].tolist(), strict=True))
 
 
-def _where(cells: Sequence[tuple[int, int]], n_actions: int) -> str:
+def _states(cells: Sequence[tuple[int, int]], n_actions: int) -> list[str]:
     by_state: dict[int, list[int]] = defaultdict(list)
     for s, a in sorted(cells):
         by_state[s].append(a)
-    whole = [s for s, actions in by_state.items() if len(actions) == n_actions]
-    parts = [f"{s} ({actions_in_words(actions, n_actions)})" for s, actions in by_state.items() if s not in whole]
-    rest = f" and {len(parts) - MOST_CELLS} more" if len(parts) > MOST_CELLS else ""
-    words = ", ".join(part for part in (numbers_in_words(whole), *parts[:MOST_CELLS]) if part)
-    return f"in state{'s' if len(by_state) > 1 else ''} {words}{rest}"
+    whole = numbers_in_words(s for s, actions in by_state.items() if len(actions) == n_actions)
+    partly = [f"{s} ({actions_in_words(actions, n_actions)})" for s, actions in by_state.items() if len(actions) < n_actions]
+    return [*(whole.split(", ") if whole else []), *partly]
+
+
+def states_in_words(states: Sequence[str], most: int) -> str:
+    """Where a family pays.
+
+    >>> states_in_words(["1–3", "5 (a0)"], 2), states_in_words(["1", "2", "3"], 2)
+    ('in states 1–3, 5 (a0)', 'in states 1, 2 and others')
+    """
+    several = len(states) > 1 or "–" in states[0].split()[0]
+    return f"in state{'s' if several else ''} {', '.join(states[:most])}{' and others' if len(states) > most else ''}"
 
 
 def means_in_words(means: Sequence[float]) -> str:

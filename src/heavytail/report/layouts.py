@@ -11,21 +11,29 @@ from heavytail.errors import InputError, suggestion
 from heavytail.report.reading import END, Arrow
 
 STEP = 1.55  # between neighbours
+NODE = 0.85  # of which a state and the visible ends of an arrow take so much
 LONGEST_ROW = 8
 
 Pairs = frozenset[tuple[int, int]]
 
 
 class Layout(NamedTuple):
-    """The centres of the states, and the direction away from the others in which each has room."""
+    """The centres of the states, and two directions of each in degrees: where there is room for loops, and where for words."""
 
     name: str
     positions: Floats  # [S, 2]
-    outward: Floats  # [S] angles in degrees
+    outward: Floats  # [S]
+    words: Floats  # [S]
 
 
-def lay_out(arrows: Sequence[Arrow], n_states: int, name: str | None = None) -> Layout:
+def lay_out(arrows: Sequence[Arrow], n_states: int, name: str | None = None, room: float = 0.0) -> Layout:
     """The layout of this name, or the one that fits.
+
+    Args:
+        arrows: what connects the states.
+        n_states: how many there are.
+        name: one of `LAYOUTS`, or None.
+        room: the width that words on an arrow need; neighbours in a row stand at least so far apart.
 
     >>> from heavytail.report.reading import Arrow
     >>> hub = [Arrow(0, k, (k - 1,), 1.0, 1.0) for k in range(1, 5)]
@@ -38,7 +46,11 @@ def lay_out(arrows: Sequence[Arrow], n_states: int, name: str | None = None) -> 
     if name not in LAYOUTS:
         raise InputError(f"there is no layout {name!r}; {suggestion(name, LAYOUTS)}")
     positions, outward = LAYOUTS[name][1](pairs, n_states)
-    return Layout(name, np.array(positions, np.float64).reshape(n_states, 2), np.array(outward, np.float64))
+    centers, loops = np.array(positions, np.float64).reshape(n_states, 2), np.array(outward, np.float64)
+    if name in ROWS:
+        centers[:, 0] *= max(1.0, (room + NODE) / ROWS[name])
+    words = {"chain": np.full(n_states, 270.0), "double_chain": np.where(centers[:, 1] > 0, 90.0, 270.0)}
+    return Layout(name, centers, loops, words.get(name, loops))
 
 
 Placed = tuple[Sequence[tuple[float, float]], Sequence[float]]
@@ -64,7 +76,8 @@ def _chain(pairs: Pairs, n: int) -> Placed:
         row, column = divmod(s, length)
         x = column if row % 2 == 0 else length - 1 - column
         positions.append((STEP * x, -1.3 * STEP * row))
-        outward.append(180.0 if s in (0, n - 1) and x == 0 else 0.0 if s == n - 1 else 90.0)
+        at_end = n > 1 and s in (0, n - 1)
+        outward.append((180.0 if x == 0 else 0.0) if at_end else 90.0)
     return positions, outward
 
 
@@ -107,7 +120,7 @@ def _double_chain(pairs: Pairs, n: int) -> Placed:
         upper = s < second
         last = s in (second - 1, n - 1)
         positions.append((0.85 * STEP + STEP * (s - (1 if upper else second)), 0.75 * STEP if upper else -0.75 * STEP))
-        outward.append((1.0 if upper else -1.0) * (1.0 if last else 90.0))
+        outward.append(0.0 if last else 90.0 if upper else 270.0)
     return positions, outward
 
 
@@ -148,12 +161,12 @@ def _is_tree(pairs: Pairs, n: int) -> bool:
 
 def _tree(pairs: Pairs, n: int) -> Placed:
     depths = _depths(pairs, n)
-    parents = {t: min(s for s, u in pairs if u == t and depths[s] == depths[t] - 1) for _, t in pairs if depths[t] > 0}
+    parents = {t: min((s for s, u in pairs if u == t and depths[s] == depths[t] - 1), default=0) for _, t in pairs if depths[t] > 0}
     leaves = [s for s in range(n) if s not in parents.values()]
     angles = dict(zip(leaves, _around(len(leaves), 1.0, first=180.0 - 180.0 / len(leaves))[1], strict=True))
     for s in sorted(set(range(n)) - set(leaves), key=lambda s: -depths[s]):
         angles[s] = float(np.mean([angles[t] for t, parent in parents.items() if parent == s]))
-    ring = max(STEP, 0.5 * STEP / math.sin(math.pi / max(len(leaves), 2)) / max(depths))
+    ring = max(STEP, 0.5 * STEP / math.sin(math.pi / max(len(leaves), 2)) / max(*depths, 1))
     turns = np.radians([angles[s] for s in range(n)])
     radii = ring * np.array(depths)
     return [(float(r * math.cos(t)), float(r * math.sin(t))) for r, t in zip(radii, turns, strict=True)], [angles[s] for s in range(n)]
@@ -175,3 +188,4 @@ LAYOUTS: dict[str, tuple[Callable[[Pairs, int], bool], Callable[[Pairs, int], Pl
     "tree": (_is_tree, _tree),
     "circle": (lambda pairs, n: True, _circle),
 }
+ROWS = {"chain": STEP, "double_chain": STEP, "grid": 0.75 * STEP}  # in which neighbours stand in rows, and how far apart

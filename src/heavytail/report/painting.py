@@ -45,7 +45,7 @@ def _paint_arrow(axes: Axes, curve: Floats, style: Style, name: str) -> None:
     across = 0.5 * HEAD_WIDTH * along[[1, 0]] * (-1.0, 1.0)
     base = tip - HEAD_LENGTH * along
     shaft = [point for point in curve if ((tip - point) ** 2).sum() > (0.8 * HEAD_LENGTH) ** 2] or [base]
-    line = Line2D(*zip(*shaft, strict=True), color=style.colour, linestyle=style.dashes, linewidth=1.1, zorder=1, gid=name)
+    line = Line2D(*zip(*shaft, strict=True), color=style.colour, linestyle=style.dashes, linewidth=1.1, zorder=1, gid=name, snap=False)
     axes.add_line(line)
     axes.add_patch(Polygon([tip, base + across, base - across], closed=True, color=style.colour, linewidth=0, zorder=2))
 

@@ -60,11 +60,11 @@ def behind_arrow(curve: Floats, lines: Sequence[str]) -> tuple[Floats, Floats]:
     return np.array([behind, *beside]), np.array([0.0, 1.0, 1.0])
 
 
-def around_state(center: Floats, outward: float, lines: Sequence[str]) -> tuple[Floats, Floats]:
-    """Places for the label of a state: as near as may be, rather outward."""
+def around_state(center: Floats, wanted: float, lines: Sequence[str]) -> tuple[Floats, Floats]:
+    """Places for the label of a state: as near as may be, rather in the wanted direction."""
     half = size_of(lines) / 2
     turns, more = np.meshgrid(np.arange(-180.0, 180.0, 10.0), [0.02, 0.06, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6])
-    angles = np.radians(outward + turns.ravel())
+    angles = np.radians(wanted + turns.ravel())
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     reach = (
         RADIUS
@@ -99,5 +99,6 @@ def _on_circles(places: Floats, half: Floats, centers: Floats) -> Ints:
 
 
 def _on_curves(label: Label, half: Floats, points: Floats, owners: Ints) -> Floats:
-    inside = (np.abs(label.places[:, None] - points[None]) < half).all(axis=2)
-    return 2.0 * (inside & (owners != label.curve)).sum(axis=1)
+    reachable = ((points > label.places.min(axis=0) - half) & (points < label.places.max(axis=0) + half)).all(axis=1)
+    foreign = points[reachable & (owners != label.curve)]
+    return 2.0 * (np.abs(label.places[:, None] - foreign[None]) < half).all(axis=2).sum(axis=1)

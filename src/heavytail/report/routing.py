@@ -133,12 +133,14 @@ class _Room:
 
     def _free(self, s: int, wanted: float, width: float, length: float) -> float:
         """The direction nearest to the wanted one in which something of this width and length is in nobody's way."""
+        reach = RADIUS + length + 0.25
+        points = self.points[(np.abs(self.points - self.positions[s]) < reach).all(axis=1)]
+        others = np.delete(self.positions, s, axis=0)
 
         def cost(angle: float) -> float:
             crowded = sum(max(0.0, width + other - abs((angle - at + 180.0) % 360.0 - 180.0)) for at, other in self.taken[s])
             tips = self.positions[s] + np.outer([RADIUS + 0.5 * length, RADIUS + length], unit(angle))
-            near = (np.linalg.norm(self.points[:, None] - tips[None], axis=2) < 0.2).sum()
-            others = np.delete(self.positions, s, axis=0)
+            near = (np.linalg.norm(points[:, None] - tips[None], axis=2) < 0.2).sum()
             hit = (np.linalg.norm(others[:, None] - tips[None], axis=2) < RADIUS + 0.15).sum()
             return crowded + 3.0 * float(near) + 100.0 * float(hit)
 

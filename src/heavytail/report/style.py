@@ -1,11 +1,11 @@
 """Colours and lines: one for each action, one for each way to pay."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from heavytail.report.reading import Pay
 
-Dashes = str | tuple[float, tuple[float, ...]]
+Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]
 
 
 class Style(NamedTuple):
@@ -28,7 +28,7 @@ MEANING: dict[Pay, str] = {"nothing": "pays nothing", "fixed": "fixed reward", "
 
 def action_style(actions: Sequence[int], n_actions: int) -> Style:
     """The line of one action, of several, or of all."""
-    if len(actions) == n_actions > 1:
+    if len(actions) == n_actions:
         return ANY
     if len(actions) > 1:
         return SEVERAL
