@@ -73,3 +73,24 @@ def bernstein_constant(horizon: int, t: int, epsilon: float) -> float:
     variance = sum(w * w * i ** ((1 - epsilon) * a) for i, w in enumerate(weights, 1))
     largest = max(w * i**a for i, w in enumerate(weights, 1))
     return float(t**b * (bias + math.sqrt(2 * variance) + largest / 3))
+
+
+def truncated_mean(x: Floats, log_confidence: float, *, epsilon: float, moment: float) -> float:
+    """The truncated mean of a whole array."""
+    total = 0.0
+    for j, value in enumerate(x, 1):
+        if abs(value) <= (moment * j / log_confidence) ** (1 / (1 + epsilon)):
+            total += float(value)
+    return total / len(x)
+
+
+def median_of_means(x: Floats, log_confidence: float, max_log_confidence: float) -> float:
+    """The median of means over the blocks that a stream of this length leaves: the smallest power of two of which there are fewer than 2 k_max."""
+    most = math.floor(8 * max_log_confidence + 1)
+    size = 1
+    while len(x) // size >= 2 * most:
+        size *= 2
+    blocks = [float(np.sum(x[i * size : (i + 1) * size])) for i in range(len(x) // size)]
+    k = max(1, min(math.floor(8 * log_confidence + 1), len(x) // 2, most))
+    group = len(blocks) // k
+    return float(np.median([sum(blocks[i * group : (i + 1) * group]) / (group * size) for i in range(k)]))

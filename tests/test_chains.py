@@ -67,7 +67,7 @@ def test_a_nearly_cut_chain_is_right_or_refused(seed: int, exponent: int) -> Non
     try:
         found = chains.gain_and_bias(csr_matrix(chain), rewards)
     except ArithmeticError:
-        assert exponent <= -8  # noqa: PT017 - either outcome is right, this one only for chains that are slow
+        assert exponent <= -8  # either outcome is right, this one only for chains that are slow
         return
     np.testing.assert_allclose(found[0], gain, rtol=0, atol=1e-5)
     np.testing.assert_allclose(found[1], bias, rtol=0, atol=1e-5 * np.abs(bias).max())
@@ -77,7 +77,7 @@ def test_a_nearly_cut_chain_is_right_or_refused(seed: int, exponent: int) -> Non
 def test_a_chain_that_is_all_but_cut_is_refused_in_one_line(slip: float) -> None:
     chain = csr_matrix(two_halves(slip, np.random.default_rng(0)))
     for ask in (lambda: chains.gain_and_bias(chain, np.arange(6.0)), lambda: chains.stationary(chain, np.full(6, 1 / 6))):
-        with pytest.raises(ArithmeticError, match="more than 1e\\+11 steps apart on average, too far for double precision$"):
+        with pytest.raises(ArithmeticError, match=r"more than 1e\+11 steps apart on average, too far for double precision$"):
             ask()
 
 

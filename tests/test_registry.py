@@ -18,7 +18,7 @@ laws: Any = ht.laws
 
 
 def test_everything_registered_is_named_after_its_builder_and_documented() -> None:
-    for kind in ("agent", "env", "law"):
+    for kind in ("agent", "env", "estimator", "law"):
         found = registered(kind)
         assert found
         assert [r.name for r in found] == sorted({r.name for r in found})

@@ -18,7 +18,7 @@ from heavytail.gym.ids import register_ids
 from heavytail.starting import collector_paused
 
 if TYPE_CHECKING:
-    from heavytail import gym, laws, planning
+    from heavytail import estimators, gym, laws, planning
     from heavytail.building import mdp_from_arrays, mdp_from_gymnasium, mdp_from_slots
     from heavytail.changing import ChangingMDP, changing_mdp
     from heavytail.curve import Curve
@@ -59,6 +59,7 @@ __all__ = [
     "Learner",
     "Stepwise",
     "changing_mdp",
+    "estimators",
     "gym",
     "laws",
     "load_agent",

@@ -25,10 +25,11 @@ class What(StrEnum):
 
     agents = "agents"
     envs = "envs"
+    estimators = "estimators"
     laws = "laws"
 
 
-KINDS: dict[What, Kind] = {What.agents: "agent", What.envs: "env", What.laws: "law"}
+KINDS: dict[What, Kind] = {What.agents: "agent", What.envs: "env", What.estimators: "estimator", What.laws: "law"}
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def main() -> None:
 
 @app.command("list")
 def list_things(
-    what: Annotated[What | None, typer.Argument(help="agents, envs or laws; all of them if left out")] = None,
+    what: Annotated[What | None, typer.Argument(help="all of them if left out")] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ) -> None:

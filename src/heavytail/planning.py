@@ -15,7 +15,7 @@ double precision cannot tell raises an ArithmeticError.
 
 from collections.abc import Iterator, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -140,21 +140,22 @@ def average_plan(mdp: MDP) -> AveragePlan:
     """
     means = _one_stage(mdp).row_means
     matrix = _matrix(mdp, restart=True)
-    policy, seen, settled = _towards_best_cell(matrix, means), set[int](), set[int]()
+    policy, best = _towards_best_cell(matrix, means), None
+    seen = set[int]()
     for _ in range(MOST_IMPROVEMENTS):
         try:
             step = _improvement(matrix, means, policy)
         except ArithmeticError:
             # A state improved alone may cut off what is behind it, though to lead everything there is no trouble. If that is, it is the problem's.
-            policy = _towards_best_class(matrix, means, policy)
-            step = _improvement(matrix, means, policy)
-        known = settled if step.optimal else seen
-        name = hash(policy.tobytes())
-        if step.optimal and (name in known or np.array_equal(step.better, policy)):
-            return AveragePlan(step.gain, step.bias, policy)
-        if name in known:
-            raise ArithmeticError("some policies of this MDP are too close to each other for double precision to tell which is better")
-        known.add(name)
+            step = _improvement(matrix, means, _towards_best_class(matrix, means, policy))
+        best = step if best is None else max(best, step, key=_rank)
+        if np.array_equal(step.better, step.policy):
+            return AveragePlan(step.gain, step.bias, step.policy)
+        if (
+            name := hash(step.policy.tobytes())
+        ) in seen:  # some differ by less than rounding, so going in circles is all that is left to do
+            return AveragePlan(best.gain, best.bias, best.policy)
+        seen.add(name)
         policy = step.better
     raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
 
@@ -205,16 +206,21 @@ def stationary_distribution(mdp: MDP, policy: npt.ArrayLike) -> Floats:
 
 
 class _Improvement(NamedTuple):
-    gain: Floats  # of the policy at hand
+    policy: Ints
+    gain: Floats
     bias: Floats
-    optimal: bool  # neither can be improved; only which of several optimal policies it is
-    better: Ints  # the same policy if there is no better one
+    optimal: bool  # neither gain nor bias can be improved
+    better: Ints  # a better policy; the same if there is none
+
+
+def _rank(step: _Improvement) -> tuple[bool, float]:
+    return step.optimal, float(step.gain.sum())
 
 
 def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvement:
     """Evaluates a policy and looks for a better one.
 
-    An action is better if it is by more than rounding, else the one at hand stays, so that ties cannot cycle. How much rounding there is, is seen
+    An action is better if it is by more than rounding, else the one at hand stays, so that ties do not cycle. How much rounding there is, is seen
     in the equations that hold for the policy itself.
     """
     shape, middle, scale = (len(policy), len(means) // len(policy)), 0.5 * (means.min() + means.max()), float(np.abs(means).max())
@@ -224,15 +230,15 @@ def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvem
     gain, bias = evaluate(factors, rewards)
     better, tied = _better(policy, (matrix @ gain).reshape(shape), gain, scale)
     if not np.array_equal(better, policy):
-        return _Improvement(gain + middle, bias, optimal=False, better=better)
+        return _Improvement(policy, gain + middle, bias, optimal=False, better=better)
     scale = max(scale, float(np.abs(bias).max()))
     better, tied = _better(policy, np.where(tied, (means + matrix @ bias).reshape(shape), -np.inf), gain + bias, scale)
     if not np.array_equal(better, policy):
-        return _Improvement(gain + middle, bias, optimal=False, better=better)
+        return _Improvement(policy, gain + middle, bias, optimal=False, better=better)
     _, behind = evaluate(factors, -bias)
     scale = max(scale, float(np.abs(behind).max()))
     better, _ = _better(policy, np.where(tied, (matrix @ behind).reshape(shape), -np.inf), bias + behind, scale)
-    return _Improvement(gain + middle, bias, optimal=True, better=better)
+    return _Improvement(policy, gain + middle, bias, optimal=True, better=better)
 
 
 def _better(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[Ints, Bools]:
@@ -286,7 +292,7 @@ def diameter(mdp: MDP) -> float:
     return max(float(_times_to(matrix, ways, target).max()) for target in range(mdp.n_states))
 
 
-def times_to(mdp: MDP, target: int) -> Floats:
+def times_to(mdp: MDP, target: SupportsIndex) -> Floats:
     """The least expected number of steps [S] from each state to `target`; infinite where no policy is sure to reach it.
 
     >>> import heavytail as ht
@@ -296,7 +302,7 @@ def times_to(mdp: MDP, target: int) -> Floats:
     if not 0 <= index(target) < _one_stage(mdp).n_states:
         raise InputError(f"target is {target}; states go from 0 to {mdp.n_states - 1}")
     matrix = _matrix(mdp, restart=True)
-    return _times_to(matrix, _ways(matrix), target)
+    return _times_to(matrix, _ways(matrix), index(target))
 
 
 def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
@@ -508,7 +514,7 @@ def _chain(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
     if checked.ndim == 1:
         return _under(matrix, mdp.row_means, checked.astype(np.int64))
     S, A = checked.shape
-    mix = csr_matrix((checked.ravel(), np.arange(S * A), np.arange(0, S * A + 1, A)), shape=(S, S * A))
+    mix = csr_matrix((checked.flatten(), np.arange(S * A), np.arange(0, S * A + 1, A)), shape=(S, S * A))
     mix.eliminate_zeros()
     return csr_matrix(mix @ matrix), mix @ mdp.row_means
 

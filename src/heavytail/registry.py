@@ -25,14 +25,15 @@ from heavytail.errors import InputError, suggestion
 P = ParamSpec("P")
 R = TypeVar("R")
 
-Kind: TypeAlias = Literal["agent", "env", "law"]
-FOLDERS: dict[str, str] = {"agent": "agents", "env": "envs", "law": "laws"}
+Kind: TypeAlias = Literal["agent", "env", "estimator", "law"]
+FOLDERS: dict[str, str] = {"agent": "agents", "env": "envs", "estimator": "estimators", "law": "laws"}
 PLUGINS = "heavytail.plugins"
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
 NonNegative: TypeAlias = Annotated[float, Ge(0)]
 Probability: TypeAlias = Annotated[float, Ge(0), Le(1)]
 OpenProbability: TypeAlias = Annotated[float, Gt(0), Lt(1)]
+MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have a moment of order 1 + epsilon
 Count: TypeAlias = Annotated[int, Ge(1)]
 
 

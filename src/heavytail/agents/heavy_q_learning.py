@@ -21,15 +21,14 @@ which grows towards
 
 import math
 from functools import cache
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
-from annotated_types import Gt, Le
 
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.problem import Problem, need_episodes
-from heavytail.registry import Count, NonNegative, OpenProbability, Positive, register
+from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
 from heavytail.verbs import act, counters, reset, update
 
 STEPS_PER_HORIZON = 20  # how far K(t) is followed to see that it stays below its limit
@@ -54,7 +53,7 @@ class HeavyQLearning(NamedTuple):
 def heavy_q_learning(
     problem: Problem,
     *,
-    epsilon: Annotated[float, Gt(0), Le(1)],
+    epsilon: MomentOrder,
     moment: Positive,
     r_max: float | None = None,
     delta: OpenProbability = 0.05,

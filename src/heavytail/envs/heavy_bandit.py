@@ -4,7 +4,7 @@ import math
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Gt, Le
+from annotated_types import Ge
 
 from heavytail.building import mdp_from_arrays
 from heavytail.errors import InputError
@@ -12,9 +12,7 @@ from heavytail.laws import Law
 from heavytail.laws.bernoulli import bernoulli
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.registry import Count, register
-
-MomentOrder = Annotated[float, Gt(0), Le(1)]
+from heavytail.registry import Count, MomentOrder, register
 
 
 @register("env", "heavy_bandit")

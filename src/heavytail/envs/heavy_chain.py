@@ -6,10 +6,10 @@ import numpy as np
 from annotated_types import Ge
 
 from heavytail.building import mdp_from_arrays
-from heavytail.envs.heavy_bandit import MomentOrder, hard_law, hardest_gap
+from heavytail.envs.heavy_bandit import hard_law, hardest_gap
 from heavytail.laws import Law
 from heavytail.mdp import MDP
-from heavytail.registry import Count, register
+from heavytail.registry import Count, MomentOrder, register
 
 
 @register("env", "heavy_chain")
