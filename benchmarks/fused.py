@@ -50,7 +50,7 @@ def fused_cost(mdp: ht.MDP, episodes: int) -> float:
 def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
     """The same, one compiled call for each verb."""
     learner = new_learner(mdp)
-    agent, world = stepwise.Stepwise(learner.agent, learner.streams.agent), stepwise.MDPWorld(mdp, learner.streams)
+    agent, world = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem), stepwise.MDPWorld(mdp, learner.streams)
     nothing = loop.new_checkpoints(np.zeros(0, np.int64), learner.agent)
     return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
 

@@ -103,18 +103,26 @@ def test_a_small_probability_of_leaving_keeps_its_digits(slip: float) -> None:
     np.testing.assert_allclose(bias, np.array([3.0, -1.0]) / (slip * 4.0 / 3.0), rtol=1e-13)
 
 
-def test_a_reference_that_looked_often_visited_but_is_not_is_replaced() -> None:
-    """After a few steps the left end holds much, for the current leads there; over ages all goes to the right, over a ridge in the middle."""
-    n = 400
-    right = np.where(np.arange(n) < 12, 0.3, 0.5)
-    up = np.concatenate([right[:-1], [0.0]])
-    down = np.concatenate([[0.0], np.where(np.arange(1, n) < 12, 0.4, 0.1)])
-    s = np.arange(n)
-    chain = csr_matrix((1.0 - up - down, (s, s)), shape=(n, n)) + csr_matrix((up[:-1], (s[:-1], s[1:])), shape=(n, n))
-    chain = csr_matrix(chain + csr_matrix((down[1:], (s[1:], s[:-1])), shape=(n, n)))
-    gain, bias = chains.gain_and_bias(chain, (s == n - 1).astype(np.float64))
-    np.testing.assert_allclose(gain, 0.8, rtol=1e-12)  # the end holds 1 - 0.1 / 0.5 of all
-    np.testing.assert_allclose(gain + bias, (s == n - 1) + chain @ bias, rtol=0, atol=1e-9)
+def test_a_reference_that_only_looked_often_visited_is_replaced() -> None:
+    """From 300 states one falls to the left end of a river and stays there for a while: it takes more than the few steps that were looked at to
+    see that all ends at the right. From there to the left end it would be 7**19 steps."""
+    n, others = 20, 300
+    chain = np.zeros((n + others, n + others))
+    chain[:n, :n] = river(n).toarray()
+    chain[0, :2] = 0.99, 0.01
+    chain[n:, 0] = 1.0
+    assert chains.classes_of(csr_matrix(chain)).reference.tolist() == [0]
+    gain, bias = chains.gain_and_bias(csr_matrix(chain), np.arange(n + others) == n - 1.0)
+    np.testing.assert_allclose(gain, 6.0 / 7.0, rtol=1e-12)
+    np.testing.assert_allclose(gain + bias - chain @ bias, np.arange(n + others) == n - 1, rtol=0, atol=1e-12)
+
+
+def test_what_all_rewards_have_in_common_changes_no_bit_of_the_bias() -> None:
+    rewards = np.random.default_rng(0).integers(-512, 512, size=50) / 256.0
+    gain, bias = chains.gain_and_bias(river(50), rewards)
+    shifted_gain, shifted_bias = chains.gain_and_bias(river(50), rewards + 2.0**30)
+    np.testing.assert_array_equal(shifted_bias, bias)
+    np.testing.assert_allclose(shifted_gain - 2.0**30, gain, rtol=0, atol=1e-6)
 
 
 def test_the_reference_is_an_often_visited_state() -> None:

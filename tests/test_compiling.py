@@ -1,5 +1,6 @@
 import os
 import time
+import types
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -81,7 +82,7 @@ ASK = """
     import heavytail as ht, outside_agent
     from heavytail.stepwise import Stepwise
     learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
-    agent = Stepwise(learner.agent, learner.streams.agent)
+    agent = Stepwise(learner.agent, learner.streams.agent, learner.problem)
     agent.update(0, 0, 3.0, 1)
     print(agent.act(0), sum(agent._act.stats.cache_hits.values()) + sum(agent._update.stats.cache_hits.values()))
 """
@@ -167,6 +168,7 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     from typing import NamedTuple
     import numpy as np
     from heavytail.rng import stream
+    from heavytail.problem import Problem
     from heavytail.stepwise import Stepwise
     from heavytail.verbs import act
     class Mine(NamedTuple):
@@ -174,7 +176,7 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     @act.method(Mine)
     def _act(agent, s, h, rng):
         return agent.x
-    agent = Stepwise(Mine(5), stream(0))
+    agent = Stepwise(Mine(5), stream(0), Problem(1, 6, 0, None))
     print(agent.act(0))
     """
     assert python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) == "5"
@@ -196,13 +198,14 @@ def _add(x: int, y: int) -> int:
 
 def test_folders_that_nobody_used_for_a_month_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
-    old, recent = tmp_path / "old", tmp_path / "recent"
-    old.mkdir()
-    recent.mkdir()
+    old, recent, foreign = tmp_path / ("a" * 20), tmp_path / ("b" * 20), tmp_path / "thesis"
     month_ago = time.time() - compiling.KEEP_UNUSED_SECONDS - 60
-    os.utime(old, (month_ago, month_ago))
+    for folder in (old, recent, foreign):
+        folder.mkdir()
+    for folder in (old, foreign):
+        os.utime(folder, (month_ago, month_ago))
     assert compiling._kept_folder("new") == tmp_path / "new"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["new", "recent"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == [recent.name, "new", "thesis"]
 
 
 def test_one_compiled_signature_serves_whole_numbers_and_floats() -> None:
@@ -286,10 +289,20 @@ def test_the_fingerprint_sees_names_values_and_order() -> None:
         make("g(x)", g=kernel(make("x + 1"))),
         make("g(x)", g=kernel(make("x + 2"))),
         make("m.g(x)", m=np),
+        make("p.m.C + x", p=_module(m=_module(C=1))),
+        make("p.m.C + x", p=_module(m=_module(C=2))),
+        make("x + T[0][1500]", T=(np.zeros(3000),)),
+        make("x + T[0][1500]", T=(np.eye(1, 3000, 1500)[0],)),
     ]
     marks = [fingerprint(f) for f in variants]
     assert len(set(marks)) == len(variants)
     assert fingerprint(make("x + 1")) == marks[0]
+
+
+def _module(**names: Any) -> types.ModuleType:
+    module = types.ModuleType("made_up")
+    vars(module).update(names)
+    return module
 
 
 def test_plain_python_is_quiet_about_overflow() -> None:

@@ -46,11 +46,20 @@ def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
         (lambda: learner.learn(0), "learn: episodes is 0; it must be a whole number, at least 1"),
         (lambda: learner.learn(2.5), "learn: episodes is 2.5; it must be a whole number, at least 1"),  # type: ignore[arg-type]
         (lambda: learner.learn(5, checkpoints=0), "checkpoints is 0; it must be at least 1"),
-        (lambda: learner.learn(5, checkpoints=[3, 2]), "checkpoints must ascend from 1 to at most 5"),
-        (lambda: learner.learn(5, checkpoints=[6]), "checkpoints must ascend from 1 to at most 5"),
+        (
+            lambda: learner.learn(5, checkpoints=[3, 2]),
+            "checkpoints must be a number of them, or whole numbers that ascend from 1 to at most 5",
+        ),
+        (
+            lambda: learner.learn(5, checkpoints=[6]),
+            "checkpoints must be a number of them, or whole numbers that ascend from 1 to at most 5",
+        ),
         (lambda: learner.learn(5, spacing="odd"), "spacing is 'odd'; it must be 'even' or 'log'"),  # type: ignore[arg-type]
-        (lambda: learner.predict(3), "predict: there is no state 3; states go from 0 to 2"),
-        (lambda: learner.predict(0, 4), "predict: there is no step 4; steps go from 0 to 3"),
+        (lambda: learner.predict(3), "there is no state 3; states are whole numbers from 0 to 2"),
+        (lambda: learner.predict(1.5), "there is no state 1.5; states are whole numbers from 0 to 2"),  # type: ignore[arg-type]
+        (lambda: learner.learn("x"), "learn: episodes is 'x'; it must be a whole number, at least 1"),  # type: ignore[arg-type]
+        (lambda: learner.learn(5, checkpoints=[1.5]), "checkpoints must be a number of them"),  # type: ignore[list-item]
+        (lambda: learner.predict(0, 4), "there is no step 4; steps are whole numbers from 0 to 3"),
     ):
         with pytest.raises(InputError) as caught:
             call()
@@ -309,3 +318,44 @@ def test_a_file_of_another_format_says_so(saved: bytes, tmp_path: Path) -> None:
         np.savez(path, **{**arrays, PAGE: np.frombuffer(text.encode(), np.uint8)})
         with pytest.raises(InputError, match=message):
             ht.load_agent(path)
+
+
+def test_a_loop_of_ones_own_is_checked_and_learns_what_the_learner_learns() -> None:
+    problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
+    agent = ht.make_stepwise("q_learning", problem, seed=1)
+    for call, message in (
+        (lambda: agent.act(3), "there is no state 3; states are whole numbers from 0 to 2"),
+        (lambda: agent.act(-1), "there is no state -1"),
+        (lambda: agent.act(0, 4), "there is no step 4"),
+        (lambda: agent.begin("a"), "there is no state 'a'"),  # type: ignore[arg-type]
+        (lambda: agent.update(0, 2, 1.0, 0), "there is no action 2"),
+        (lambda: agent.update(0, 0, 1.0, 10**9), "there is no state 1000000000"),
+        (lambda: agent.update(0, 0, None, 0), "a reward must be a number, got None"),  # type: ignore[arg-type]
+        (lambda: agent.update(0, 0, float("nan"), 0), r"the reward of step 0 \(in state 0\) is nan"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()
+    agent.update(0, 0, 1.0, 1, h=3)  # the last step: no value follows, said or not
+    twin = ht.make_stepwise("q_learning", problem, seed=1)
+    twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, ended=True)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, "a"])
+def test_a_bad_seed_is_one_line(seed: Any) -> None:
+    for call in (lambda: ht.make_agent("random", worlds.mixed(), seed=seed), lambda: ht.laws.normal().sample(1, seed=seed)):
+        with pytest.raises(InputError, match="it must be a whole number, at least 0"):
+            call()
+
+
+def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path) -> None:
+    script = """
+    import os, signal, threading, heavytail as ht
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    learner = ht.make_agent("random", ht.make_mdp("six_arms"))
+    learner.learn(1)
+    threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+    learner.learn(1_000_000)
+    print(int(learner.clock.units[0]))
+    """
+    assert python(script, folder=tmp_path) == "1000001"

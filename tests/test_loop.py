@@ -155,7 +155,14 @@ def test_states_and_steps_are_ordinary_integers() -> None:
     recorded = loop.new_checkpoints(np.array([50]), fused)
     loop.run(fused, mdp, streams(0), loop.new_clock(), recorded, 50)
     run_streams = streams(0)
-    stepwise.run(stepwise.Stepwise(steps, run_streams.agent), stepwise.MDPWorld(mdp, run_streams), 4, loop.new_clock(), recorded, 50)
+    stepwise.run(
+        stepwise.Stepwise(steps, run_streams.agent, Problem(3, 2, 4, None)),
+        stepwise.MDPWorld(mdp, run_streams),
+        4,
+        loop.new_clock(),
+        recorded,
+        50,
+    )
     assert fused.total[0] == steps.total[0] < 0
 
 
@@ -194,7 +201,7 @@ def test_results_do_not_depend_on_the_size_of_a_pool(room: int) -> None:
 
 def test_an_agent_that_cannot_grow_says_so() -> None:
     with pytest.raises(TypeError, match="is full and cannot grow"):
-        ht.Stepwise(Stuck(0), streams(0).agent)
+        ht.Stepwise(Stuck(0), streams(0).agent, Problem(1, 1, 0, None))
 
 
 def test_q_learning_upper_bounds_are_safe_when_rewards_are_negative() -> None:

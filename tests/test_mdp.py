@@ -9,7 +9,7 @@ from scipy import stats
 import heavytail as ht
 import worlds
 from heavytail.arrays import Floats, Stream
-from heavytail.building import check_mdp
+from heavytail.checking import check_mdp
 from heavytail.compiling import entry
 from heavytail.errors import InputError
 from heavytail.mdp import MDP, first_state, step
@@ -149,9 +149,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"transitions": [[0.5, 0.5]]}, "transitions have shape (1, 2); they must be [S, A, S]"),
     ({"transitions": [[[1.0, 0.0]], [[np.inf, 0.0]]]}, "the transition probabilities of state 1, action 0 sum to inf; they must sum to 1"),
-    ({"mean_rewards": [[0.0], [np.nan]]}, "the reward of slot 2 is nan; every reward must be a number"),
+    ({"mean_rewards": [[0.0], [np.nan]]}, "mean_rewards[1, 0] is nan; every reward must be a finite number"),
     ({"mean_rewards": [[0.0]]}, "mean_rewards have shape (1, 1); for 2 states and 1 actions they must be [2, 1] or [2, 1, 2]"),
-    ({"mean_rewards": [[0.0], [np.inf]]}, "constant: loc must be finite, got inf"),
+    ({"mean_rewards": [[0.0], [np.inf]]}, "mean_rewards[1, 0] is inf; every reward must be a finite number"),
     ({"mean_rewards": None}, "an MDP needs either mean_rewards or laws, and not both"),
     ({"mean_rewards": None, "laws": [[0.0], [ht.laws.student_t(0.9)]]}, "StudentT(df=0.9, loc=0.0, scale=1.0) has no finite mean"),
     ({"mean_rewards": None, "laws": [["x"], [0.0]]}, "constant: loc must be a number, got 'x'"),
@@ -159,9 +159,18 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"transitions": np.full((2, 2, 2), 0.5), "mean_rewards": np.zeros((2, 2, 2)), "horizon": 2},
         "mean_rewards of shape (2, 2, 2) may be [S, A, S] or",
     ),
-    ({"horizon": 0}, "horizon is 0; it must be at least 1, or left out for a continuing problem"),
-    ({"horizon": 2.5}, "horizon is 2.5; it must be at least 1"),
+    ({"horizon": 0}, "horizon is 0; it must be a whole number, at least 1, or left out for a continuing problem"),
+    ({"horizon": 2.5}, "horizon is 2.5; it must be a whole number, at least 1"),
     ({"terminal": [False, True]}, "terminal states need episodes: give horizon=, or let them lead back to the start"),
+    ({"horizon": np.nan}, "horizon is nan; it must be a whole number"),
+    ({"horizon": "5"}, "horizon is '5'; it must be a whole number"),
+    ({"horizon": 5, "terminal": [1]}, "terminal must be 2 booleans, got [1]"),
+    ({"horizon": 5, "terminal": [0, np.nan]}, "terminal must be 2 booleans"),
+    ({"transitions": [[[0.5, 0.5]], [[1.0]]]}, "transitions must be a regular array of numbers"),
+    ({"transitions": "abc"}, "transitions must be a regular array of numbers, got 'abc'"),
+    ({"mean_rewards": None, "laws": [[0.0], [0.0, 1.0]]}, "laws have shape (2,); for 2 states and 1 actions they must be [2, 1]"),
+    ({"start": 1.5}, "start is 1.5; states go from 0 to 1"),
+    ({"start": None}, "start must be a regular array of numbers, got None"),
     ({"start": 2}, "start is 2; states go from 0 to 1"),
     ({"start": [0.5, 0.4]}, "start must be a state or 2 probabilities that sum to one; it has shape (2,) and sums to 0.9"),
     ({"start": [np.nan, 1.0]}, "start must be a state or 2 probabilities"),
@@ -188,7 +197,11 @@ def test_bad_arrays_are_one_line_that_names_the_place(changed: dict[str, Any], m
         ({"probabilities": [1.0]}, "rows, successors and probabilities must be as long as each other"),
         ({"rewards": None}, "an MDP needs the rewards of its slots, or laws and which law each slot has"),
         ({"rewards": None, "law": [0, 1], "laws": [ht.laws.constant(1)]}, "law must give one of the 1 laws for each of the 2 slots"),
-        ({"n_states": 0}, "an MDP needs at least one state and one action"),
+        ({"successors": [0.7, 0]}, "successors must be whole numbers, got [0.7, 0]"),
+        ({"rewards": [1.0]}, "rewards must be one number for each of the 2 slots"),
+        ({"laws": [ht.laws.constant(1)]}, "an MDP takes the rewards of its slots, or laws and which law each slot has, and not both"),
+        ({"rewards": None, "laws": [1.0], "law": [0, 0]}, "laws must be laws of heavytail.laws; for plain numbers give rewards instead"),
+        ({"n_states": 0}, "n_states must be a whole number, at least 1, got 0"),
         ({"rows": [0, 0], "probabilities": [0.5, 0.5]}, "the transition probabilities of state 0, action 1 sum to 0"),
     ],
 )
@@ -209,7 +222,38 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
         mdp._replace(n_states=4),
         mdp._replace(cumulative=mdp.cumulative * 0.5),
         mdp._replace(n_stages=2),
+        mdp._replace(successors=mdp.successors.astype(np.int64)),
+        mdp._replace(cumulative=np.full_like(mdp.cumulative, np.nan)),
+        mdp._replace(laws=mdp.laws._replace(samples=mdp.laws.samples[:-1].copy())),
+        mdp._replace(laws=mdp.laws._replace(code=mdp.laws.code + 1)),
+        mdp._replace(row_means=mdp.row_means * np.inf),
+        mdp._replace(horizon=0),
     ]
     for each in broken:
         with pytest.raises(InputError, match="do not fit together"):
             check_mdp(each)
+
+
+def test_an_edited_mdp_is_refused_before_compiled_code_sees_it() -> None:
+    mdp = ht.make_mdp("six_arms")
+    learner = ht.make_agent("random", mdp)
+    learner.learn(5)
+    mdp.successors[:] = 4_000_000_000
+    with pytest.raises(InputError, match="do not fit together: a state does not exist"):
+        learner.learn(5)
+    with pytest.raises(InputError, match="do not fit together"):
+        ht.make_agent("random", mdp)
+
+
+def test_what_is_shown_of_an_mdp_is_a_copy() -> None:
+    mdp = ht.make_mdp("six_arms")
+    shown = mdp.mean_rewards
+    shown -= 1.0
+    assert mdp.mean_rewards.max() == 2.0
+
+
+def test_probabilities_that_nearly_sum_to_one_are_made_to() -> None:
+    """Single precision is enough, and no slot becomes negative."""
+    mdp = ht.mdp_from_slots([0, 0, 0], [0, 0, 0], np.array([0.5, 0.5 + 9e-9, 1e-12]), np.zeros(3), n_states=1, n_actions=1)
+    assert (mdp.probabilities() >= 0).all()
+    assert ht.mdp_from_arrays(np.full((3, 1, 3), 1 / 3, np.float32), np.zeros((3, 1))).transitions.sum() == pytest.approx(3.0)

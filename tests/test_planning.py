@@ -338,6 +338,16 @@ def test_of_several_optimal_policies_the_one_with_the_largest_bias_is_found() ->
     assert planning.span(mdp) == 0.0
 
 
+def test_a_large_reward_on_the_way_to_a_lower_gain_tempts_nobody() -> None:
+    """As before, and a third state that may go to the first or, for 100, to a fourth where nothing is ever paid."""
+    hop = np.eye(4)[[[0, 1], [0, 1], [0, 3], [3, 3]]]
+    mdp = ht.mdp_from_arrays(hop, [[1.0, 0.0], [0.0, 1.0], [0.0, 100.0], [0.0, 0.0]])
+    plan = planning.average_plan(mdp)
+    assert plan.gain.tolist() == [1.0, 1.0, 1.0, 0.0]
+    assert plan.bias.tolist() == [0.0, 0.0, -1.0, 0.0]
+    assert plan.policy[:3].tolist() == [0, 1, 0]
+
+
 def test_classes_with_equal_gain_do_not_make_a_state_between_them_cycle() -> None:
     """From state 0 two equally good cycles can be reached, each of which could be entered at its better or its worse half."""
     hop = np.zeros((5, 4, 5))
@@ -422,6 +432,11 @@ def test_of_two_ways_the_one_that_does_not_fall_back_is_tried_first() -> None:
     times = planning.times_to(ht.mdp_from_arrays(p, np.zeros((n + 1, 2))), n)
     assert times[n - 1] == pytest.approx(10.0, rel=1e-9)
     assert times[0] == pytest.approx(2.0 + times[1], rel=1e-9)
+
+
+def test_of_several_actions_the_likeliest_says_how_far_a_state_is() -> None:
+    mdp = ht.mdp_from_arrays([[[0.75, 0.25], [0.5, 0.5], [0.9, 0.1]], [[0.0, 1.0]] * 3], np.zeros((2, 3)))
+    assert planning._ways(planning._matrix(mdp, restart=True)).toarray().tolist() == [[1 / 0.9, 0.0], [2.0, 1.0]]
 
 
 # All policies
@@ -594,6 +609,37 @@ def test_a_random_walk_along_a_long_river_is_uniform() -> None:
 def test_river_swim_is_as_stated() -> None:
     mdp = ht.make_mdp("river_swim", n_states=50, horizon=None)
     assert planning.gain(mdp) == pytest.approx(3.0 / 7.0, rel=1e-9)
+
+
+def grid(n: int, noise: float, seed: int) -> MDP:
+    """Four moves on n by n squares, each of which goes astray in every direction with probability `noise`, for rewards at random."""
+    s = np.arange(n * n)
+    x, y = s // n, s % n
+    around = [
+        np.maximum(x - 1, 0) * n + y,
+        np.minimum(x + 1, n - 1) * n + y,
+        x * n + np.maximum(y - 1, 0),
+        x * n + np.minimum(y + 1, n - 1),
+    ]
+    successors = np.repeat(np.stack(around, axis=1)[:, None, :], 4, axis=1).ravel()
+    p = np.tile((noise + (1.0 - 4.0 * noise) * np.eye(4)).ravel(), n * n)
+    rewards = np.repeat(np.random.default_rng(seed).random(4 * n * n), 4)
+    return ht.mdp_from_slots(np.repeat(np.arange(4 * n * n), 4), successors, p, rewards, n_states=n * n, n_actions=4)
+
+
+@pytest.mark.parametrize("noise", [0.05, 0.01, 0.002])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_grid_is_solved_though_improved_policies_would_settle_in_many_places(noise: float, seed: int) -> None:
+    """On the way to the best policy are some that stay in several good places, 1e11 steps apart. Between bounds that value iteration gives."""
+    mdp = grid(20, noise, seed)
+    p, values = planning._matrix(mdp, restart=True), np.zeros(400)
+    for _ in range(5000):
+        now = (mdp.row_means + p @ values).reshape(400, 4).max(axis=1)
+        change, values = now - values, 0.5 * (values + now)
+        values -= values[0]
+    gain = planning.average_plan(mdp).gain
+    assert change.max() - change.min() < 2e-3
+    assert change.min() - 1e-12 <= gain.min() <= gain.max() <= change.max() + 1e-12
 
 
 # Numbers large and small

@@ -11,6 +11,7 @@ from gymnasium.spaces import Discrete
 import heavytail as ht
 from heavytail.building import mdp_from_table, mdp_with_horizon
 from heavytail.errors import InputError
+from heavytail.settings import GymSetting
 
 P = ht.planning
 
@@ -84,7 +85,9 @@ def test_spaces_need_not_start_at_zero() -> None:
     learner = ht.make_agent("q_learning", Shifted(), horizon=4, r_max=1.0, transition_scale=0.01)
     curve = learner.learn(500)
     assert curve.mean_reward[-1] - curve.mean_reward[-2] == 15
-    assert learner.predict(1, 1) == 1
+    assert learner.predict(6, 1) == 2
+    with pytest.raises(InputError, match=r"1 is none of the observations of this environment, Discrete\(2, start=5\)"):
+        learner.predict(1)
 
 
 def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
@@ -122,6 +125,16 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
             lambda: ht.mdp_from_gymnasium(gymnasium.make("CliffWalking-v1").unwrapped),
             "CliffWalkingEnv has no limit of steps; give horizon=",
         ),
+        (
+            lambda: ht.mdp_from_gymnasium(gymnasium.make("Taxi-v4", fickle_passenger=True)),
+            "Taxi with fickle_passenger=True is not the MDP of its table",
+        ),
+        (
+            lambda: ht.make_agent("random", gymnasium.make("FrozenLake-v1"), horizon=0),
+            "horizon is 0; it must be a whole number, at least 1",
+        ),
+        (lambda: mdp_from_table({1: {0: [(1.0, 0, 0.0, False)]}}, horizon=2), "must list every state from 0 on"),
+        (lambda: mdp_from_table({0: {0: [(1.0, 0, 0.0)]}}, horizon=2), "each with .probability, next state, reward, terminated."),  # type: ignore[list-item]
         (lambda: mdp_with_horizon(ht.make_mdp("deep_sea"), None), "terminal states need episodes"),
         (lambda: mdp_with_horizon(ht.make_mdp("heavy_chain"), 7), "its horizon cannot become 7"),
     ],
@@ -130,6 +143,39 @@ def test_what_cannot_be_learnt_says_why(make: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         make()
     assert "\n" not in str(caught.value)
+
+
+class Stray(Shifted):
+    """Shows an observation that its space does not have."""
+
+    def step(self, action: Any) -> Any:
+        return 10**8, 0.0, False, False, {}
+
+
+def test_a_stray_observation_is_an_error_not_a_place_in_memory() -> None:
+    with pytest.raises(InputError, match="100000000 is none of the observations"):
+        ht.make_agent("random", Stray(), horizon=3).learn(1)
+
+
+def test_what_wrappers_do_to_rewards_is_known_or_not_believed() -> None:
+    plain = gymnasium.make("heavytail/SixArms-v0")
+    moved = ht.gym.AddRewardNoise(gymnasium.make("heavytail/SixArms-v0"), ht.laws.normal(10.0, 1.0))
+    scaled = gymnasium.wrappers.TransformReward(gymnasium.make("heavytail/SixArms-v0"), lambda r: 100 * float(r))
+    assert ht.make_agent("random", plain).problem.r_max == 2.0
+    assert ht.make_agent("random", moved).problem.r_max == 12.0
+    learner = ht.make_agent("random", scaled)
+    assert learner.problem.r_max is None
+    assert np.isnan(learner.learn(3).mean_reward).all()
+
+
+def test_a_loaded_learner_meets_new_noise(tmp_path: Path) -> None:
+    learner = ht.make_agent("random", gymnasium.make("FrozenLake-v1"), seed=np.int64(0))
+    learner.learn(40)
+    learner.save(tmp_path / "agent.npz")
+    again = ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
+    assert isinstance(again.setting, GymSetting)
+    assert again.setting._seed not in (0, None)
+    assert len(again.learn(40, checkpoints=40).at) == 40
 
 
 # MDPs from tables
@@ -201,7 +247,7 @@ def test_learning_through_a_change_in_parts_equals_learning_at_once(parts: list[
     ("mdps", "at", "message"),
     [
         ([_two(0)], [5], "1 MDPs need 0 change points, got 1"),
-        ([], [], "0 MDPs need 0 change points"),
+        ([], [], "mdps must be a sequence of MDPs, at least one"),
         ([_two(0), _two(0, 5)], [5], "all MDPs need the same states, actions and horizon"),
         ([_two(0)] * 3, [5, 5], "change points must be whole numbers that ascend from 1"),
         ([_two(0)] * 2, [0], "change points must be whole numbers that ascend from 1"),

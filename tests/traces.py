@@ -39,7 +39,7 @@ def fused(agent: str, world: str) -> Trace:
 
 def one_by_one(agent: str, world: str) -> Trace:
     learner, recorded, until = _start(agent, world)
-    steps = stepwise.Stepwise(learner.agent, learner.streams.agent)
+    steps = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
     stepwise.run(steps, stepwise.MDPWorld(learner.mdp, learner.streams), learner.mdp.horizon, learner.clock, recorded, until)
     learner.agent = steps.agent
     return trace_of(learner, recorded)

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from heavytail.curve import Curve
     from heavytail.envs import make_mdp
     from heavytail.errors import InputError
-    from heavytail.learner import Learner, load_agent, make_agent
+    from heavytail.learner import Learner, load_agent, make_agent, make_stepwise
     from heavytail.mdp import MDP
+    from heavytail.problem import Problem
     from heavytail.registry import register, registered
     from heavytail.stepwise import Stepwise
 
@@ -39,11 +40,13 @@ _HOME = {
     "InputError": "errors",
     "Learner": "learner",
     "MDP": "mdp",
+    "Problem": "problem",
     "Stepwise": "stepwise",
     "changing_mdp": "changing",
     "load_agent": "learner",
     "make_agent": "learner",
     "make_mdp": "envs",
+    "make_stepwise": "learner",
     "mdp_from_arrays": "building",
     "mdp_from_gymnasium": "building",
     "mdp_from_slots": "building",
@@ -57,6 +60,7 @@ __all__ = [
     "Curve",
     "InputError",
     "Learner",
+    "Problem",
     "Stepwise",
     "changing_mdp",
     "estimators",
@@ -65,6 +69,7 @@ __all__ = [
     "load_agent",
     "make_agent",
     "make_mdp",
+    "make_stepwise",
     "mdp_from_arrays",
     "mdp_from_gymnasium",
     "mdp_from_slots",

@@ -66,6 +66,7 @@ def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
             with os.fdopen(handle, "wb") as out:
                 # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast.
                 np.savez(out, allow_pickle=False, **{PAGE: np.frombuffer(page, np.uint8), **file.arrays})
+                os.fchmod(out.fileno(), 0o666 & ~_umask())  # as any other file: a temporary one is for its owner alone
                 out.flush()
                 os.fsync(out.fileno())
             Path(temporary).replace(target)
@@ -74,6 +75,13 @@ def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
             raise
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def _umask() -> int:
+    """The permissions that new files go without; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def read_agent_file(path: str | os.PathLike[str]) -> AgentFile:

@@ -1,19 +1,20 @@
 """Building MDPs: from slots, from dense arrays, from the tables of Gymnasium's toy_text; and saying in one line what is wrong with them."""
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arrays import Floats, Indices, Ints
+from heavytail.arrays import Bools, Floats, Indices, Ints
 from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
-from heavytail.laws.table import COLUMNS, law_table
+from heavytail.laws.table import law_table
 from heavytail.mdp import MDP
 
-SUM_TOLERANCE = 1e-8
+SUM_TOLERANCE = 1e-6
 LONG_ROW = 16
 
 
@@ -52,27 +53,27 @@ def mdp_from_slots(
     >>> mdp.mean_rewards
     array([[0., 1.]])
     """
+    n_states, n_actions, n_stages = _count("n_states", n_states), _count("n_actions", n_actions), _count("n_stages", n_stages)
     n_rows = n_stages * n_states * n_actions
-    row, p = np.asarray(rows, np.int64), np.asarray(probabilities, np.float64)
-    next_state = np.asarray(successors, np.int64)
+    row, next_state, p = _whole("rows", rows), _whole("successors", successors), _numbers("probabilities", probabilities)
     _check_slots(row, next_state, p, n_states, n_actions, n_rows)
-    horizon = _check_horizon(horizon, n_stages)
-    terminal = np.zeros(len(row), np.bool_) if ends is None else np.asarray(ends, np.bool_)
+    horizon = check_horizon(horizon, n_stages)
+    terminal = np.zeros(len(row), np.bool_) if ends is None else _flags("ends", ends, len(row))
     if horizon == 0 and terminal.any():
         raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
-    kept = p > 0
+    kept, sums = p > 0, np.bincount(row, p, n_rows)
     which, all_laws = _laws_of_slots(rewards, laws, law, len(row))
     means = _means_of_laws(all_laws, which[kept])
     offsets = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n_rows))])
     start_states, start_cumulative = _start(start, n_states)
     return MDP(
         offsets=offsets.astype(np.uint32),
-        cumulative=_cumulative(p[kept], offsets),
+        cumulative=_cumulative(p[kept] / sums[row[kept]], offsets),
         successors=next_state[kept].astype(np.uint32),
         ends=terminal[kept],
         law=which[kept].astype(np.uint32),
         laws=law_table(all_laws),
-        row_means=np.bincount(row[kept], p[kept] * means[which[kept]], n_rows).astype(np.float64),
+        row_means=np.bincount(row[kept], p[kept] / sums[row[kept]] * means[which[kept]], n_rows).astype(np.float64),
         start_states=start_states,
         start_cumulative=start_cumulative,
         n_states=int(n_states),
@@ -109,7 +110,7 @@ def mdp_from_arrays(
     array([[0., 1.],
            [2., 0.]])
     """
-    dense = np.asarray(transitions, np.float64)
+    dense = _numbers("transitions", transitions)
     if dense.ndim not in (3, 4) or dense.shape[-1] != dense.shape[-3]:
         raise InputError(f"transitions have shape {dense.shape}; they must be [S, A, S], or [H, S, A, S] where they depend on the step")
     if (mean_rewards is None) == (laws is None):
@@ -119,7 +120,9 @@ def mdp_from_arrays(
     n_states, n_actions = dense.shape[-3], dense.shape[-2]
     if staged and horizon is None:
         horizon = n_stages
-    given = np.asarray(mean_rewards, np.float64) if laws is None else _nested(laws)
+    if horizon is not None:
+        horizon = check_horizon(horizon, n_stages)
+    given = _finite("mean_rewards", mean_rewards) if laws is None else _nested(laws)
     what = "mean_rewards" if laws is None else "laws"
     rewards, n_stages = _rewards_by_stage(given, what, (n_states, n_actions), n_stages, horizon)
     dense = np.broadcast_to(dense if staged else dense[None], (n_stages, n_states, n_actions, n_states))
@@ -127,7 +130,7 @@ def mdp_from_arrays(
     kept = dense != 0  # NaN stays, to be complained about
     slots = np.nonzero(kept)
     values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
-    ends = None if terminal is None else np.asarray(terminal, np.bool_)[slots[3]]
+    ends = None if terminal is None else _flags("terminal", terminal, n_states)[slots[3]]
     _check_sums(dense)
     return mdp_from_slots(
         rows=(slots[0] * n_states + slots[1]) * n_actions + slots[2],
@@ -148,7 +151,12 @@ def mdp_from_table(
     array([[0.5],
            [0. ]])
     """
-    n_states, n_actions = len(table), len(table[0])
+    n_states = len(table)
+    if not n_states or set(table) != set(range(n_states)) or len({tuple(sorted(row)) for row in table.values()}) > 1:
+        raise InputError("a table of transitions must list every state from 0 on, with the same actions in each")
+    n_actions = len(table[0])
+    if set(table[0]) != set(range(n_actions)) or any(len(slot) != 4 for row in table.values() for slots in row.values() for slot in slots):
+        raise InputError("a table of transitions must list every action from 0 on, each with (probability, next state, reward, terminated)")
     slots = [(s * n_actions + a, *slot) for s in range(n_states) for a in range(n_actions) for slot in table[s][a]]
     rows, probabilities, successors, rewards, ends = zip(*slots, strict=True)
     return mdp_from_slots(
@@ -171,15 +179,25 @@ def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
     inner = getattr(env, "unwrapped", env)
     if isinstance(getattr(inner, "mdp", None), MDP):
         mdp: MDP = inner.mdp
-        return mdp if horizon is None else mdp_with_horizon(mdp, horizon)
+        return mdp_with_horizon(mdp, limit_of(env) if horizon is None else horizon)
     if not hasattr(inner, "P"):
+        name = type(inner).__name__
         raise InputError(
-            f"{type(inner).__name__} shows no table P of its transitions; pass the environment itself to make_agent, which learns from steps"
+            f"{name} shows no table P of its transitions; if its spaces are discrete, make_agent learns from its steps instead"
         )
-    limit = horizon or getattr(getattr(env, "spec", None), "max_episode_steps", None)
+    if getattr(inner, "fickle_passenger", False):
+        raise InputError("Taxi with fickle_passenger=True is not the MDP of its table P, which does not know of it; make it without")
+    limit = limit_of(env) if horizon is None else horizon
     if limit is None:
         raise InputError(f"{type(inner).__name__} has no limit of steps; give horizon=")
     return mdp_from_table(inner.P, horizon=limit, start=getattr(inner, "initial_state_distrib", 0))
+
+
+def limit_of(env: Any) -> int | None:
+    """After how many steps a Gymnasium environment ends an episode by itself."""
+    own = getattr(getattr(env, "unwrapped", env), "mdp", None)
+    limits = [getattr(own, "horizon", None), getattr(getattr(env, "spec", None), "max_episode_steps", None)]
+    return min((limit for limit in limits if limit), default=None)
 
 
 def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
@@ -188,12 +206,59 @@ def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
         raise InputError(f"this MDP has rewards or transitions for {mdp.horizon} steps; its horizon cannot become {horizon}")
     if horizon is None and mdp.ends.any():
         raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
-    return mdp._replace(horizon=_check_horizon(horizon, 1) if mdp.n_stages == 1 else mdp.horizon)
+    return mdp._replace(horizon=check_horizon(horizon, 1) if mdp.n_stages == 1 else mdp.horizon)
 
 
 def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
     """Nested sequences of laws as an array of objects; a law is no sequence, so NumPy stops at it."""
     return np.array(laws, dtype=object)
+
+
+def _numbers(name: str, value: Any) -> Floats:
+    """An argument as an array of numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.array("ragged")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be a regular array of numbers, got {_short(value)}")
+    return array.astype(np.float64)
+
+
+def _finite(name: str, value: Any) -> Floats:
+    """An argument as an array of finite numbers."""
+    array = _numbers(name, value)
+    for place in np.argwhere(~np.isfinite(array))[:1]:
+        raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every reward must be a finite number")
+    return array
+
+
+def _whole(name: str, value: Any) -> Ints:
+    """An argument as an array of whole numbers."""
+    array = _numbers(name, value)
+    if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
+        raise InputError(f"{name} must be whole numbers, got {_short(value)}")
+    return array.astype(np.int64)
+
+
+def _count(name: str, value: Any) -> int:
+    """An argument as one whole number, at least 1."""
+    number = _whole(name, value)
+    if number.ndim != 0 or number < 1:
+        raise InputError(f"{name} must be a whole number, at least 1, got {_short(value)}")
+    return int(number)
+
+
+def _flags(name: str, value: Any, n: int) -> Bools:
+    """An argument as so many booleans."""
+    array = np.asarray(value)
+    if array.shape != (n,) or not np.isin(array, (0, 1)).all():
+        raise InputError(f"{name} must be {n} booleans, got {_short(value)}")
+    return array.astype(np.bool_)
+
+
+def _short(value: Any) -> str:
+    return " ".join(repr(value).split())[:60]
 
 
 def _rewards_by_stage(
@@ -233,14 +298,21 @@ def _as_law(value: Any) -> Law:
 
 def _laws_of_slots(rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int) -> tuple[Ints, list[Law]]:
     if rewards is not None:
-        values = np.asarray(rewards, np.float64)
-        if np.isnan(values).any():
-            raise InputError(f"the reward of slot {int(np.flatnonzero(np.isnan(values))[0])} is nan; every reward must be a number")
+        if len(laws) or law is not None:
+            raise InputError("an MDP takes the rewards of its slots, or laws and which law each slot has, and not both")
+        values = _numbers("rewards", rewards)
+        if values.shape != (n,):
+            raise InputError(f"rewards must be one number for each of the {n} slots, got shape {values.shape}")
+        if not np.isfinite(values).all():
+            where = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise InputError(f"the reward of slot {where} is {values[where]}; every reward must be a finite number")
         distinct, which = np.unique(values, return_inverse=True)
         return which.reshape(-1), [constant(x) for x in distinct]
     if law is None:
         raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
-    which = np.asarray(law, np.int64)
+    if not all(isinstance(each, Law) for each in laws):
+        raise InputError("laws must be laws of heavytail.laws; for plain numbers give rewards instead")
+    which = _whole("law", law)
     if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
         raise InputError(f"law must give one of the {len(laws)} laws for each of the {n} slots")
     return which, list(laws)
@@ -255,18 +327,17 @@ def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
 
 
 def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
-    given = np.asarray(start)
-    if given.ndim == 0:
-        if not 0 <= int(given) < n_states:
-            raise InputError(f"start is {int(given)}; states go from 0 to {n_states - 1}")
-        given = np.eye(1, n_states, int(given))[0]
-    p = given.astype(np.float64)
+    p = _numbers("start", start)
+    if p.ndim == 0:
+        if not (p == np.floor(p) and 0 <= p < n_states):
+            raise InputError(f"start is {start!r}; states go from 0 to {n_states - 1}")
+        p = np.eye(1, n_states, int(p))[0]
     if p.shape != (n_states,) or not (p >= 0).all() or abs(p.sum() - 1) > SUM_TOLERANCE:
         raise InputError(
             f"start must be a state or {n_states} probabilities that sum to one; it has shape {p.shape} and sums to {p.sum():.9g}"
         )
     states = np.flatnonzero(p)
-    return states.astype(np.uint32), _cumulative(p[states], np.array([0, len(states)]))
+    return states.astype(np.uint32), _cumulative(p[states] / p.sum(), np.array([0, len(states)]))
 
 
 def _cumulative(p: Floats, offsets: Ints) -> Floats:
@@ -279,41 +350,23 @@ def _cumulative(p: Floats, offsets: Ints) -> Floats:
         at = offsets[:-1][(k < lengths) & (lengths <= LONG_ROW)] + k
         summed[at] += summed[at - 1]
     summed[offsets[1:] - 1] = 1.0
-    return summed
+    return np.minimum(summed, 1.0)
 
 
 # Checking
 
 
-def check_mdp(mdp: MDP) -> MDP:
-    """The same MDP, if its arrays fit together: compiled code trusts them."""
-    n_rows, n_slots = mdp.n_stages * mdp.n_states * mdp.n_actions, len(mdp.cumulative)
-    same_length = len(mdp.successors) == len(mdp.ends) == len(mdp.law) == n_slots and len(mdp.start_states) == len(mdp.start_cumulative)
-    fits = (
-        n_rows > 0
-        and same_length
-        and len(mdp.row_means) == n_rows == len(mdp.offsets) - 1
-        and mdp.offsets[0] == 0
-        and mdp.offsets[-1] == n_slots
-        and (mdp.offsets[1:] > mdp.offsets[:-1]).all()
-        and (mdp.cumulative[mdp.offsets[1:] - 1] == 1.0).all()
-        and mdp.start_cumulative[-1:].sum() == 1.0
-        and max(mdp.successors.max(), mdp.start_states.max()) < mdp.n_states
-        and mdp.law.max() < len(mdp.laws.code) == len(mdp.laws.parameters)
-        and mdp.laws.parameters.shape[1] == COLUMNS
-        and mdp.n_stages in (1, mdp.horizon)
-    )
-    if not fits:
-        raise InputError("the arrays of this MDP do not fit together")
-    return mdp
-
-
-def _check_horizon(horizon: int | None, n_stages: int) -> int:
-    if horizon is not None and (horizon != int(horizon) or horizon < 1):
-        raise InputError(f"horizon is {horizon}; it must be at least 1, or left out for a continuing problem")
-    if n_stages > 1 and horizon != n_stages:
+def check_horizon(horizon: Any, n_stages: int) -> int:
+    """The horizon as a number, 0 for a continuing problem."""
+    number = 0
+    if horizon is not None:
+        real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
+        if not (real and horizon >= 1 and not np.isinf(horizon) and horizon == np.floor(horizon)):
+            raise InputError(f"horizon is {horizon!r}; it must be a whole number, at least 1, or left out for a continuing problem")
+        number = int(horizon)
+    if n_stages > 1 and number != n_stages:
         raise InputError(f"transitions or rewards have {n_stages} stages but the horizon is {horizon}; the two must agree")
-    return int(horizon or 0)
+    return number
 
 
 def _check_sums(dense: Floats) -> None:

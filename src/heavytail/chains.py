@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 STEPS_TO_FIND_A_REFERENCE = 64
+A_LONG_WHILE = 1e9  # steps
 LONGEST = 1e11  # steps; rounding times this is 2e-5, and what comes out was never seen to be off by more than a tenth of that
 
 
@@ -227,3 +228,26 @@ def hitting_times(chain: "csr_matrix", states: Ints) -> Floats:
     times: Floats = _factors(_leaving(chain)[states][:, states]).solve(np.ones(states.size))
     _check_times(times)
     return times
+
+
+def basin(chain: "csr_matrix", rewards: Floats) -> Bools:
+    """The states around the one that earns most in a long while: those that come to it within that while, more likely than not.
+
+    For chains that are too slow to be factorised. The while ends at random, with the same probability after every step.
+
+    >>> from scipy.sparse import csr_matrix
+    >>> slow = csr_matrix([[0.5, 0.5, 0.0], [0.5, 0.5 - 1e-15, 1e-15], [0.0, 1e-15, 1 - 1e-15]])
+    >>> basin(slow, np.array([0.0, 1.0, 0.9])).tolist()
+    [False, False, True]
+    """
+    from scipy.sparse import csr_matrix, diags_array
+
+    n = len(rewards)
+    system = csr_matrix(_leaving(chain) + diags_array(np.full(n, 1.0 / A_LONG_WHILE)))
+    best = int(_factors(system).solve(rewards - rewards.min()).argmax())
+    others = np.flatnonzero(np.arange(n) != best)
+    arriving = np.ones(n)
+    if others.size:
+        arriving[others] = _factors(system[others][:, others]).solve(-system[others][:, [best]].toarray()[:, 0])
+    near: Bools = arriving >= 0.5
+    return near

@@ -3,9 +3,12 @@
 Nothing tells the agent. In episodes a change comes between two of them; in a continuing problem between two steps, and the state stays.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
@@ -27,7 +30,7 @@ class ChangingMDP(NamedTuple):
         return self.at[i] if i < len(self.at) else None
 
 
-def changing_mdp(mdps: Sequence[MDP], at: Sequence[int]) -> ChangingMDP:
+def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
     """An MDP that changes.
 
     Args:
@@ -40,12 +43,14 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[int]) -> ChangingMDP:
     >>> ht.make_agent("random", world).learn(steps=10_000).steps[-1]
     np.int64(10000)
     """
+    if isinstance(mdps, MDP) or not mdps or not all(isinstance(mdp, MDP) for mdp in mdps):
+        raise InputError("changing_mdp: mdps must be a sequence of MDPs, at least one")
     if len(mdps) != len(at) + 1:
         raise InputError(f"changing_mdp: {len(mdps)} MDPs need {max(len(mdps) - 1, 0)} change points, got {len(at)}")
     shapes = [(m.n_states, m.n_actions, m.horizon) for m in mdps]
     if len(set(shapes)) > 1:
         raise InputError(f"changing_mdp: all MDPs need the same states, actions and horizon, got {', '.join(map(str, shapes))}")
-    points = tuple(int(x) for x in at)
+    points = tuple(int(x) if isinstance(x, (int, float, np.number)) and math.isfinite(x) else 0 for x in at)
     if any(x != y for x, y in zip(points, at, strict=True)) or any(y <= x for x, y in zip((0, *points), points, strict=False)):
         raise InputError(f"changing_mdp: change points must be whole numbers that ascend from 1, got {list(at)}")
     return ChangingMDP(tuple(mdps), points)

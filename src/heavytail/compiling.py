@@ -16,6 +16,7 @@ readable by its owner alone; a folder that no process has used for a month is re
 """
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -40,6 +41,7 @@ config: Any = numba.config  # its names are made at run time
 P = ParamSpec("P")
 R = TypeVar("R")
 
+FINGERPRINT = "[0-9a-f]{20}"
 KEEP_UNUSED_SECONDS = 30 * 24 * 3600
 # Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: 128 -> 20 ns a step.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -127,7 +129,8 @@ def _kept_folder(name: str) -> Path | None:
 def _remove_unused(root: Path) -> None:
     oldest = time.time() - KEEP_UNUSED_SECONDS
     for folder in root.iterdir():
-        if folder.stat().st_mtime < oldest:
+        ours = folder.is_dir() and re.fullmatch(FINGERPRINT, folder.name)  # a user may have named a folder that holds other things
+        if ours and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -170,7 +173,8 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
 
 
 def _is_code(value: Any) -> bool:
-    return hasattr(value, "py_func") or hasattr(value, "compiled_parts")
+    theirs = isinstance(value, types.FunctionType) and (value.__module__ or "").partition(".")[0] not in ("numpy", "numba", "scipy")
+    return hasattr(value, "py_func") or hasattr(value, "compiled_parts") or theirs
 
 
 def _describe_code(code: types.CodeType) -> Iterator[str]:
@@ -185,16 +189,22 @@ def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
     """Everything outside itself that a function names: globals, attributes of modules, variables of closures."""
     names = _all_names(function.__code__)
     for name in names:
-        value = function.__globals__.get(name)
-        if isinstance(value, types.ModuleType):
-            for attribute in names:
-                if hasattr(value, attribute):
-                    yield f"{name}.{attribute}", getattr(value, attribute)
-        elif name in function.__globals__:
-            yield name, value
+        if name in function.__globals__:
+            yield from _unfolded(name, function.__globals__[name], names, set())
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
     yield "defaults", function.__defaults__
+
+
+def _unfolded(name: str, value: Any, names: list[str], seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """A value; of a module, what is named of it and of the modules in it (``package.module.CONSTANT``)."""
+    if not isinstance(value, types.ModuleType):
+        yield name, value
+    elif id(value) not in seen:
+        seen.add(id(value))
+        for attribute in names:
+            if hasattr(value, attribute):
+                yield from _unfolded(f"{name}.{attribute}", getattr(value, attribute), names, seen)
 
 
 def _all_names(code: types.CodeType) -> list[str]:
@@ -205,9 +215,11 @@ def _all_names(code: types.CodeType) -> list[str]:
 def _describe_value(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.shape}{sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__qualname__}({', '.join(map(_describe_value, value))})"
     if isinstance(value, type) and issubclass(value, Enum):
         return repr(list(value))
-    if isinstance(value, (bool, int, float, complex, str, bytes, tuple, frozenset, np.generic, Enum, type(None))):
+    if isinstance(value, (bool, int, float, complex, str, bytes, np.generic, Enum, type(None))):
         return repr(value)
     name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     return name + str(getattr(value, "_fields", ""))

@@ -81,7 +81,12 @@ def place_checkpoints(first: int, last: int, checkpoints: int | Sequence[int], s
         else:
             raise InputError(f"spacing is {spacing!r}; it must be 'even' or 'log'")
         return np.unique(at.astype(np.int64))
-    at = np.asarray(checkpoints, np.int64)
+    try:
+        given = np.asarray(checkpoints, np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
+    whole = given.ndim == 1 and np.isfinite(given).all() and (given == np.floor(given)).all()
+    at = given.astype(np.int64) if whole else np.empty(0, np.int64)
     if at.ndim != 1 or not len(at) or (np.diff(at) <= 0).any() or at[0] <= first or at[-1] > last:
-        raise InputError(f"checkpoints must ascend from {first + 1} to at most {last}")
+        raise InputError(f"checkpoints must be a number of them, or whole numbers that ascend from {first + 1} to at most {last}")
     return np.union1d(at, [last])

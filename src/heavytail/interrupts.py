@@ -23,7 +23,11 @@ def held_interrupts() -> Iterator[Callable[[], None]]:
         if held:
             number, frame = held.pop()
             held.clear()
-            (before if callable(before) else signal.default_int_handler)(number, frame)
+            if callable(before):
+                before(number, frame)
+            elif before is not signal.SIG_IGN:  # no handler of Python's: let the signal do what it would have done
+                signal.signal(signal.SIGINT, signal.SIG_DFL)
+                signal.raise_signal(signal.SIGINT)
 
     try:
         yield let_through

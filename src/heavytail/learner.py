@@ -1,5 +1,6 @@
 """`Learner`: an agent, its environment and its random streams, with the verbs of Stable-Baselines3: learn, predict, save, load."""
 
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -11,15 +12,16 @@ import numpy as np
 from heavytail import loop
 from heavytail.agent_file import AgentFile, Arrays, flatten, read_agent_file, restore, write_agent_file
 from heavytail.arrays import Record
-from heavytail.building import check_mdp, mdp_from_slots
+from heavytail.building import mdp_from_slots
 from heavytail.changing import ChangingMDP, changing_mdp
+from heavytail.checking import check_mdp
 from heavytail.curve import Curve, Spacing, curve_of, place_checkpoints
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.problem import Problem
 from heavytail.progress import progress_bar
 from heavytail.registry import find
-from heavytail.rng import Streams, streams
+from heavytail.rng import Seed, Streams, seed_sequence, streams
 from heavytail.settings import GymSetting, MDPSetting
 from heavytail.stepwise import Stepwise
 from heavytail.verbs import grown
@@ -122,12 +124,8 @@ class Learner:
 
     def predict(self, observation: int, step: int = 0) -> int:
         """The action that the agent would take in a state, at a step of the episode; learning is not affected."""
-        s, h = int(observation), int(step)
-        if not 0 <= s < self.problem.n_states:
-            raise InputError(f"predict: there is no state {s}; states go from 0 to {self.problem.n_states - 1}")
-        if not 0 <= h < max(self.problem.horizon, 1):
-            raise InputError(f"predict: there is no step {h}; steps go from 0 to {max(self.problem.horizon, 1) - 1}")
-        return Stepwise(self.agent, self.streams.predictions).act(s, h)
+        steps = Stepwise(self.agent, self.streams.predictions, self.problem)
+        return self.setting.action_of(steps.act(self.setting.state_of(observation), step))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: agent, streams, clock and, where it is an MDP record, the environment."""
@@ -154,13 +152,13 @@ class Learner:
         except (InputError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{os.fspath(path)} cannot be used: {error}") from error
 
-    def _amount(self, episodes: int | None, steps: int | None) -> int:
+    def _amount(self, episodes: Any, steps: Any) -> int:
         given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
         if other is not None or given is None:
             kind = "in episodes" if self.problem.horizon else "a continuing problem"
             raise InputError(f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}")
-        if given != int(given) or given < 1:
-            raise InputError(f"learn: {self.unit} is {given}; it must be a whole number, at least 1")
+        if not isinstance(given, (int, float, np.number)) or not 1 <= given < 2**62 or given != math.floor(given):
+            raise InputError(f"learn: {self.unit} is {given!r:.60}; it must be a whole number, at least 1")
         return int(given)
 
     def _warn_if_past_plan(self, until: int) -> None:
@@ -187,16 +185,28 @@ def _restored(
 ) -> tuple[str, dict[str, Any], Record, MDPSetting | GymSetting, Streams, loop.Clock]:
     """What a file says a learner consists of."""
     name, parameters, problem = str(page["agent"]), dict(page["parameters"]), Problem(**page["problem"])
-    setting = _setting(env, problem.horizon or None, 0) if env is not None else _stored_setting(page, arrays)
+    clock = restore("clock", loop.new_clock(), arrays, same_shape=True)
+    run_streams = restore("streams", streams(0), arrays, same_shape=True)
+    if any(not stream.any() for stream in run_streams):
+        raise InputError("one of its random streams is all zeros, and would stay so")
+    # An environment that starts anew gets a seed of its own: the learner's first one would replay what it has seen.
+    afresh = np.random.SeedSequence([*map(int, run_streams.transitions), int(clock.steps[0])])
+    setting = _setting(env, problem.horizon or None, afresh) if env is not None else _stored_setting(page, arrays)
     if setting.problem[:3] != problem[:3]:
         raise InputError(f"it is for {problem[:3]} states, actions and steps, and the environment has {setting.problem[:3]}")
     template = find("agent", name).builder(problem, **parameters)
     can_grow = grown.dispatch(type(template)) is not grown.dispatch(object)
     agent = restore("agent", template, arrays, same_shape=not can_grow)
-    clock = restore("clock", loop.new_clock(), arrays, same_shape=True)
-    if clock.state[0] >= problem.n_states or clock.h[0] > problem.horizon:
+    _check_clock(clock, problem)
+    return name, parameters, agent, setting, run_streams, clock
+
+
+def _check_clock(clock: loop.Clock, problem: Problem) -> None:
+    started, h = int(clock.started[0]), int(clock.h[0])
+    where = clock.state[0] < problem.n_states and started in (0, 1) and (h < max(problem.horizon, 1) if started else h <= problem.horizon)
+    when = 0 <= clock.units[0] <= clock.steps[0] < 2**62
+    if not (where and when):
         raise InputError("its clock does not fit its environment")
-    return name, parameters, agent, setting, restore("streams", streams(0), arrays, same_shape=True), clock
 
 
 def _stored_setting(page: dict[str, Any], arrays: Arrays) -> MDPSetting:
@@ -208,7 +218,7 @@ def _stored_setting(page: dict[str, Any], arrays: Arrays) -> MDPSetting:
     return MDPSetting(changing_mdp(mdps, page["changes"]))
 
 
-def _setting(env: Any, horizon: int | None, seed: int | np.random.SeedSequence) -> MDPSetting | GymSetting:
+def _setting(env: Any, horizon: int | None, seed: Seed) -> MDPSetting | GymSetting:
     """The setting for whatever was given as an environment."""
     if isinstance(env, MDP):
         env = changing_mdp([env], [])
@@ -222,11 +232,12 @@ def _setting(env: Any, horizon: int | None, seed: int | np.random.SeedSequence) 
         raise InputError(
             f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as make_mdp('six_arms'), or a Gymnasium environment"
         )
-    number = seed if isinstance(seed, int) else int(seed.generate_state(1)[0])
-    return GymSetting(env, horizon, number)
+    sequence = seed_sequence(seed)
+    plain = isinstance(sequence.entropy, int) and not sequence.spawn_key
+    return GymSetting(env, horizon, sequence.entropy if plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]  # an int then
 
 
-def make_agent(name: str, env: Any, *, seed: int | np.random.SeedSequence = 0, horizon: int | None = None, **parameters: Any) -> Learner:
+def make_agent(name: str, env: Any, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any) -> Learner:
     """A learner by the agent's name.
 
     Args:
@@ -244,6 +255,23 @@ def make_agent(name: str, env: Any, *, seed: int | np.random.SeedSequence = 0, h
     complete = found.arguments(setting.problem, **parameters)
     del complete["problem"]
     return Learner(name, complete, found.builder(setting.problem, **complete), setting, streams(seed), loop.new_clock())
+
+
+def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: Any) -> Stepwise:
+    """An agent for a loop of your own, without an environment: for simulators, services and logs that heavytail does not know.
+
+    Args:
+        name: the agent's id.
+        problem: how many states and actions there are, the steps in an episode (0 for a continuing problem) and the largest expected reward or None.
+        seed: of its random stream.
+        **parameters: the agent's own.
+
+    >>> import heavytail as ht
+    >>> agent = ht.make_stepwise("q_learning", ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0), delta=0.1)
+    >>> agent.act(0)
+    0
+    """
+    return Stepwise(find("agent", name).builder(problem, **parameters), streams(seed).agent, problem)
 
 
 def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:

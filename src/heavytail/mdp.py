@@ -71,7 +71,7 @@ class MDP(NamedTuple):
         return self.cumulative - before
 
     def _by_stage(self, array: Floats) -> Floats:
-        return array if self.n_stages > 1 else array[0]
+        return (array if self.n_stages > 1 else array[0]).copy()  # not a view: these are for looking at
 
 
 # Stepping

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.chains import classes_of, evaluate, factorise, gain_and_bias, hitting_times, stationary
+from heavytail.chains import basin, evaluate, factorise, gain_and_bias, hitting_times, stationary
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 
@@ -140,21 +140,18 @@ def average_plan(mdp: MDP) -> AveragePlan:
     """
     means = _one_stage(mdp).row_means
     matrix = _matrix(mdp, restart=True)
-    policy, best = _towards_best_cell(matrix, means), None
-    seen = set[int]()
+    policy, seen, best = _towards_best_cell(matrix, means), set[int](), None
     for _ in range(MOST_IMPROVEMENTS):
         try:
             step = _improvement(matrix, means, policy)
         except ArithmeticError:
-            # A state improved alone may cut off what is behind it, though to lead everything there is no trouble. If that is, it is the problem's.
-            step = _improvement(matrix, means, _towards_best_class(matrix, means, policy))
+            # Improved here and there, a policy may have no way left between the places where it now stays. To lead all to the best of them is better still.
+            step = _improvement(matrix, means, _towards_best_basin(matrix, means, policy))
         best = step if best is None else max(best, step, key=_rank)
         if np.array_equal(step.better, step.policy):
             return AveragePlan(step.gain, step.bias, step.policy)
-        if (
-            name := hash(step.policy.tobytes())
-        ) in seen:  # some differ by less than rounding, so going in circles is all that is left to do
-            return AveragePlan(best.gain, best.bias, best.policy)
+        if (name := hash(step.policy.tobytes())) in seen:  # in circles, as among policies that differ by rounding only
+            return _best_of_circle(best, means)
         seen.add(name)
         policy = step.better
     raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
@@ -209,12 +206,18 @@ class _Improvement(NamedTuple):
     policy: Ints
     gain: Floats
     bias: Floats
-    optimal: bool  # neither gain nor bias can be improved
     better: Ints  # a better policy; the same if there is none
+    by: float  # how much better its actions are where gain or bias improve; 0 if only the term behind them does
 
 
 def _rank(step: _Improvement) -> tuple[bool, float]:
-    return step.optimal, float(step.gain.sum())
+    return step.by == 0.0, float(step.gain.sum())
+
+
+def _best_of_circle(step: _Improvement, means: Floats) -> AveragePlan:
+    if step.by > RELATIVE_TOLERANCE * float(np.abs(means).max()):
+        raise ArithmeticError("which policies of this MDP are better than others is beyond double precision")
+    return AveragePlan(step.gain, step.bias, step.policy)
 
 
 def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvement:
@@ -223,52 +226,46 @@ def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvem
     An action is better if it is by more than rounding, else the one at hand stays, so that ties do not cycle. How much rounding there is, is seen
     in the equations that hold for the policy itself.
     """
-    shape, middle, scale = (len(policy), len(means) // len(policy)), 0.5 * (means.min() + means.max()), float(np.abs(means).max())
-    means = means - middle  # what all rewards have in common changes no comparison, but rounds
+    shape, scale = (len(policy), len(means) // len(policy)), float(np.abs(means).max())
     chain, rewards = _under(matrix, means, policy)
     factors = factorise(chain)
     gain, bias = evaluate(factors, rewards)
-    better, tied = _better(policy, (matrix @ gain).reshape(shape), gain, scale)
-    if not np.array_equal(better, policy):
-        return _Improvement(policy, gain + middle, bias, optimal=False, better=better)
+    better, tied, by = _better(policy, (matrix @ gain).reshape(shape), gain, scale)
+    if by > 0.0:
+        return _Improvement(policy, gain, bias, better, by)
     scale = max(scale, float(np.abs(bias).max()))
-    better, tied = _better(policy, np.where(tied, (means + matrix @ bias).reshape(shape), -np.inf), gain + bias, scale)
-    if not np.array_equal(better, policy):
-        return _Improvement(policy, gain + middle, bias, optimal=False, better=better)
+    better, tied, by = _better(policy, np.where(tied, (means + matrix @ bias).reshape(shape), -np.inf), gain + bias, scale)
+    if by > 0.0:
+        return _Improvement(policy, gain, bias, better, by)
     _, behind = evaluate(factors, -bias)
     scale = max(scale, float(np.abs(behind).max()))
-    better, _ = _better(policy, np.where(tied, (matrix @ behind).reshape(shape), -np.inf), bias + behind, scale)
-    return _Improvement(policy, gain + middle, bias, optimal=True, better=better)
+    better, _, _ = _better(policy, np.where(tied, (matrix @ behind).reshape(shape), -np.inf), bias + behind, scale)
+    return _Improvement(policy, gain, bias, better, 0.0)
 
 
-def _better(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[Ints, Bools]:
-    """The better actions by these values [S, A], those of the policy being `now` but for rounding; and which actions are as good as the best [S, A]."""
-    residual = float(np.abs(_mixed(values, policy) - now).max())
-    tolerance = ROUNDING * scale + 4.0 * residual
-    best = values.argmax(axis=1)
-    top = _mixed(values, best)
-    tied = values >= top[:, None] - tolerance
-    tied[np.arange(len(policy)), policy] = True
-    return np.where(top > now + tolerance, best, policy), tied
+def _better(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[Ints, Bools, float]:
+    """The better actions by these values [S, A], those of the policy being `now` but for rounding; which are as good as the best [S, A]; and by how much."""
+    own, best = _mixed(values, policy), values.argmax(axis=1)
+    top, tolerance = _mixed(values, best), ROUNDING * scale + 4.0 * float(np.abs(own - now).max())
+    better = top > now + tolerance
+    return (
+        np.where(better, best, policy),
+        values >= np.minimum(top - tolerance, own)[:, None],
+        float((top - now).max(where=better, initial=0.0)),
+    )
 
 
 def _towards_best_cell(matrix: "csr_matrix", means: Floats) -> Ints:
     """A first policy: to the cell with the largest reward, and stay. A good guess spares a large MDP most of the improvements."""
-    S = matrix.shape[1]
-    s, a = divmod(int(means.argmax()), len(means) // S)
-    policy = _towards(matrix, _ways(matrix), np.arange(S) == s)
-    policy[s] = a
-    return policy
+    greedy = means.reshape(matrix.shape[1], -1).argmax(axis=1)
+    there = np.arange(matrix.shape[1]) == means.argmax() // (len(means) // len(greedy))
+    return np.where(there, greedy, _towards(matrix, _ways(matrix), there, otherwise=greedy))
 
 
-def _towards_best_class(matrix: "csr_matrix", means: Floats, policy: Ints) -> Ints:
-    """The same policy in the recurrent class where it earns most; from elsewhere, to that class."""
-    chain, rewards = _under(matrix, means, policy)
-    label = classes_of(chain).label
-    recurrent = np.flatnonzero(label >= 0)
-    gain, _ = gain_and_bias(chain[recurrent][:, recurrent], rewards[recurrent])
-    best = label == label[recurrent[gain.argmax()]]
-    return np.where(best, policy, _towards(matrix, _ways(matrix), best))
+def _towards_best_basin(matrix: "csr_matrix", means: Floats, policy: Ints) -> Ints:
+    """The same policy around the place where it earns most; from elsewhere, if possible, to that place."""
+    there = basin(*_under(matrix, means, policy))
+    return np.where(there, policy, _towards(matrix, _ways(matrix), there, otherwise=policy))
 
 
 # Times
@@ -310,14 +307,14 @@ def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
     sure, safe = _sure(matrix, ways, target)
     there = np.arange(S) == target
-    policy = _towards(matrix, ways if safe.all() else _ways(matrix, safe), there, safe)
+    policy = _towards(matrix, ways if safe.all() else _ways(matrix, safe), there, safe, otherwise=np.zeros(S, np.int64))
     others = np.flatnonzero(sure & ~there)
     times = np.where(sure, 0.0, np.inf)
     for _ in range(MOST_IMPROVEMENTS if others.size else 0):
         times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
         q = np.where(safe, 1.0 + matrix @ np.where(sure, times, 0.0), np.inf).reshape(S, A)
         better = policy.copy()
-        better[others], _ = _better(policy[others], -q[others], -times[others], float(times[others].max()))
+        better[others], _, _ = _better(policy[others], -q[others], -times[others], float(times[others].max()))
         if np.array_equal(better, policy):
             return times
         policy = better
@@ -352,10 +349,11 @@ def _without(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Boo
     while queue:
         state = queue.pop()
         for row in rows[offsets[state] : offsets[state + 1]]:
-            left[row // A] -= still[row]
-            if still[row] and left[row // A] == 0 and not lost[row // A] and row // A != target:
-                queue.append(row // A)
-            still[row] = False
+            if still[row]:
+                still[row] = False
+                left[row // A] -= 1
+                if left[row // A] == 0 and not lost[row // A] and row // A != target:
+                    queue.append(row // A)
     return np.array(still)
 
 
@@ -381,8 +379,8 @@ def _distances(ways: "csr_matrix", targets: Bools) -> Floats:
     return distances
 
 
-def _towards(matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None) -> Ints:
-    """In every state, of the actions that may bring the targets nearer, the one that brings them nearest on average."""
+def _towards(matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None, *, otherwise: Ints) -> Ints:
+    """In every state, of the actions that may bring the targets nearer, the one that brings them nearest on average; if there is none, another."""
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
     distances = _distances(ways, targets)
     edges = matrix.tocoo()
@@ -392,7 +390,8 @@ def _towards(matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Boo
         nearer &= rows
     far = distances[np.isfinite(distances)].max()
     expected = matrix @ np.where(np.isfinite(distances), distances, 2.0 * S * (far + 1.0))
-    return np.where(nearer, expected, np.inf).reshape(S, A).argmin(axis=1)
+    nearest = np.where(nearer, expected, np.inf).reshape(S, A).argmin(axis=1)
+    return np.where(nearer.reshape(S, A).any(axis=1), nearest, otherwise)
 
 
 # All policies

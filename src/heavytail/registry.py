@@ -67,6 +67,8 @@ def register(kind: Kind, name: str, *, example: Mapping[str, Any] | None = None)
         name: its id.
         example: values for the parameters that have no default, with which tests and lists build it.
     """
+    if kind not in FOLDERS:
+        raise InputError(f"there is no kind {kind!r}; {suggestion(str(kind), FOLDERS)}")
 
     def decorate(builder: Callable[P, R]) -> Callable[P, R]:
         if (kind, name) in _table and _table[kind, name].builder.__module__ != builder.__module__:
@@ -80,6 +82,8 @@ def register(kind: Kind, name: str, *, example: Mapping[str, Any] | None = None)
 
 def find(kind: Kind, name: str) -> Registered:
     """What is registered under this name; an unknown one is an error that suggests the nearest."""
+    if not isinstance(name, str):
+        raise InputError(f"the name of a {kind} must be a string, got {name!r:.60}")
     if (kind, name) not in _table and name in _own_modules(kind):
         importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
     if (kind, name) not in _table:
@@ -92,6 +96,8 @@ def find(kind: Kind, name: str) -> Registered:
 
 def registered(kind: Kind) -> list[Registered]:
     """Everything of a kind, sorted by name: heavytail's own, the plugins', and what was imported by hand."""
+    if kind not in FOLDERS:
+        raise InputError(f"there is no kind {kind!r}; {suggestion(str(kind), FOLDERS)}")
     own_builders(kind)
     _import_plugins()
     return sorted((r for r in _table.values() if r.kind == kind), key=lambda r: r.name)
@@ -170,6 +176,8 @@ def cast_value(value: Any, hint: Any, where: str) -> Any:
         return _choice(value, get_args(hint), where)
     if hint in _CASTS:
         return _CASTS[hint](value, where)
+    if isinstance(hint, type) and hint.__module__.startswith("heavytail.") and not isinstance(value, hint):
+        raise InputError(f"{where} must be a {hint.__name__}, got {value!r:.60}")
     return value
 
 
@@ -182,9 +190,13 @@ def _choice(value: Any, choices: tuple[Any, ...], where: str) -> Any:
 def _float(value: Any, where: str) -> float:
     if isinstance(value, (bool, str)) or not isinstance(value, numbers.Real):
         raise InputError(f"{where} must be a number, got {value!r}")
-    if not math.isfinite(value):
-        raise InputError(f"{where} must be finite, got {float(value)}")
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{where} must be finite, got {number}")
+    return number
 
 
 def _int(value: Any, where: str) -> int:

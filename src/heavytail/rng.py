@@ -8,12 +8,13 @@ Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from heavytail.arrays import Stream, U
 from heavytail.compiling import kernel
+from heavytail.errors import InputError
 
 TWO_PI = 2.0 * math.pi
 
@@ -27,22 +28,31 @@ class Streams(NamedTuple):
     predictions: Stream  # [4]; never drawn from while learning
 
 
-def stream(seed: int | np.random.SeedSequence) -> Stream:
+Seed: TypeAlias = int | np.integer[Any] | np.random.SeedSequence
+
+
+def seed_sequence(seed: Seed) -> np.random.SeedSequence:
+    """A seed as NumPy spreads it; the caller's own sequence is left as it was."""
+    if isinstance(seed, np.random.SeedSequence):
+        # A SeedSequence counts its children, so spawning from the caller's own would give others the second time.
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed is {seed!r}; it must be a whole number, at least 0, or a numpy.random.SeedSequence")
+    return np.random.SeedSequence(int(seed))
+
+
+def stream(seed: Seed) -> Stream:
     """One stream. The same seed gives the same stream on every machine.
 
     >>> stream(0).shape
     (4,)
     """
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    return sequence.generate_state(4, np.uint64).astype(np.uint64)
+    return seed_sequence(seed).generate_state(4, np.uint64).astype(np.uint64)
 
 
-def streams(seed: int | np.random.SeedSequence) -> Streams:
+def streams(seed: Seed) -> Streams:
     """The streams of a run, independent of each other."""
-    sequence = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    # A SeedSequence counts its children, so spawning from the caller's own would give others the second time.
-    same = np.random.SeedSequence(sequence.entropy, spawn_key=sequence.spawn_key, pool_size=sequence.pool_size)
-    return Streams(*(stream(child) for child in same.spawn(len(Streams._fields))))
+    return Streams(*(stream(child) for child in seed_sequence(seed).spawn(len(Streams._fields))))
 
 
 @kernel

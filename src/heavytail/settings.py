@@ -1,5 +1,7 @@
 """Where a learner learns: in MDP records, by the fused loop; or in a Gymnasium environment, one step at a time."""
 
+import numbers
+import operator
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -7,7 +9,9 @@ import numpy as np
 
 from heavytail import loop, stepwise
 from heavytail.arrays import Record
+from heavytail.building import check_horizon, limit_of
 from heavytail.changing import ChangingMDP
+from heavytail.checking import check_mdp
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.problem import Problem
@@ -30,17 +34,27 @@ class MDPSetting:
 
     def __init__(self, worlds: ChangingMDP) -> None:
         self.worlds = worlds
-        first = worlds.mdps[0]
+        first, *_ = map(check_mdp, worlds.mdps)
         r_max = max(float(mdp.row_means.max()) for mdp in worlds.mdps)
         self.problem = Problem(first.n_states, first.n_actions, first.horizon, r_max)
 
     def run(self, agent: Record, streams: Streams, clock: loop.Clock, recorded: loop.Checkpoints, until: int, between: Between) -> None:
         """The fused loop, from change to change."""
+        for mdp in self.worlds.mdps:
+            check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
         while clock.units[0] < until:
             units = int(clock.units[0])
             change = self.worlds.until(units)
             stop = until if change is None else min(until, change)
             agent = loop.run(agent, self.worlds.mdps[self.worlds.which(units)], streams, clock, recorded, stop, between)
+
+    def state_of(self, observation: Any) -> Any:
+        """Observations are states."""
+        return observation
+
+    def action_of(self, a: int) -> int:
+        """Actions are what they are."""
+        return a
 
 
 class GymSetting:
@@ -53,33 +67,43 @@ class GymSetting:
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
         self.problem = _problem(env, horizon)
-        self._world = GymWorld(env, seed)
+        self._seed: int | None = seed
+        self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
+        self._knows_means = _reward_shift(env) is not None
 
     def run(self, agent: Record, streams: Streams, clock: loop.Clock, recorded: loop.Checkpoints, until: int, between: Between) -> None:
         """One step after the other."""
         clock.started[0] = 0
-        stepwise.run(stepwise.Stepwise(agent, streams.agent), self._world, self.problem.horizon, clock, recorded, until, between)
-
-
-class GymWorld:
-    """A Gymnasium environment as the stepwise loop sees it: states and actions counted from 0."""
-
-    def __init__(self, env: Any, seed: int) -> None:
-        self.env = env
-        self._seed: int | None = seed
-        self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
+        steps = stepwise.Stepwise(agent, streams.agent, self.problem)
+        stepwise.run(steps, self, self.problem.horizon, clock, recorded, until, between)
 
     def reset(self) -> int:
         """Start an episode; the environment is seeded once."""
         observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
-        return int(observation) - self._first_state
+        return self.state_of(observation)
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
         """One transition; the expected reward is what `info` says of it, else unknown."""
-        observation, reward, terminated, truncated, info = self.env.step(a + self._first_action)
-        mean = float(info.get("mean_reward", np.nan))
-        return int(observation) - self._first_state, float(reward), bool(terminated or truncated), mean
+        observation, reward, terminated, truncated, info = self.env.step(self.action_of(a))
+        if not isinstance(reward, (numbers.Real, np.number)):
+            raise InputError(f"the environment gave the reward {reward!r:.60}; it must be a number")
+        mean = float(info.get("mean_reward", np.nan)) if self._knows_means else np.nan
+        return self.state_of(observation), float(reward), bool(terminated or truncated), mean
+
+    def state_of(self, observation: Any) -> int:
+        """An observation as a state counted from 0; one that the space does not have is an error, not a place in memory."""
+        try:
+            s = operator.index(observation) - self._first_state
+        except TypeError:
+            s = -1
+        if not 0 <= s < self.problem.n_states:
+            raise InputError(f"{observation!s:.60} is none of the observations of this environment, {self.env.observation_space}")
+        return s
+
+    def action_of(self, a: int) -> int:
+        """An action as the environment counts it."""
+        return a + self._first_action
 
 
 def _problem(env: Any, horizon: int | None) -> Problem:
@@ -90,18 +114,25 @@ def _problem(env: Any, horizon: int | None) -> Problem:
             raise InputError(
                 f"make_agent: the {what} of this environment are {space}; tabular agents need Discrete ones, so make them discrete with a wrapper"
             )
-    limit = _limit(env)
-    if horizon is not None and limit is not None and horizon > limit:
-        raise InputError(f"make_agent: horizon is {horizon}, but the environment cuts its episodes after {limit} steps")
-    if horizon is None and limit is None:
+    limit = limit_of(env)
+    steps = limit if horizon is None else check_horizon(horizon, 1)
+    if steps is None:
         raise InputError("make_agent: this environment has no limit of steps; give horizon=, the number of steps in an episode")
-    mdp = getattr(env.unwrapped, "mdp", None)
-    r_max = float(mdp.row_means.max()) if isinstance(mdp, MDP) else None
-    return Problem(int(env.observation_space.n), int(env.action_space.n), int(horizon or limit or 0), r_max)
+    if limit is not None and steps > limit:
+        raise InputError(f"make_agent: horizon is {horizon}, but the environment cuts its episodes after {limit} steps")
+    mdp, shift = getattr(env.unwrapped, "mdp", None), _reward_shift(env)
+    r_max = float(mdp.row_means.max()) + shift if isinstance(mdp, MDP) and shift is not None else None
+    return Problem(int(env.observation_space.n), int(env.action_space.n), steps, r_max)
 
 
-def _limit(env: Any) -> int | None:
-    """After how many steps the environment itself ends an episode."""
-    own = getattr(getattr(env.unwrapped, "mdp", None), "horizon", None)
-    limits = [x for x in (own, getattr(env.spec, "max_episode_steps", None)) if x]
-    return min(limits) if limits else None
+def _reward_shift(env: Any) -> float | None:
+    """By how much wrappers move expected rewards; None where one of them may do anything to rewards, so that nothing is known of them."""
+    shift = 0.0
+    while env is not env.unwrapped:
+        kind = type(env).__name__
+        if kind == "AddRewardNoise" and np.isfinite(env.law.mean()):
+            shift += env.law.mean()
+        elif kind not in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"):
+            return None
+        env = env.env
+    return shift

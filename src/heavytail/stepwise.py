@@ -4,8 +4,10 @@
 """
 
 import math
+import numbers
+import operator
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from heavytail.arrays import Floats, Record, Stream
 from heavytail.compiling import entry
@@ -13,24 +15,31 @@ from heavytail.errors import InputError
 from heavytail.interrupts import held_interrupts
 from heavytail.loop import MEAN, OWN, REALISED, Checkpoints, Clock
 from heavytail.mdp import MDP, first_state, step
+from heavytail.problem import Problem
 from heavytail.rng import Streams
 from heavytail.verbs import act, begin, counters, full, grown, update
 
 
 class Stepwise:
-    """An agent that is asked for one action at a time and shown one transition at a time.
+    """An agent that is asked for one action at a time and shown one transition at a time, for a loop of your own.
+
+    `heavytail.make_stepwise` makes one by name. What it is told is checked; compiled code trusts it.
+
+    Attributes:
+        agent: the agent's record; another one after its pools grew.
+        updates: how many transitions it was shown.
 
     >>> import heavytail as ht
-    >>> learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"))
-    >>> agent = ht.Stepwise(learner.agent, learner.streams.agent)
+    >>> agent = ht.make_stepwise("q_learning", ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0))
     >>> agent.begin(0)
     >>> a = agent.act(0, h=0)
     >>> agent.update(0, a, r=1.0, s_next=1, h=0)
     """
 
-    def __init__(self, agent: Record, stream: Stream) -> None:
+    def __init__(self, agent: Record, stream: Stream, problem: Problem) -> None:
         self.agent = grown(agent) if entry(_full, agent)(agent) else agent
         self.stream = stream
+        self.problem = problem
         self.updates = 0
         self._begin = entry(_begin, agent)
         self._act = entry(_act, agent)
@@ -38,23 +47,59 @@ class Stepwise:
 
     def begin(self, s: int) -> None:
         """Start an episode in state `s`."""
-        self._begin(self.agent, s, self.stream)
+        self.trusted_begin(self._state(s))
 
     def act(self, s: int, h: int = 0) -> int:
         """The action to take in state `s` at step `h` of the episode; in a continuing problem leave `h` out."""
-        return self._act(self.agent, s, h, self.stream)
+        return self.trusted_act(self._state(s), self._step(h))
 
     def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, ended: bool = False) -> None:
-        """Learn from one transition; `ended` where no value follows, by a terminal state or by the horizon."""
+        """Learn from one transition; `ended` where no value follows, by a terminal state. At the horizon that is so in any case."""
+        action, step = _within(a, self.problem.n_actions, "action"), self._step(h)
+        last = bool(ended) or step + 1 == self.problem.horizon
+        self.trusted_update(self._state(s), action, _reward(r), self._state(s_next), step, last)
+
+    def trusted_begin(self, s: int) -> None:
+        """`begin`, for what is known to be right."""
+        self._begin(self.agent, s, self.stream)
+
+    def trusted_act(self, s: int, h: int) -> int:
+        """`act`, for what is known to be right."""
+        return self._act(self.agent, s, h, self.stream)
+
+    def trusted_update(self, s: int, a: int, r: float, s_next: int, h: int, ended: bool) -> None:
+        """`update`, for what is known to be right; only NaN is looked for."""
         if math.isnan(r):
             raise InputError(f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite, but must be numbers")
-        if self._update(self.agent, s, a, float(r), s_next, h, ended, self.stream):
+        if self._update(self.agent, s, a, r, s_next, h, ended, self.stream):
             self.agent = grown(self.agent)
         self.updates += 1
 
     def counters(self, out: Floats) -> None:
         """Write what the agent counts into `out`."""
         entry(_counters, self.agent)(self.agent, out)
+
+    def _state(self, s: Any) -> int:
+        return _within(s, self.problem.n_states, "state")
+
+    def _step(self, h: Any) -> int:
+        return _within(h, max(self.problem.horizon, 1), "step")
+
+
+def _within(value: Any, n: int, what: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < n:
+        raise InputError(f"there is no {what} {value!r:.60}; {what}s are whole numbers from 0 to {n - 1}")
+    return number
+
+
+def _reward(r: Any) -> float:
+    if not isinstance(r, numbers.Real):
+        raise InputError(f"a reward must be a number, got {r!r:.60}")
+    return float(r)
 
 
 class World(Protocol):
@@ -82,8 +127,9 @@ class MDPWorld:
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
         """Draw a transition."""
-        if not 0 <= a < self.mdp.n_actions:
-            raise InputError(f"in state {s} the agent chose action {a}; `act` must return 0 to {self.mdp.n_actions - 1}")
+        if not (0 <= a < self.mdp.n_actions and 0 <= s < self.mdp.n_states and 0 <= h < max(self.mdp.horizon, 1)):
+            sizes = f"{self.mdp.n_states} states, {self.mdp.n_actions} actions and {max(self.mdp.horizon, 1)} steps"
+            raise InputError(f"there is no state {s}, action {a}, step {h}; this MDP has {sizes}, each counted from 0")
         return self._step(self.mdp, s, a, h, self.streams.transitions, self.streams.rewards)
 
 
@@ -110,12 +156,12 @@ def run(
 def _one_step(stepwise: Stepwise, world: World, horizon: int, clock: Clock) -> None:
     if clock.started[0] == 0:
         clock.state[0], clock.h[0], clock.started[0] = world.reset(), 0, 1
-        stepwise.begin(int(clock.state[0]))
+        stepwise.trusted_begin(int(clock.state[0]))
     s, h = int(clock.state[0]), int(clock.h[0])
-    a = stepwise.act(s, h)
+    a = stepwise.trusted_act(s, h)
     s_next, r, ended, mean = world.step(s, a, h)
     ended = bool(ended) or h + 1 == horizon
-    stepwise.update(s, a, r, s_next, h, ended)
+    stepwise.trusted_update(s, a, r, s_next, h, ended)
     clock.steps[0] += 1
     # As Python floats: infinite rewards of both signs make the total NaN, which is no reason to warn.
     clock.totals[MEAN] = float(clock.totals[MEAN]) + mean

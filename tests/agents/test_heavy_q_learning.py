@@ -32,7 +32,7 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
     """One cell, one step: Q after t visits is the weighted mean of truncated rewards and bonuses, summed naively."""
     epsilon, moment, horizon = 0.3, 2.0, 1
     agent = heavy_q_learning(PROBLEM, epsilon=epsilon, moment=moment, reward_scale=0.5, transition_scale=0.25, bonus_scale=2.0)
-    steps = Stepwise(agent, stream(0))
+    steps = Stepwise(agent, stream(0), PROBLEM)
     rewards = ht.laws.student_t(df=1.4).sample(60, seed=1) * 3
     rewards[5] = math.inf
     iota = math.log(2 * 10_000_000 / 0.05)

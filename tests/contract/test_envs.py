@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.building import check_mdp
+from heavytail.checking import check_mdp
 from heavytail.gym.ids import id_of
 from heavytail.registry import own_builders
 

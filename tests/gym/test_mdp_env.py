@@ -337,7 +337,7 @@ def test_a_step_before_a_reset_or_after_the_end_needs_a_reset() -> None:
         ({"render_mode": "human"}, "six_arms: render_mode is 'human'; it must be None or 'rgb_array'"),
         ({"mdp": 3}, "MDPEnv: mdp is a int; it must be an MDP, such as make_mdp('six_arms')"),
         ({"mdp": mixed(), "horizon": 3}, "MDPEnv: mdp is given, so there is nothing to build with horizon; give either"),
-        ({"mdp": mixed()._replace(n_states=2)}, "the arrays of this MDP do not fit together"),
+        ({"mdp": mixed()._replace(n_states=2)}, "the arrays of this MDP do not fit together: rows and slots do not match"),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments: dict[str, Any], message: str) -> None:

@@ -242,7 +242,7 @@ def test_no_draws_may_be_asked_for() -> None:
 
 @pytest.mark.parametrize("law", ALL, ids=str)
 def test_a_negative_number_of_draws_is_refused(law: Law) -> None:
-    with pytest.raises(InputError, match=f"{law.name}.sample: size must be at least 0, got -1"):
+    with pytest.raises(InputError, match=f"{law.name}.sample: size must be a whole number, at least 0, got -1"):
         law.sample(-1)
 
 

@@ -18,6 +18,7 @@ from matplotlib.transforms import Bbox
 import heavytail as ht
 import worlds
 from heavytail.mdp import MDP
+from heavytail.registry import own_builders
 from heavytail.report.graph import MOST_STATES, draw_mdp, save_figure
 from heavytail.report.laws_of import families_of
 from heavytail.report.layouts import LAYOUTS, lay_out
@@ -27,7 +28,7 @@ SMALL: dict[str, dict[str, Any]] = {"deep_sea": {"size": 5}}
 HEAVY = ht.laws.alpha_stable(1.1)
 
 PICTURES: dict[str, Callable[[], MDP]] = {
-    **{r.name: partial(ht.make_mdp, r.name, **SMALL.get(r.name, {})) for r in ht.registered("env")},
+    **{r.name: partial(ht.make_mdp, r.name, **SMALL.get(r.name, {})) for r in ht.registered("env") if r.name in own_builders("env")},
     **worlds.WORLDS,
     "six_arms strehl": lambda: ht.make_mdp("six_arms", probabilities="strehl"),
     "two_state heavy": lambda: ht.make_mdp("two_state", n_actions=10, law=HEAVY),

@@ -13,7 +13,7 @@ from heavytail.registry import register
 
 
 @register("env", "deep_sea")
-def deep_sea(*, size: Annotated[int, Ge(2)] = 10, seed: int | None = None, law: Law | None = None) -> MDP:
+def deep_sea(*, size: Annotated[int, Ge(2)] = 10, seed: Annotated[int, Ge(0)] | None = None, law: Law | None = None) -> MDP:
     """A diver sinks one row a step and may steer right, at a small cost; the treasure is in the far corner.
 
     States:
@@ -55,7 +55,7 @@ def deep_sea(*, size: Annotated[int, Ge(2)] = 10, seed: int | None = None, law: 
         rows=np.arange(2 * len(cell)),
         successors=below.ravel(),
         probabilities=np.ones(2 * len(cell)),
-        laws=[constant(0.0), constant(cost), (law or constant(1.0)).with_mean(1.0 + cost)],
+        laws=[constant(0.0), constant(cost), (constant(1.0) if law is None else law).with_mean(1.0 + cost)],
         law=np.where(treasure, 2, np.where(right, 1, 0)).ravel(),
         ends=last.ravel(), n_states=len(cell), n_actions=2, horizon=size,
     )  # fmt: skip

@@ -76,5 +76,5 @@ def double_chain(
     for s in upper:
         laws[s] = normal(0.0, 0.1)
     laws[upper[-1]] = normal(0.5, 0.1)
-    laws[lower[-1]] = (law or alpha_stable(1.1)).with_mean(1.0)
+    laws[lower[-1]] = (alpha_stable(1.1) if law is None else law).with_mean(1.0)
     return mdp_from_arrays(transitions, laws=[[each, each] for each in laws], horizon=horizon)

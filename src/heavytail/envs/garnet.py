@@ -62,7 +62,7 @@ def garnet(
     cuts = np.sort(rng.random((rows, branching - 1)), axis=1)
     probabilities = np.diff(cuts, prepend=0.0, append=1.0, axis=1)
     means = rng.random(rows)
-    noise = law or constant(0.0)
+    noise = constant(0.0) if law is None else law
     return mdp_from_slots(
         rows=np.repeat(np.arange(rows), branching),
         successors=successors.ravel(),

@@ -54,6 +54,6 @@ def river_swim(*, n_states: Annotated[int, Ge(2)] = 6, law: Law | None = None, h
         rows=rows,
         successors=np.stack([left, left, s, right], axis=1).ravel(),
         probabilities=np.stack([np.ones(n), back, stay, on], axis=1).ravel(),
-        laws=[constant(0.0), constant(0.005), (law or constant(1.0)).with_mean(1.0)],
+        laws=[constant(0.0), constant(0.005), (constant(1.0) if law is None else law).with_mean(1.0)],
         law=which, n_states=n, n_actions=2, horizon=horizon,
     )  # fmt: skip

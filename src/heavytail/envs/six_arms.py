@@ -54,7 +54,7 @@ def six_arms(*, probabilities: Any = "episodic", law: Law | None = None, horizon
         law: of the rewards of arms 2 to 6, moved to their means; symmetric alpha-stable with alpha = 1.1 and scale 1 if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
-    p, heavy = _probabilities(probabilities), law or alpha_stable(1.1)
+    p, heavy = _probabilities(probabilities), alpha_stable(1.1) if law is None else law
     transitions = np.zeros((ARMS + 1, ARMS, ARMS + 1))
     transitions[1:, :, 0] = 1.0
     laws: list[list[Law]] = [[constant(0.0)] * ARMS for _ in range(ARMS + 1)]

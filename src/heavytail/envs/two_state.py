@@ -62,5 +62,5 @@ def two_state(
     transitions = np.empty((2, n_actions, 2))
     transitions[0], transitions[1] = [1.0 - delta, delta], [delta, 1.0 - delta]
     transitions[0, best] = [1.0 - delta - gap, delta + gap]
-    rich = (law or constant(1.0)).with_mean(1.0)
+    rich = (constant(1.0) if law is None else law).with_mean(1.0)
     return mdp_from_arrays(transitions, laws=[[0.0] * n_actions, [rich] * n_actions], horizon=horizon)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from heavytail.building import check_mdp
+from heavytail.checking import check_mdp
 from heavytail.envs import make_mdp
 from heavytail.errors import InputError
 from heavytail.mdp import MDP

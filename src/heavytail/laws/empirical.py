@@ -23,6 +23,9 @@ class Empirical(Law):
     loc: float
     scale: float
 
+    def __repr__(self) -> str:
+        return f"Empirical(<{len(self.samples):,} samples>, loc={self.loc}, scale={self.scale})"
+
     def mean(self) -> float:
         return self.loc + self.scale * math.fsum(self.samples) / len(self.samples)
 
@@ -49,7 +52,13 @@ def empirical(samples: npt.ArrayLike, loc: float = 0.0, scale: float = 1.0) -> E
     >>> empirical([1.0, 2.0, 6.0]).mean()
     3.0
     """
-    data = np.asarray(samples, np.float64).ravel()
+    try:
+        data = np.asarray(samples)
+        data = data.astype(np.float64) if data.dtype.kind in "biuf" else np.empty((0, 0))
+    except ValueError:
+        data = np.empty((0, 0))
+    if data.ndim != 1:
+        raise InputError("empirical: samples must be a sequence of numbers")
     if not len(data):
         raise InputError("empirical: samples is empty; it needs at least one number")
     if not np.isfinite(data).all():

@@ -1,9 +1,10 @@
 """What every reward law can say of itself."""
 
 import math
+import numbers
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from heavytail.arrays import Floats, Stream
 from heavytail.compiling import entry
 from heavytail.errors import InputError
 from heavytail.laws.table import LawTable, draw_law, law_table
-from heavytail.rng import pair, stream
+from heavytail.rng import Seed, pair, stream
 
 
 class Law(ABC):
@@ -20,11 +21,9 @@ class Law(ABC):
     name: ClassVar[str]
     loc: float
 
-    def sample(self, size: int, seed: int | np.random.SeedSequence = 0) -> Floats:
+    def sample(self, size: int, seed: Seed = 0) -> Floats:
         """`size` independent draws; the same seed gives the same draws."""
-        if size < 0:
-            raise InputError(f"{self.name}.sample: size must be at least 0, got {size}")
-        out = np.empty(int(size))
+        out = np.empty(_whole(size, f"{self.name}.sample: size"))
         table = law_table([self])
         entry(fill, table)(table, stream(seed), out)
         return out
@@ -36,6 +35,8 @@ class Law(ABC):
         >>> ht.laws.pareto(alpha=1.5).with_mean(2.0).mean()
         2.0
         """
+        if not math.isfinite(_number(mean, f"{self.name}.with_mean: mean")):
+            raise InputError(f"{self.name}.with_mean: mean must be finite, got {mean}")
         if not math.isfinite(self.mean()):
             raise InputError(f"{self} has no finite mean, so it cannot be moved to one; its tail index must be above 1")
         return replace(self, loc=self.loc + (mean - self.mean()))  # type: ignore[type-var]  # every law is a dataclass
@@ -45,6 +46,7 @@ class Law(ABC):
 
         With the law's own mean as `center` this is the central moment v of the paper, with 0 the raw moment u.
         """
+        p, center = _number(p, f"{self.name}.moment: p"), _number(center, f"{self.name}.moment: center")
         if not (p > 0 and math.isfinite(p) and math.isfinite(center)):
             raise InputError(f"{self.name}.moment: p must be above 0 and both numbers finite, got p={p}, center={center}")
         if p >= self.tail_index:
@@ -74,6 +76,19 @@ class Law(ABC):
     def data(self) -> Floats:
         """Samples that this law's kernel reads, for a law given by data."""
         return np.empty(0)
+
+
+def _number(value: Any, where: str) -> float:
+    if not isinstance(value, numbers.Real):
+        raise InputError(f"{where} must be a number, got {value!r:.60}")
+    return float(value)
+
+
+def _whole(value: Any, where: str) -> int:
+    number = _number(value, where)
+    if not (number >= 0 and number == math.floor(number) < math.inf):
+        raise InputError(f"{where} must be a whole number, at least 0, got {value!r:.60}")
+    return int(value)
 
 
 def fill(table: LawTable, rng: Stream, out: Floats) -> None:
