@@ -81,6 +81,13 @@ def test_a_chain_that_is_all_but_cut_is_refused_in_one_line(slip: float) -> None
             ask()
 
 
+@pytest.mark.parametrize("slip", [1e-13, 1e-30])
+def test_the_better_half_of_a_chain_that_is_all_but_cut_is_found(slip: float) -> None:
+    chain = csr_matrix(two_halves(slip, np.random.default_rng(0)))
+    assert chains.basin(chain, np.array([0.0, 0.0, 9.0, 1.0, 1.0, 1.0])).tolist() == [True] * 3 + [False] * 3
+    assert chains.basin(chain, np.array([0.0, 0.0, 9.0, 8.0, 8.0, 8.0])).tolist() == [False] * 3 + [True] * 3
+
+
 def test_transient_states_that_are_all_but_a_trap_are_refused() -> None:
     chain = csr_matrix([[0.5, 0.5, 0.0], [0.5, 0.5 - 1e-13, 1e-13], [0.0, 0.0, 1.0]])
     with pytest.raises(ArithmeticError, match="steps apart"):

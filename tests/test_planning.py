@@ -434,6 +434,16 @@ def test_of_two_ways_the_one_that_does_not_fall_back_is_tried_first() -> None:
     assert times[0] == pytest.approx(2.0 + times[1], rel=1e-9)
 
 
+def test_states_that_cannot_come_nearer_do_something_else() -> None:
+    mdp = ht.mdp_from_arrays(np.eye(3)[[[0, 1], [1, 1], [2, 2]]], np.zeros((3, 2)))
+    matrix = planning._matrix(mdp, restart=True)
+    assert planning._towards(matrix, planning._ways(matrix), np.array([False, True, False]), otherwise=np.array([7, 8, 9])).tolist() == [
+        1,
+        8,
+        9,
+    ]
+
+
 def test_of_several_actions_the_likeliest_says_how_far_a_state_is() -> None:
     mdp = ht.mdp_from_arrays([[[0.75, 0.25], [0.5, 0.5], [0.9, 0.1]], [[0.0, 1.0]] * 3], np.zeros((2, 3)))
     assert planning._ways(planning._matrix(mdp, restart=True)).toarray().tolist() == [[1 / 0.9, 0.0], [2.0, 1.0]]
@@ -740,6 +750,28 @@ def test_an_mdp_that_is_all_but_cut_raises_rather_than_to_answer_nonsense(slip: 
     for ask in asked:
         with pytest.raises(ArithmeticError, match=r"^parts of this Markov chain are more than 1e\+11 steps apart"):
             ask()
+
+
+def leak(slip: float, trap: float) -> MDP:
+    """In state 0 one goes to state 1, where every step pays 1, or stays for 2 and sooner or later slips into state 2, where every step pays `trap`."""
+    p = np.zeros((3, 2, 3))
+    p[0, 0, 1] = p[1, :, 1] = p[2, :, 2] = 1.0
+    p[0, 1, [0, 2]] = 1.0 - slip, slip
+    return ht.mdp_from_arrays(p, [[0.0, 2.0], [1.0, 1.0], [trap, trap]])
+
+
+@pytest.mark.parametrize("slip", [1e-3, 1e-6, 1e-9, 1e-10])
+def test_a_rare_slip_into_a_trap_is_seen(slip: float) -> None:
+    plan = planning.average_plan(leak(slip, trap=0.0))
+    assert plan.policy[0] == 0
+    np.testing.assert_allclose(plan.gain, [1.0, 1.0, 0.0], atol=1e-14)
+
+
+def test_a_slip_too_rare_to_be_seen_raises() -> None:
+    with pytest.raises(ArithmeticError, match=r"more than 1e\+11 steps apart"):
+        planning.average_plan(leak(1e-14, trap=0.0))
+    with pytest.raises(ArithmeticError, match="which policies of this MDP are better than others is beyond double precision"):
+        planning.average_plan(leak(5e-11, trap=1.0 - 1e-4))  # within rounding no loss at one step, and at last 1e-4 for ever
 
 
 # Mistakes

@@ -108,6 +108,11 @@ def test_garnet_has_its_branching_and_its_seed() -> None:
     assert not np.array_equal(mdp.transitions, ht.make_mdp("garnet", n_states=12, branching=4, seed=6).transitions)
 
 
+def test_chains_and_trees_are_built_large_without_a_dense_array() -> None:
+    assert ht.make_mdp("double_chain", length=20_000).n_states == 40_002
+    assert ht.make_mdp("heavy_bandit", n_leaves=10_000, planned_steps=10**9).n_states > 10_000
+
+
 def test_river_swim_is_built_large_without_a_dense_array() -> None:
     mdp = ht.make_mdp("river_swim", n_states=100_000)
     assert P.gain(mdp) == pytest.approx(P.gain(ht.make_mdp("river_swim", n_states=40)), abs=1e-9)

@@ -4,7 +4,7 @@ from typing import Literal
 
 import numpy as np
 
-from heavytail.building import mdp_from_arrays
+from heavytail.building import mdp_from_slots
 from heavytail.laws import Law
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
@@ -61,20 +61,20 @@ def double_chain(
     """
     upper = list(range(1, length + 1))
     lower = list(range(length + 1, 2 * length + (1 if symmetric else 2)))
-    n = 1 + len(upper) + len(lower)
-    transitions = np.zeros((n, 2, n))
-    transitions[0, LEFT, upper[0]] = transitions[0, RIGHT, lower[0]] = 1.0
+    slots = [(2 * 0 + LEFT, upper[0], 1.0), (2 * 0 + RIGHT, lower[0], 1.0)]  # (row, successor, probability)
     for chain in (upper, lower):
         for k, s in enumerate(chain):
             left = chain[k - 1] if k else 0
-            right = chain[min(k + 1, len(chain) - 1)]
-            transitions[s, LEFT, left] = 1.0
-            transitions[s, RIGHT, right] += p
-            transitions[s, RIGHT, s if k == 0 and head == "self" else left] += 1.0 - p
-    laws: list[Law] = [normal(-0.1, 0.01)] * n
-    laws[0] = constant(0.0)
-    for s in upper:
-        laws[s] = normal(0.0, 0.1)
-    laws[upper[-1]] = normal(0.5, 0.1)
-    laws[lower[-1]] = (alpha_stable(1.1) if law is None else law).with_mean(1.0)
-    return mdp_from_arrays(transitions, laws=[[each, each] for each in laws], horizon=horizon)
+            back = s if k == 0 and head == "self" else left
+            slots += [(2 * s + LEFT, left, 1.0), (2 * s + RIGHT, back, 1.0 - p), (2 * s + RIGHT, chain[min(k + 1, len(chain) - 1)], p)]
+    rows, successors, probabilities = zip(*sorted(slots), strict=True)
+    n = 1 + len(upper) + len(lower)
+    which = np.full(n, 3)
+    which[[0, *upper]] = [0] + [1] * len(upper)
+    which[upper[-1]], which[lower[-1]] = 2, 4
+    heavy = alpha_stable(1.1) if law is None else law
+    return mdp_from_slots(
+        rows, successors, probabilities,
+        laws=[constant(0.0), normal(0.0, 0.1), normal(0.5, 0.1), normal(-0.1, 0.01), heavy.with_mean(1.0)],
+        law=which[np.array(rows) // 2], n_states=n, n_actions=2, horizon=horizon,
+    )  # fmt: skip

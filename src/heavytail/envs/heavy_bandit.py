@@ -6,7 +6,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from heavytail.building import mdp_from_arrays
+from heavytail.building import mdp_from_slots
 from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.bernoulli import bernoulli
@@ -65,16 +65,18 @@ def heavy_bandit(
     delta, gamma = hardest_gap("heavy_bandit", K, epsilon, planned_steps)
     if best >= K:
         raise InputError(f"heavy_bandit: best is {best}; the {K} arms are numbered from 0 to {K - 1}")
-    children = _tree(n_leaves, n_actions)
-    inner = len(children)
-    transitions = np.zeros((inner + n_leaves, n_actions, inner + n_leaves))
-    for s, branches in enumerate(children):
-        transitions[s, np.arange(n_actions), branches] = 1.0
-    transitions[inner:, :, 0] = 1.0
-    laws: list[list[Law]] = [[constant(0.0)] * n_actions for _ in range(inner)]
-    arms = [hard_law(delta, gamma, epsilon, law, is_best=arm == best) for arm in range(K)]
-    laws += [arms[n_actions * leaf : n_actions * (leaf + 1)] for leaf in range(n_leaves)]
-    return mdp_from_arrays(transitions, laws=laws, horizon=horizon)
+    down = np.array(_tree(n_leaves, n_actions), np.int64).reshape(-1, n_actions)
+    successors = np.concatenate([down, np.zeros((n_leaves, n_actions), np.int64)])
+    which = np.repeat([0, 1], [down.size, K])
+    which[down.size + best] = 2
+    return mdp_from_slots(
+        rows=np.arange(successors.size),
+        successors=successors.ravel(),
+        probabilities=np.ones(successors.size),
+        laws=[constant(0.0), *(hard_law(delta, gamma, epsilon, law, is_best=each) for each in (False, True))],
+        law=which,
+        n_states=len(successors), n_actions=n_actions, horizon=horizon,
+    )  # fmt: skip
 
 
 def hardest_gap(env: str, n_arms: int, epsilon: float, planned_steps: int) -> tuple[float, float]:
