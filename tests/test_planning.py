@@ -483,6 +483,21 @@ def test_the_gap_of_six_arms_is_that_of_its_two_best(scale: float) -> None:
     assert planning.policy_gap(mdp._replace(row_means=mdp.row_means * scale)) == pytest.approx(0.2 * scale, rel=1e-9)
 
 
+def test_the_gap_of_rewards_that_have_much_in_common() -> None:
+    mdp = one_arm_less(3)
+    assert planning.policy_gap(mdp._replace(row_means=mdp.row_means + 2.0**30)) == pytest.approx(0.2, abs=1e-5)
+    assert planning.policy_gap(mdp._replace(row_means=0.0 * mdp.row_means + 1e9 / 3.0)) == 0.0
+
+
+def test_a_long_chain_without_choices_has_one_gain() -> None:
+    mdp = ht.mdp_from_slots(
+        np.arange(100_000), np.roll(np.arange(100_000), -1), np.ones(100_000), np.arange(100_000.0), n_states=100_000, n_actions=1
+    )
+    assert planning.policy_gap(mdp) == 0.0
+    assert planning.all_gains(mdp, 0, 0).shape == (0, 100_000)
+    np.testing.assert_allclose(planning.all_gains(mdp, 0, 1), 49_999.5, rtol=1e-12)
+
+
 def one_arm_less(arms: int) -> MDP:
     """SixArms with fewer arms: 6**7 policies are too many for a test."""
     p, r = np.zeros((arms + 1, arms, arms + 1)), np.zeros((arms + 1, arms))

@@ -310,7 +310,9 @@ def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
     policy = _towards(matrix, ways if safe.all() else _ways(matrix, safe), there, safe, otherwise=np.zeros(S, np.int64))
     others = np.flatnonzero(sure & ~there)
     times = np.where(sure, 0.0, np.inf)
-    for _ in range(MOST_IMPROVEMENTS if others.size else 0):
+    if not others.size:
+        return times
+    for _ in range(MOST_IMPROVEMENTS):
         times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
         q = np.where(safe, 1.0 + matrix @ np.where(sure, times, 0.0), np.inf).reshape(S, A)
         better = policy.copy()
@@ -318,9 +320,7 @@ def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
         if np.array_equal(better, policy):
             return times
         policy = better
-    if others.size:
-        raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
-    return times
+    raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
 
 
 def _sure(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
@@ -367,7 +367,7 @@ def _ways(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_matrix":
     into, out, p = edges.col[keep].astype(np.int64), edges.row[keep] // A, edges.data[keep]
     order = np.lexsort((-p, out, into))
     pairs, first = np.unique((into * S + out)[order], return_index=True)
-    steps = np.minimum(1.0 / np.maximum(p[order][first], 1.0 / SLOWEST_EDGE), SLOWEST_EDGE)  # larger ones could not be added up
+    steps = 1.0 / np.maximum(p[order][first], 1.0 / SLOWEST_EDGE)  # larger ones could not be added up
     return csr_matrix((steps, (pairs // S, pairs % S)), shape=(S, S))
 
 
@@ -409,7 +409,8 @@ def policy_gap(mdp: MDP) -> float:
         )
     parts = [np.unique(all_gains(mdp, n, min(n + POLICIES_AT_ONCE, count))) for n in range(0, count, POLICIES_AT_ONCE)]
     gains = np.unique(np.concatenate(parts))
-    worse = gains[gains < gains[-1] - RELATIVE_TOLERANCE * np.ptp(mdp.row_means)]
+    tolerance = RELATIVE_TOLERANCE * float(np.ptp(mdp.row_means)) + ROUNDING * float(np.abs(mdp.row_means).max())
+    worse = gains[gains < gains[-1] - tolerance]
     return float(gains[-1] - worse[-1]) if worse.size else 0.0
 
 
@@ -423,6 +424,8 @@ def all_gains(mdp: MDP, first: int, last: int) -> Floats:
     count = _one_stage(mdp).n_actions ** mdp.n_states
     if not 0 <= first <= last <= count:
         raise InputError(f"the policies of this MDP are numbered from 0 to {mdp.n_actions}**{mdp.n_states}; got {first} to {last}")
+    if mdp.n_actions == 1:  # one policy, of any number of states
+        return gain_and_bias(_matrix(mdp, restart=True), mdp.row_means)[0][None][: last - first]
     states, base = np.arange(mdp.n_states), float(mdp.row_means.mean())
     actions = _digits(first, last, mdp.n_actions, mdp.n_states)
     dense = _matrix(mdp, restart=True).toarray().reshape(mdp.n_states, mdp.n_actions, mdp.n_states)
