@@ -15,7 +15,9 @@ import worlds
 from heavytail import planning
 from heavytail.arrays import Bools, Floats, Ints
 from heavytail.errors import InputError
+from heavytail.matrices import matrix_of
 from heavytail.mdp import MDP
+from heavytail.paths import towards, ways_of
 
 KINDS = ["dense", "sparse", "deterministic", "periodic", "multichain"]
 FEW = settings(max_examples=40, deadline=None)  # seconds, not milliseconds, for the first example: it imports scipy
@@ -436,8 +438,8 @@ def test_of_two_ways_the_one_that_does_not_fall_back_is_tried_first() -> None:
 
 def test_states_that_cannot_come_nearer_do_something_else() -> None:
     mdp = ht.mdp_from_arrays(np.eye(3)[[[0, 1], [1, 1], [2, 2]]], np.zeros((3, 2)))
-    matrix = planning._matrix(mdp, restart=True)
-    assert planning._towards(matrix, planning._ways(matrix), np.array([False, True, False]), otherwise=np.array([7, 8, 9])).tolist() == [
+    matrix = matrix_of(mdp, restart=True)
+    assert towards(matrix, ways_of(matrix), np.array([False, True, False]), otherwise=np.array([7, 8, 9])).tolist() == [
         1,
         8,
         9,
@@ -446,7 +448,7 @@ def test_states_that_cannot_come_nearer_do_something_else() -> None:
 
 def test_of_several_actions_the_likeliest_says_how_far_a_state_is() -> None:
     mdp = ht.mdp_from_arrays([[[0.75, 0.25], [0.5, 0.5], [0.9, 0.1]], [[0.0, 1.0]] * 3], np.zeros((2, 3)))
-    assert planning._ways(planning._matrix(mdp, restart=True)).toarray().tolist() == [[1 / 0.9, 0.0], [2.0, 1.0]]
+    assert ways_of(matrix_of(mdp, restart=True)).toarray().tolist() == [[1 / 0.9, 0.0], [2.0, 1.0]]
 
 
 # All policies
@@ -657,7 +659,7 @@ def grid(n: int, noise: float, seed: int) -> MDP:
 def test_a_grid_is_solved_though_improved_policies_would_settle_in_many_places(noise: float, seed: int) -> None:
     """On the way to the best policy are some that stay in several good places, 1e11 steps apart. Between bounds that value iteration gives."""
     mdp = grid(20, noise, seed)
-    p, values = planning._matrix(mdp, restart=True), np.zeros(400)
+    p, values = matrix_of(mdp, restart=True), np.zeros(400)
     for _ in range(5000):
         now = (mdp.row_means + p @ values).reshape(400, 4).max(axis=1)
         change, values = now - values, 0.5 * (values + now)
