@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arrays import Bools, Floats, Indices, Ints
+from heavytail.arguments import count_of, finite_numbers_of, flags_of, numbers_of, whole_numbers_of
+from heavytail.arrays import Floats, Indices, Ints
 from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
@@ -53,12 +54,16 @@ def mdp_from_slots(
     >>> mdp.mean_rewards
     array([[0., 1.]])
     """
-    n_states, n_actions, n_stages = _count("n_states", n_states), _count("n_actions", n_actions), _count("n_stages", n_stages)
+    n_states, n_actions, n_stages = count_of("n_states", n_states), count_of("n_actions", n_actions), count_of("n_stages", n_stages)
     n_rows = n_stages * n_states * n_actions
-    row, next_state, p = _whole("rows", rows), _whole("successors", successors), _numbers("probabilities", probabilities)
+    row, next_state, p = (
+        whole_numbers_of("rows", rows),
+        whole_numbers_of("successors", successors),
+        numbers_of("probabilities", probabilities),
+    )
     _check_slots(row, next_state, p, n_states, n_actions, n_rows)
     horizon = check_horizon(horizon, n_stages)
-    terminal = np.zeros(len(row), np.bool_) if ends is None else _flags("ends", ends, len(row))
+    terminal = np.zeros(len(row), np.bool_) if ends is None else flags_of("ends", ends, len(row))
     if horizon == 0 and terminal.any():
         raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
     kept, sums = p > 0, np.bincount(row, p, n_rows)
@@ -110,7 +115,7 @@ def mdp_from_arrays(
     array([[0., 1.],
            [2., 0.]])
     """
-    dense = _numbers("transitions", transitions)
+    dense = numbers_of("transitions", transitions)
     if dense.ndim not in (3, 4) or dense.shape[-1] != dense.shape[-3]:
         raise InputError(f"transitions have shape {dense.shape}; they must be [S, A, S], or [H, S, A, S] where they depend on the step")
     if (mean_rewards is None) == (laws is None):
@@ -122,7 +127,7 @@ def mdp_from_arrays(
         horizon = n_stages
     if horizon is not None:
         horizon = check_horizon(horizon, n_stages)
-    given = _finite("mean_rewards", mean_rewards) if laws is None else _nested(laws)
+    given = finite_numbers_of("mean_rewards", mean_rewards) if laws is None else _nested(laws)
     what = "mean_rewards" if laws is None else "laws"
     rewards, n_stages = _rewards_by_stage(given, what, (n_states, n_actions), n_stages, horizon)
     dense = np.broadcast_to(dense if staged else dense[None], (n_stages, n_states, n_actions, n_states))
@@ -130,7 +135,7 @@ def mdp_from_arrays(
     kept = dense != 0  # NaN stays, to be complained about
     slots = np.nonzero(kept)
     values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
-    ends = None if terminal is None else _flags("terminal", terminal, n_states)[slots[3]]
+    ends = None if terminal is None else flags_of("terminal", terminal, n_states)[slots[3]]
     _check_sums(dense)
     return mdp_from_slots(
         rows=(slots[0] * n_states + slots[1]) * n_actions + slots[2],
@@ -214,53 +219,6 @@ def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
     return np.array(laws, dtype=object)
 
 
-def _numbers(name: str, value: Any) -> Floats:
-    """An argument as an array of numbers."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        array = np.array("ragged")
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} must be a regular array of numbers, got {_short(value)}")
-    return array.astype(np.float64)
-
-
-def _finite(name: str, value: Any) -> Floats:
-    """An argument as an array of finite numbers."""
-    array = _numbers(name, value)
-    for place in np.argwhere(~np.isfinite(array))[:1]:
-        raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every reward must be a finite number")
-    return array
-
-
-def _whole(name: str, value: Any) -> Ints:
-    """An argument as an array of whole numbers."""
-    array = _numbers(name, value)
-    if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
-        raise InputError(f"{name} must be whole numbers, got {_short(value)}")
-    return array.astype(np.int64)
-
-
-def _count(name: str, value: Any) -> int:
-    """An argument as one whole number, at least 1."""
-    number = _whole(name, value)
-    if number.ndim != 0 or number < 1:
-        raise InputError(f"{name} must be a whole number, at least 1, got {_short(value)}")
-    return int(number)
-
-
-def _flags(name: str, value: Any, n: int) -> Bools:
-    """An argument as so many booleans."""
-    array = np.asarray(value)
-    if array.shape != (n,) or not np.isin(array, (0, 1)).all():
-        raise InputError(f"{name} must be {n} booleans, got {_short(value)}")
-    return array.astype(np.bool_)
-
-
-def _short(value: Any) -> str:
-    return " ".join(repr(value).split())[:60]
-
-
 def _rewards_by_stage(
     given: npt.NDArray[Any], what: str, shape: tuple[int, int], n_stages: int, horizon: int | None
 ) -> tuple[npt.NDArray[Any], int]:
@@ -300,7 +258,7 @@ def _laws_of_slots(rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.
     if rewards is not None:
         if len(laws) or law is not None:
             raise InputError("an MDP takes the rewards of its slots, or laws and which law each slot has, and not both")
-        values = _numbers("rewards", rewards)
+        values = numbers_of("rewards", rewards)
         if values.shape != (n,):
             raise InputError(f"rewards must be one number for each of the {n} slots, got shape {values.shape}")
         if not np.isfinite(values).all():
@@ -312,7 +270,7 @@ def _laws_of_slots(rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.
         raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
     if not all(isinstance(each, Law) for each in laws):
         raise InputError("laws must be laws of heavytail.laws; for plain numbers give rewards instead")
-    which = _whole("law", law)
+    which = whole_numbers_of("law", law)
     if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
         raise InputError(f"law must give one of the {len(laws)} laws for each of the {n} slots")
     return which, list(laws)
@@ -327,7 +285,7 @@ def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
 
 
 def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
-    p = _numbers("start", start)
+    p = numbers_of("start", start)
     if p.ndim == 0:
         if not (p == np.floor(p) and 0 <= p < n_states):
             raise InputError(f"start is {start!r}; states go from 0 to {n_states - 1}")

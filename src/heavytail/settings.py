@@ -3,7 +3,7 @@
 import numbers
 import operator
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -18,15 +18,6 @@ from heavytail.problem import Problem
 from heavytail.rng import Streams
 
 Between = Callable[[Record], None]
-
-
-class Setting(Protocol):
-    """What a learner needs of its environment."""
-
-    problem: Problem
-
-    def run(self, agent: Record, streams: Streams, clock: loop.Clock, recorded: loop.Checkpoints, until: int, between: Between) -> None:
-        """Learn until the clock shows `until` units, telling `between` of the agent as it goes."""
 
 
 class MDPSetting:

@@ -61,7 +61,7 @@ def double_chain(
     """
     upper = list(range(1, length + 1))
     lower = list(range(length + 1, 2 * length + (1 if symmetric else 2)))
-    slots = [(2 * 0 + LEFT, upper[0], 1.0), (2 * 0 + RIGHT, lower[0], 1.0)]  # (row, successor, probability)
+    slots = [(LEFT, upper[0], 1.0), (RIGHT, lower[0], 1.0)]  # (row, successor, probability)
     for chain in (upper, lower):
         for k, s in enumerate(chain):
             left = chain[k - 1] if k else 0
