@@ -41,7 +41,7 @@ def _act(agent: Greedy, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Greedy)
-def _update(agent: Greedy, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _update(agent: Greedy, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     agent.visits[s, a] += 1
     agent.means[0, s, a] += (r - agent.means[0, s, a]) / agent.visits[s, a]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, Stream
 from heavytail.rng import integer
-from heavytail.verbs import act, counters, full, grown, update
+from heavytail.verbs import act, counters, full, update
 
 
 class Growing(NamedTuple):
@@ -15,6 +15,9 @@ class Growing(NamedTuple):
 
     def counter_names(self) -> tuple[str, ...]:
         return ("kept",)
+
+    def pools(self) -> tuple[str, ...]:
+        return ("rewards",)
 
 
 def growing(room: int) -> Growing:
@@ -27,7 +30,7 @@ def _act(agent: Growing, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Growing)
-def _update(agent: Growing, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _update(agent: Growing, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     agent.rewards[agent.used[0]] = r
     agent.used[0] += 1
 
@@ -38,10 +41,5 @@ def _counters(agent: Growing, out: Floats) -> None:
 
 
 @full.method(Growing)
-def _full(agent: Growing) -> bool:
-    return agent.used[0] == agent.rewards.size
-
-
-@grown.register(Growing)
-def _grown(agent: Growing) -> Growing:
-    return agent._replace(rewards=np.concatenate([agent.rewards, np.zeros_like(agent.rewards)]))
+def _full(record: Growing) -> bool:
+    return record.used[0] == record.rewards.size

@@ -36,7 +36,7 @@ FILES = {
             return int(mean(agent.estimator, 0, 1.0)) + 10
 
         @update.method(Outside)
-        def _update(agent, s, a, r, s_next, h, ended, rng):
+        def _update(agent, s, a, r, s_next, h, terminated, rng):
             push(agent.estimator, 0, r)
 
         @reset.method(Outside)

@@ -118,7 +118,7 @@ def test_the_verbs_and_their_signatures() -> None:
     signatures = {
         "begin": ("agent", "s", "rng"),
         "act": ("agent", "s", "h", "rng"),
-        "update": ("agent", "s", "a", "r", "s_next", "h", "ended", "rng"),
+        "update": ("agent", "s", "a", "r", "s_next", "h", "terminated", "rng"),
         "reset": ("record",),
         "push": ("estimator", "cell", "x"),
         "mean": ("estimator", "cell", "log_confidence"),

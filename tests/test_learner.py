@@ -337,7 +337,7 @@ def test_a_loop_of_ones_own_is_checked_and_learns_what_the_learner_learns() -> N
             call()
     agent.update(0, 0, 1.0, 1, h=3)  # the last step: no value follows, said or not
     twin = ht.make_stepwise("q_learning", problem, seed=1)
-    twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, ended=True)  # type: ignore[arg-type]
+    twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)  # type: ignore[arg-type]
     np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
 
 

@@ -129,7 +129,7 @@ def _act(agent: Any, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Wild)
-def _update(agent: Any, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _update(agent: Any, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     pass
 
 
@@ -145,7 +145,7 @@ def _signs_act(agent: Any, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Signs)
-def _signs_update(agent: Any, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _signs_update(agent: Any, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     agent.total[0] += min(s - s_next, 0) + min(a - s - 1, 0) + min(h - s_next - 1, 0)
 
 
@@ -176,7 +176,7 @@ def _stuck_act(agent: Any, s: int, h: int, rng: Stream) -> int:
 
 
 @full.method(Stuck)
-def _stuck_full(agent: Any) -> bool:
+def _stuck_full(record: Any) -> bool:
     return True
 
 
@@ -200,11 +200,11 @@ def test_results_do_not_depend_on_the_size_of_a_pool(room: int) -> None:
 
 
 def test_an_agent_that_cannot_grow_says_so() -> None:
-    with pytest.raises(TypeError, match="is full and cannot grow"):
+    with pytest.raises(TypeError, match="is full and has no pools"):
         ht.Stepwise(Stuck(0), streams(0).agent, Problem(1, 1, 0, None))
 
 
 def test_q_learning_upper_bounds_are_safe_when_rewards_are_negative() -> None:
     agent = q_learning(Problem(n_states=1, n_actions=1, horizon=3, r_max=-1.0))
     assert (agent.q == 0).all()
-    assert agent.bonus > 0
+    assert agent.bonus.factor > 0

@@ -38,7 +38,7 @@ def test_taxi_runs_and_its_curve_is_that_of_its_rewards() -> None:
     env = gymnasium.make("Taxi-v4")
     learner = ht.make_agent("random", env, seed=3)
     curve = learner.learn(episodes=20, checkpoints=[1, 20])
-    assert learner.problem == (500, 6, 200, None)
+    assert learner.problem == ht.Problem(500, 6, 200, None)
     assert learner.clock.steps[0] <= 20 * 200
     assert curve.realised_reward[0] == round(curve.realised_reward[0])
     assert -20 * 200 * 10 < curve.realised_reward[-1] < -20 * 190

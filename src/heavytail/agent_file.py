@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Record
 from heavytail.errors import InputError
+from heavytail.room import pools_of
 
 FORMAT = 1
 PAGE = "heavytail.json"
@@ -40,8 +41,11 @@ def flatten(prefix: str, record: Record) -> Arrays:
 
 
 def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) -> Record:
-    """A record like `template` with the values of the file; they must be of the same kinds, and where asked, of the same shapes."""
-    values = []
+    """A record like `template` with the values of the file; they must be of the same kinds, and where asked, of the same shapes but for pools, which may grow."""
+    values, pools = [], pools_of(template)
+    lengths = {len(arrays[path]) for name in pools if (path := f"{prefix}/{name}") in arrays and arrays[path].ndim}
+    if len(lengths) > 1:
+        raise InputError(f"the pools {', '.join(pools)} of {prefix} have different lengths")
     for name, old in zip(template._fields, template, strict=True):
         path = f"{prefix}/{name}"
         if hasattr(old, "_fields"):
@@ -50,7 +54,7 @@ def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) 
         if path not in arrays:
             raise InputError(f"{path} is missing")
         new, kind = arrays[path], np.asarray(old)
-        if new.dtype != kind.dtype or new.ndim != kind.ndim or (same_shape and new.shape != kind.shape):
+        if new.dtype != kind.dtype or new.ndim != kind.ndim or (same_shape and name not in pools and new.shape != kind.shape):
             raise InputError(f"{path} is {new.dtype}{list(new.shape)} where {kind.dtype}{list(kind.shape)} is expected")
         values.append(np.ascontiguousarray(new) if isinstance(old, np.ndarray) else type(old)(new[()]))
     return type(template)(*values)

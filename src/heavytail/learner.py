@@ -24,7 +24,6 @@ from heavytail.registry import find
 from heavytail.rng import Seed, Streams, seed_sequence, streams
 from heavytail.settings import GymSetting, MDPSetting
 from heavytail.stepwise import Stepwise
-from heavytail.verbs import grown
 
 
 class Learner:
@@ -129,7 +128,7 @@ class Learner:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: agent, streams, clock and, where it is an MDP record, the environment."""
-        page: dict[str, Any] = {"agent": self.name, "parameters": self.parameters, "problem": self.problem._asdict()}
+        page: dict[str, Any] = {"agent": self.name, "parameters": self.parameters, "problem": self.problem._replace(mdp=None)._asdict()}
         records: dict[str, Record] = {"agent": self.agent, "streams": self.streams, "clock": self.clock}
         if isinstance(self.setting, MDPSetting):
             worlds = self.setting.worlds
@@ -194,9 +193,8 @@ def _restored(
     setting = _setting(env, problem.horizon or None, afresh) if env is not None else _stored_setting(page, arrays)
     if setting.problem[:3] != problem[:3]:
         raise InputError(f"it is for {problem[:3]} states, actions and steps, and the environment has {setting.problem[:3]}")
-    template = find("agent", name).builder(problem, **parameters)
-    can_grow = grown.dispatch(type(template)) is not grown.dispatch(object)
-    agent = restore("agent", template, arrays, same_shape=not can_grow)
+    template = find("agent", name).builder(problem._replace(mdp=setting.problem.mdp), **parameters)
+    agent = restore("agent", template, arrays, same_shape=True)
     _check_clock(clock, problem)
     return name, parameters, agent, setting, run_streams, clock
 

@@ -19,8 +19,9 @@ from heavytail.interrupts import held_interrupts
 from heavytail.mdp import MDP, first_state, step
 from heavytail.numerics import as_int
 from heavytail.rng import Streams
+from heavytail.room import grown, out_of_room
 from heavytail.starting import collector_paused
-from heavytail.verbs import act, begin, counters, full, grown, update
+from heavytail.verbs import act, begin, counters, update
 
 CHUNK_SECONDS = 0.1
 FIRST_CHUNK = 1000
@@ -102,7 +103,7 @@ def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoin
         due = min(until, checkpoints.at[reached]) if reached < checkpoints.at.size else until
         first, stop, ended = k, k + min(last - steps, mdp.horizon - k if episodic else due - units), False
         while k < stop:
-            if full(agent):
+            if out_of_room(agent):
                 status = FULL
                 break
             h = k if episodic else 0
@@ -110,13 +111,13 @@ def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoin
             if not 0 <= a < mdp.n_actions:
                 status = BAD_ACTION
                 break
-            s_next, r, ended, mean = step(mdp, s, a, h, streams.transitions, streams.rewards)
+            s_next, r, terminated, mean = step(mdp, s, a, h, streams.transitions, streams.rewards)
             if math.isnan(r):
                 status = NAN
                 break
             k += 1
-            ended = ended or k == mdp.horizon
-            update(agent, s, a, r, s_next, h, ended, streams.agent)
+            update(agent, s, a, r, s_next, h, terminated, streams.agent)
+            ended = terminated or k == mdp.horizon
             mean_total += mean
             realised_total += r
             s = s_next

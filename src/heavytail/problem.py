@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from heavytail.errors import InputError
+from heavytail.mdp import MDP
 
 
 class Problem(NamedTuple):
@@ -12,6 +13,7 @@ class Problem(NamedTuple):
     n_actions: int
     horizon: int  # 0: continuing
     r_max: float | None  # the paper assumes it known; an MDP record tells it
+    mdp: MDP | None = None  # the whole truth, where there is one; for yardsticks, which know it
 
 
 def need_episodes(agent: str, problem: Problem) -> int:

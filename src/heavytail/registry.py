@@ -53,7 +53,8 @@ class Registered(NamedTuple):
 
     def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """What the builder would be called with: checked, cast and with the defaults filled in."""
-        return dict(_bind(self.name, inspect.unwrap(self.builder), args, kwargs).arguments)
+        bound = _bind(self.name, inspect.unwrap(self.builder), args, kwargs)
+        return {**dict(zip(bound.signature.parameters, bound.args, strict=False)), **bound.kwargs}
 
 
 _table: dict[tuple[str, str], Registered] = {}
@@ -139,8 +140,9 @@ def _checked(name: str, builder: Callable[P, R]) -> Callable[P, R]:
 
 def _bind(name: str, builder: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
     signature = inspect.signature(builder)
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())  # as of a builder that hands them on to another
     for given in kwargs:
-        if given not in signature.parameters:
+        if given not in signature.parameters and not open_ended:
             raise InputError(f"{name} has no parameter {given!r}; {suggestion(given, signature.parameters)}")
     try:
         bound = signature.bind(*args, **kwargs)
@@ -149,7 +151,8 @@ def _bind(name: str, builder: Callable[..., Any], args: tuple[Any, ...], kwargs:
     bound.apply_defaults()
     hints = _hints(builder)
     for key, value in bound.arguments.items():
-        bound.arguments[key] = cast_value(value, hints.get(key, Any), f"{name}: {key}")
+        if signature.parameters[key].kind is not inspect.Parameter.VAR_KEYWORD:
+            bound.arguments[key] = cast_value(value, hints.get(key, Any), f"{name}: {key}")
     return bound
 
 

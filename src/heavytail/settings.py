@@ -27,7 +27,7 @@ class MDPSetting:
         self.worlds = worlds
         first, *_ = map(check_mdp, worlds.mdps)
         r_max = max(float(mdp.row_means.max()) for mdp in worlds.mdps)
-        self.problem = Problem(first.n_states, first.n_actions, first.horizon, r_max)
+        self.problem = Problem(first.n_states, first.n_actions, first.horizon, r_max, first if len(worlds.mdps) == 1 else None)
 
     def run(self, agent: Record, streams: Streams, clock: loop.Clock, recorded: loop.Checkpoints, until: int, between: Between) -> None:
         """The fused loop, from change to change."""
@@ -59,6 +59,7 @@ class GymSetting:
         self.env = env
         self.problem = _problem(env, horizon)
         self._seed: int | None = seed
+        self.truncated = False
         self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
         self._knows_means = _reward_shift(env) is not None
 
@@ -80,7 +81,8 @@ class GymSetting:
         if not isinstance(reward, (numbers.Real, np.number)):
             raise InputError(f"the environment gave the reward {reward!r:.60}; it must be a number")
         mean = float(info.get("mean_reward", np.nan)) if self._knows_means else np.nan
-        return self.state_of(observation), float(reward), bool(terminated or truncated), mean
+        self.truncated = bool(truncated)
+        return self.state_of(observation), float(reward), bool(terminated), mean
 
     def state_of(self, observation: Any) -> int:
         """An observation as a state counted from 0; one that the space does not have is an error, not a place in memory."""

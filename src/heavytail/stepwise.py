@@ -17,7 +17,8 @@ from heavytail.loop import MEAN, OWN, REALISED, Checkpoints, Clock
 from heavytail.mdp import MDP, first_state, step
 from heavytail.problem import Problem
 from heavytail.rng import Streams
-from heavytail.verbs import act, begin, counters, full, grown, update
+from heavytail.room import grown, out_of_room
+from heavytail.verbs import act, begin, counters, update
 
 
 class Stepwise:
@@ -37,7 +38,7 @@ class Stepwise:
     """
 
     def __init__(self, agent: Record, stream: Stream, problem: Problem) -> None:
-        self.agent = grown(agent) if entry(_full, agent)(agent) else agent
+        self.agent = grown(agent)
         self.stream = stream
         self.problem = problem
         self.updates = 0
@@ -53,11 +54,10 @@ class Stepwise:
         """The action to take in state `s` at step `h` of the episode; in a continuing problem leave `h` out."""
         return self.trusted_act(self._state(s), self._step(h))
 
-    def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, ended: bool = False) -> None:
-        """Learn from one transition; `ended` where no value follows, by a terminal state. At the horizon that is so in any case."""
-        action, step = _within(a, self.problem.n_actions, "action"), self._step(h)
-        last = bool(ended) or step + 1 == self.problem.horizon
-        self.trusted_update(self._state(s), action, _reward(r), self._state(s_next), step, last)
+    def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, terminated: bool = False) -> None:
+        """Learn from one transition; `terminated` in a terminal state, after which no value follows. The end of the horizon goes without saying."""
+        action = _within(a, self.problem.n_actions, "action")
+        self.trusted_update(self._state(s), action, _reward(r), self._state(s_next), self._step(h), bool(terminated))
 
     def trusted_begin(self, s: int) -> None:
         """`begin`, for what is known to be right."""
@@ -67,11 +67,11 @@ class Stepwise:
         """`act`, for what is known to be right."""
         return self._act(self.agent, s, h, self.stream)
 
-    def trusted_update(self, s: int, a: int, r: float, s_next: int, h: int, ended: bool) -> None:
+    def trusted_update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
         """`update`, for what is known to be right; only NaN is looked for."""
         if math.isnan(r):
             raise InputError(f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite, but must be numbers")
-        if self._update(self.agent, s, a, r, s_next, h, ended, self.stream):
+        if self._update(self.agent, s, a, r, s_next, h, terminated, self.stream):
             self.agent = grown(self.agent)
         self.updates += 1
 
@@ -105,11 +105,13 @@ def _reward(r: Any) -> float:
 class World(Protocol):
     """An environment as the stepwise loop sees it."""
 
+    truncated: bool  # whether the last step ended the episode although values would follow
+
     def reset(self) -> int:
         """Start an episode; the first state."""
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """One transition: the next state, the reward, whether the episode ends there, the expected reward (NaN if unknown)."""
+        """One transition: the next state, the reward, whether it is terminal, the expected reward (NaN if unknown)."""
 
 
 class MDPWorld:
@@ -118,6 +120,7 @@ class MDPWorld:
     def __init__(self, mdp: MDP, streams: Streams) -> None:
         self.mdp = mdp
         self.streams = streams
+        self.truncated = False  # an MDP ends its episodes by its horizon, or not at all
         self._first_state = entry(_first_state, mdp)
         self._step = entry(_step, mdp)
 
@@ -159,10 +162,10 @@ def _one_step(stepwise: Stepwise, world: World, horizon: int, clock: Clock) -> N
         stepwise.trusted_begin(int(clock.state[0]))
     s, h = int(clock.state[0]), int(clock.h[0])
     a = stepwise.trusted_act(s, h)
-    s_next, r, ended, mean = world.step(s, a, h)
-    ended = bool(ended) or h + 1 == horizon
-    stepwise.trusted_update(s, a, r, s_next, h, ended)
+    s_next, r, terminated, mean = world.step(s, a, h)
+    stepwise.trusted_update(s, a, r, s_next, h, terminated)
     clock.steps[0] += 1
+    ended = terminated or world.truncated or h + 1 == horizon
     # As Python floats: infinite rewards of both signs make the total NaN, which is no reason to warn.
     clock.totals[MEAN] = float(clock.totals[MEAN]) + mean
     clock.totals[REALISED] = float(clock.totals[REALISED]) + r
@@ -188,13 +191,9 @@ def _act(agent: Record, s: int, h: int, rng: Stream) -> int:
     return int(act(agent, s, h, rng))
 
 
-def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> bool:
-    update(agent, s, a, r, s_next, h, ended, rng)
-    return full(agent)
-
-
-def _full(agent: Record) -> bool:
-    return full(agent)
+def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> bool:
+    update(agent, s, a, r, s_next, h, terminated, rng)
+    return out_of_room(agent)
 
 
 def _counters(agent: Record, out: Floats) -> None:

@@ -13,8 +13,6 @@ An agent sees states and actions as whole numbers, `h` as the step within the ep
 the agent's own stream. `act` changes nothing but that stream.
 """
 
-from functools import singledispatch
-
 from heavytail.arrays import Floats, Record, Stream
 from heavytail.generic import generic
 
@@ -22,6 +20,12 @@ from heavytail.generic import generic
 @generic()
 def reset(record: Record) -> None:
     """Go back to the first moment, in place."""
+
+
+@generic(optional=True)
+def full(record: Record) -> bool:
+    """Whether the next update may find no room in the record's own pools (`heavytail.room`); results do not depend on when it says so."""
+    return False
 
 
 # Agents
@@ -38,8 +42,8 @@ def act(agent: Record, s: int, h: int, rng: Stream) -> int:  # type: ignore[empt
 
 
 @generic()
-def update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
-    """Learn from one transition. `ended`: no value follows, by a terminal state or by the horizon."""
+def update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    """Learn from one transition. `terminated`: the next state is terminal and no value follows; none follows the last step of an episode either."""
 
 
 @generic(optional=True)
@@ -47,24 +51,12 @@ def counters(agent: Record, out: Floats) -> None:
     """Write what the agent counts into `out`, in the order of its class's method `counter_names`. Called at checkpoints only."""
 
 
-@generic(optional=True)
-def full(agent: Record) -> bool:
-    """Whether the next update may find no room: then the loop stops, goes on with `grown(agent)`, and results do not change."""
-    return False
-
-
-@singledispatch
-def grown(agent: Record) -> Record:
-    """The same agent with larger pools; plain Python, registered with ``@grown.register(MyAgent)`` beside `full`."""
-    raise TypeError(f"{type(agent).__name__} is full and cannot grow; write its method under @grown.register")
-
-
 # Estimators: one record serves many cells, each a mean of its own
 
 
 @generic()
 def push(estimator: Record, cell: int, x: float) -> None:
-    """Take one observation into a cell."""
+    """Take one observation into a cell; at most one of them in an update, since room is looked for once."""
 
 
 @generic()

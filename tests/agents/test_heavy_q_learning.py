@@ -41,7 +41,7 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
     expected = 0.0
     kept = [naive.truncated(r, t, epsilon=epsilon, moment=moment, iota=iota) for t, r in enumerate(rewards, 1)]
     for t, (r, counted) in enumerate(zip(rewards, kept, strict=True), 1):
-        steps.update(0, 0, float(r), 0, 0, ended=True)
+        steps.update(0, 0, float(r), 0, 0, terminated=True)
         bonus = 2.0 * (0.25 * math.sqrt(horizon**3 * iota / t) + 0.5 * constant * moment**a * (iota / t) ** b)
         rate = (horizon + 1) / (horizon + t)
         expected = (1 - rate) * expected + rate * (counted + bonus)
@@ -57,7 +57,7 @@ def test_the_papers_constant_is_eight_times_the_horizon() -> None:
 def test_a_small_moment_does_not_shrink_r_max() -> None:
     one, two = (heavy_q_learning(PROBLEM, epsilon=0.5, moment=m) for m in (1e-6, 1e6))
     np.testing.assert_array_equal(one.table.q, two.table.q)
-    assert one.table.bonus == two.table.bonus
+    assert one.table.bonus.factor == two.table.bonus.factor
 
 
 def test_it_finds_the_heavy_arm_where_q_learning_stays_on_the_light_one() -> None:

@@ -17,8 +17,9 @@ from heavytail.errors import InputError
 from heavytail.laws.table import LawTable, draw_law, law_table
 from heavytail.registry import find, own_builders
 from heavytail.rng import pair, stream
+from heavytail.room import grown
 from heavytail.selection import median
-from heavytail.verbs import full, grown, mean, push, radius, reset
+from heavytail.verbs import full, mean, push, radius, reset
 
 NAMES = sorted(own_builders("estimator"))
 E = ht.estimators
@@ -232,7 +233,7 @@ def coverage(name: str, law: Any, epsilon: float, n: int, level: float, shrink: 
 
 def grown_to(record: Any, size: int) -> Any:
     while len(record.value) < size:
-        record.free[0] = -1
+        record.used[0] = len(record.value)
         record = grown(record)
     entry(_reset, record)(record)
     return record

@@ -1,4 +1,4 @@
-r"""Heavy-Q-Learning: Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses.
+r"""Heavy-Q-Learning: Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses or those of its appendix, UCB-Bernstein.
 
 Q-learning (`heavytail.agents.q_learning`) of truncated rewards. At the t-th visit of (s, a) at step h a reward counts as it is if |r| <= B_t and as 0 if
 not, and the bonus has a second part for what truncation and noise may cost:
@@ -17,6 +17,9 @@ which grows towards
     (H + 1)/(H + 1 - b) + (H + 1) sqrt(2 / (2 H + 1 + (1-epsilon) a)) + (H + 1)/3,
 
 10 to 13 times less than 8 H: ``constants="tight"``, the default, uses the supremum, ``"paper"`` 8 H.
+
+With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.bonuses`. The paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of
+it, less than optimism needs; here it stays outside. ``constants="paper"`` does as the paper says, literally.
 """
 
 import math
@@ -27,7 +30,8 @@ import numpy as np
 
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
-from heavytail.problem import Problem, need_episodes
+from heavytail.bonuses import new_bonus
+from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
 from heavytail.verbs import act, counters, reset, update
 
@@ -41,6 +45,7 @@ class HeavyQLearning(NamedTuple):
     truncated: Ints  # [1] how many rewards were
     threshold: float  # B_t is this times t, to the power `a`
     reward_bonus: float  # over t to the power `b`
+    inside: bool  # whether the reward's part stands inside beta_t, as the paper writes it
     a: float
     b: float
 
@@ -61,9 +66,10 @@ def heavy_q_learning(
     transition_scale: NonNegative = 1.0,
     reward_scale: NonNegative = 1.0,
     bonus_scale: NonNegative = 1.0,
+    bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
     constants: Literal["tight", "paper"] = "tight",
 ) -> HeavyQLearning:
-    """Heavy-Q-Learning with UCB-Hoeffding bonuses (Zhuang and Sui 2021), for episodes and rewards with a moment of order 1 + epsilon.
+    """Heavy-Q-Learning with UCB bonuses (Zhuang and Sui 2021), for episodes and rewards with a moment of order 1 + epsilon.
 
     Args:
         problem: the environment's sizes.
@@ -71,26 +77,33 @@ def heavy_q_learning(
         moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest law. A smaller one truncates harder than the
             theory allows, and may learn where the true one does not.
         r_max: the largest expected reward; known for an MDP. A small `moment` does not change it.
-        delta: one minus the confidence.
+        delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the first part of the bonus; the c of the analysis.
-        reward_scale: multiplies the second part.
+        transition_scale: multiplies the first part of the bonus; the c of the analysis, 1 as in theory. The paper searched "within [1e-2, 1]" without saying what it found.
+        reward_scale: multiplies the second part; likewise.
         bonus_scale: multiplies both.
+        bonus: "hoeffding", which the paper's experiments use, or "bernstein".
         constants: "tight" for the exact constants, "paper" for the paper's.
     """
     H = need_episodes("heavy_q_learning", problem)
     table = q_learning(
         problem,
-        r_max=r_max, delta=delta, planned_steps=planned_steps, transition_scale=transition_scale, bonus_scale=bonus_scale, constants=constants,
+        r_max=r_max, delta=delta, planned_steps=planned_steps, transition_scale=transition_scale, bonus_scale=bonus_scale, bonus=bonus, constants=constants,
     )  # fmt: skip
     a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
+    sizes = H, problem.n_states, problem.n_actions
     iota = math.log(2 * problem.n_states * problem.n_actions * planned_steps / delta)
     constant = weighted_bernstein_constant(H, epsilon) if constants == "tight" else 8.0 * H
+    reward_bonus = bonus_scale * reward_scale * constant * moment**a * iota**b
+    if bonus == "bernstein" and constants == "paper":
+        largest = abs(need_r_max("heavy_q_learning", problem, r_max))
+        table = table._replace(bonus=new_bonus(bonus, sizes, largest, iota, bonus_scale * transition_scale, literal_epsilon=epsilon))
     return HeavyQLearning(
         table=table,
         truncated=np.zeros(1, np.int64),
         threshold=moment / iota,
-        reward_bonus=bonus_scale * reward_scale * constant * moment**a * iota**b,
+        reward_bonus=reward_bonus,
+        inside=bonus == "bernstein" and constants == "paper",
         a=a,
         b=b,
     )
@@ -121,13 +134,18 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(HeavyQLearning)
-def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
     kept = r
     if abs(r) > (agent.threshold * t) ** agent.a:
         kept = 0.0
         agent.truncated[0] += 1
-    update(agent.table, s, a, kept + agent.reward_bonus * t**-agent.b, s_next, h, ended, rng)
+    extra = agent.reward_bonus * t**-agent.b
+    if agent.inside:
+        rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
+        before = agent.reward_bonus * (t - 1.0) ** -agent.b if t > 1.0 else 0.0
+        extra = (extra - (1.0 - rate) * before) / (2.0 * rate)
+    update(agent.table, s, a, kept + extra, s_next, h, terminated, rng)
 
 
 @counters.method(HeavyQLearning)

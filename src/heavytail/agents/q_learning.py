@@ -1,12 +1,12 @@
-r"""Q-learning with UCB-Hoeffding bonuses: Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018, algorithm 1.
+r"""Q-learning with bonuses: Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018, algorithms 1 and 2.
 
 At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H + t),
 
     Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),    V_h(s) = min(cap_h, max_a Q_h(s, a)),
-    b_t = c r_max sqrt(H^3 iota / t),    iota = log(2 S A T / delta),
 
-V after the end of an episode being 0 and Q starting at its cap. T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it
-an absolute constant). Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
+V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of `heavytail.bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t)
+or Bernstein's, with iota = log(2 S A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it an absolute constant).
+Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
 
 As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max, which is valid and smaller. With r_max below 0
 the cap is 0, since an episode may end early. (The paper writes iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
@@ -17,7 +17,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Floats, Ints, Stream, U
+from heavytail.arrays import Floats, Ints, Record, Stream, U
+from heavytail.bonuses import new_bonus, pay
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, NonNegative, OpenProbability, register
 from heavytail.rows import argmax_row, max_row
@@ -31,7 +32,7 @@ class QLearning(NamedTuple):
     visits: Ints  # [H, S, A]
     cells_visited: Ints  # [1]
     cap: Floats  # [H] upper bound on the value at each step
-    bonus: float  # b_t is this over sqrt(t)
+    bonus: Record  # of heavytail.bonuses
     horizon: float
 
     def counter_names(self) -> tuple[str, ...]:
@@ -48,17 +49,19 @@ def q_learning(
     planned_steps: Count = 10_000_000,
     transition_scale: NonNegative = 1.0,
     bonus_scale: NonNegative = 1.0,
+    bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
     constants: Literal["tight", "paper"] = "tight",
 ) -> QLearning:
-    """Q-learning with UCB-Hoeffding bonuses (Jin et al. 2018), for episodes and light-tailed rewards.
+    """Q-learning with UCB bonuses (Jin et al. 2018), for episodes and light-tailed rewards.
 
     Args:
         problem: the environment's sizes.
         r_max: the largest expected reward; known for an MDP.
-        delta: one minus the confidence.
+        delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the bonus; the c of the analysis.
+        transition_scale: multiplies the bonus; the c of the analysis, which leaves it open. 1, as no search was made for it.
         bonus_scale: multiplies it too.
+        bonus: "hoeffding", which the paper's experiments use, or "bernstein", which needs three more numbers per cell.
         constants: "tight" caps values at what is left of the episode, "paper" at the whole of it.
     """
     H, S, A = need_episodes("q_learning", problem), problem.n_states, problem.n_actions
@@ -71,7 +74,7 @@ def q_learning(
         visits=np.zeros((H, S, A), np.int64),
         cells_visited=np.zeros(1, np.int64),
         cap=cap,
-        bonus=bonus_scale * transition_scale * abs(largest) * math.sqrt(H**3 * iota),
+        bonus=new_bonus(bonus, (H, S, A), abs(largest), iota, bonus_scale * transition_scale),
         horizon=float(H),
     )
 
@@ -82,16 +85,18 @@ def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(QLearning)
-def _update(agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, ended: bool, rng: Stream) -> None:
+def _update(agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     cell = U(h), U(s), U(a)
     if agent.visits[cell] == 0:
         agent.cells_visited[0] += 1
     agent.visits[cell] += 1
     t = float(agent.visits[cell])
     rate = (agent.horizon + 1.0) / (agent.horizon + t)
-    target = r + agent.bonus / math.sqrt(t)
-    if not ended:
-        target += min(agent.cap[U(h + 1)], max_row(agent.q, h + 1, s_next))
+    value = 0.0
+    if not terminated and h + 1 < agent.q.shape[0]:
+        value = min(agent.cap[U(h + 1)], max_row(agent.q, h + 1, s_next))
+    flat = (h * agent.q.shape[1] + s) * agent.q.shape[2] + a
+    target = r + pay(agent.bonus, flat, t, rate, value) + value
     agent.q[cell] = (1.0 - rate) * agent.q[cell] + rate * target
 
 
@@ -102,6 +107,7 @@ def _counters(agent: QLearning, out: Floats) -> None:
 
 @reset.method(QLearning)
 def _reset(record: QLearning) -> None:
+    reset(record.bonus)
     record.cells_visited[0] = 0
     for h in range(record.q.shape[0]):
         for s in range(record.q.shape[1]):

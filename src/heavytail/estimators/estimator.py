@@ -11,7 +11,8 @@ import numpy.typing as npt
 from heavytail.arrays import Floats, Record, record_bytes
 from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.verbs import full, grown, mean, push, radius, reset
+from heavytail.room import grown
+from heavytail.verbs import full, mean, push, radius, reset
 
 
 class Estimator:

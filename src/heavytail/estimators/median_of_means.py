@@ -9,7 +9,8 @@ can fail 300 times more often than it promises), so that the radius is infinite 
 
 **Streaming.** Nothing is cut again. Samples fill blocks of equal size; when there are 2 k_max of them, neighbours are joined and the size doubles, k_max being the k of the
 largest L. Asked for k <= k_max blocks, groups of floor(m/k) neighbours out of m serve, and what is left over is not used. The proof only needs groups of at least n/(2k)
-samples, and floor(m/k) >= (m+1)/(2k) whenever m >= k: the bound holds as it stands, in memory O(L) and constant time per sample.
+samples, and floor(m/k) >= (m+1)/(2k) whenever m >= k: the bound holds as it stands, in memory O(L) and constant time per sample. A cell gets room for its blocks as it
+needs it, out of one pool; a place that became too small is left behind, and all that were are together smaller than the one that replaced them.
 
 A block that meets infinities of both signs counts as infinite.
 """
@@ -20,17 +21,23 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
+from heavytail.compiling import kernel
 from heavytail.registry import Count, MomentOrder, Positive, register
 from heavytail.selection import median
-from heavytail.verbs import mean, push, radius, reset
+from heavytail.verbs import full, mean, push, radius, reset
+
+FIRST_ROOM = 8
 
 
 class MedianOfMeans(NamedTuple):
     """What the median of means remembers."""
 
     n: Ints  # [cells]
-    blocks: Floats  # [cells, 2 k_max] sums of full blocks
+    blocks: Floats  # [pool] sums of full blocks; a cell's stand together
+    first: Ints  # [cells] where they start
+    room: Ints  # [cells] for how many there is room
     used: Ints  # [cells] how many are full
+    top: Ints  # [1] how much of the pool is given away
     size: Ints  # [cells] samples in a block
     partial: Floats  # [cells] sum of the block that is being filled
     filled: Ints  # [cells] samples in it
@@ -42,6 +49,10 @@ class MedianOfMeans(NamedTuple):
     def moment_kind(self) -> str | None:
         """It needs a central moment."""
         return "central"
+
+    def pools(self) -> tuple[str, ...]:
+        """The sums of blocks."""
+        return ("blocks",)
 
 
 @register("estimator", "median_of_means", example={"epsilon": 0.5, "moment": 10.0})
@@ -60,7 +71,10 @@ def median_of_means(
     most = math.floor(8.0 * max_log_confidence + 1.0)
     return MedianOfMeans(
         n=np.zeros(n_cells, np.int64),
-        blocks=np.zeros((n_cells, 2 * most)),
+        blocks=np.zeros(8 * most),  # enough for a cell, the places it outgrew included
+        first=np.zeros(n_cells, np.int64),
+        room=np.zeros(n_cells, np.int64),
+        top=np.zeros(1, np.int64),
         used=np.zeros(n_cells, np.int64),
         size=np.ones(n_cells, np.int64),
         partial=np.zeros(n_cells),
@@ -72,6 +86,33 @@ def median_of_means(
     )
 
 
+@full.method(MedianOfMeans)
+def _full(record: MedianOfMeans) -> bool:
+    return record.top[0] + 2 * record.scratch.size > record.blocks.size
+
+
+@kernel
+def _make_room(estimator: MedianOfMeans, cell: int) -> None:
+    """Move a cell's blocks to where there is room for twice as many, at most for 2 k_max."""
+    old, new = estimator.first[cell], estimator.top[0]
+    for i in range(estimator.used[cell]):
+        estimator.blocks[new + i] = estimator.blocks[old + i]
+    estimator.first[cell] = new
+    estimator.room[cell] = min(max(2 * estimator.room[cell], FIRST_ROOM), 2 * estimator.scratch.size)
+    estimator.top[0] += estimator.room[cell]
+
+
+@kernel
+def _join_neighbours(estimator: MedianOfMeans, cell: int) -> None:
+    """Half as many blocks of twice the size."""
+    first = estimator.first[cell]
+    estimator.used[cell] //= 2
+    estimator.size[cell] *= 2
+    for i in range(estimator.used[cell]):
+        joined = estimator.blocks[first + 2 * i] + estimator.blocks[first + 2 * i + 1]
+        estimator.blocks[first + i] = math.inf if math.isnan(joined) else joined
+
+
 @push.method(MedianOfMeans)
 def _push(estimator: MedianOfMeans, cell: int, x: float) -> None:
     estimator.n[cell] += 1
@@ -80,29 +121,27 @@ def _push(estimator: MedianOfMeans, cell: int, x: float) -> None:
     estimator.filled[cell] += 1
     if estimator.filled[cell] < estimator.size[cell]:
         return
-    estimator.blocks[cell, estimator.used[cell]] = estimator.partial[cell]
+    if estimator.used[cell] == estimator.room[cell]:
+        _make_room(estimator, cell)
+    estimator.blocks[estimator.first[cell] + estimator.used[cell]] = estimator.partial[cell]
     estimator.used[cell] += 1
     estimator.partial[cell] = 0.0
     estimator.filled[cell] = 0
-    if estimator.used[cell] == estimator.blocks.shape[1]:
-        for i in range(estimator.blocks.shape[1] // 2):
-            joined = estimator.blocks[cell, 2 * i] + estimator.blocks[cell, 2 * i + 1]
-            estimator.blocks[cell, i] = math.inf if math.isnan(joined) else joined
-        estimator.used[cell] //= 2
-        estimator.size[cell] *= 2
+    if estimator.used[cell] == 2 * estimator.scratch.size:
+        _join_neighbours(estimator, cell)
 
 
 @mean.method(MedianOfMeans)
 def _mean(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float:
-    n, m = estimator.n[cell], estimator.used[cell]
+    n, m, first = estimator.n[cell], estimator.used[cell], estimator.first[cell]
     if n == 0:
         return 0.0
     k = max(1, min(math.floor(8.0 * log_confidence + 1.0), n // 2, estimator.scratch.size))
     group = m // k
     for i in range(k):
         total = 0.0
-        for j in range(i * group, (i + 1) * group):
-            total += estimator.blocks[cell, j]
+        for j in range(first + i * group, first + (i + 1) * group):
+            total += estimator.blocks[j]
         estimator.scratch[i] = math.inf if math.isnan(total) else total / (group * estimator.size[cell])
     return median(estimator.scratch, k)
 
@@ -119,6 +158,9 @@ def _radius(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float
 def _reset(record: MedianOfMeans) -> None:
     record.n[:] = 0
     record.blocks[:] = 0.0
+    record.first[:] = 0
+    record.room[:] = 0
+    record.top[0] = 0
     record.used[:] = 0
     record.size[:] = 1
     record.partial[:] = 0.0

@@ -21,8 +21,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
+from heavytail.compiling import kernel
 from heavytail.registry import Count, MomentOrder, Positive, register
-from heavytail.verbs import full, grown, mean, push, radius, reset
+from heavytail.verbs import counters, full, mean, push, radius, reset
 
 EXACT, AT_ARRIVAL, FIXED = 0, 1, 2
 FIRST_POOL = 64
@@ -38,7 +39,9 @@ class TruncatedMean(NamedTuple):
     value: Floats  # [pool] held samples
     level: Floats  # [pool] l_j: the log-confidence up to which a held sample counts
     following: Ints  # [pool] the next held sample of its cell, or the next free node
-    free: Ints  # [1] the first free node, -1 if none
+    free: Ints  # [1] the first node that was given back, -1 if none
+    used: Ints  # [1] nodes ever in use
+    truncated: Ints  # [1] how many samples do not count
     moment: float
     order: float  # 1 + epsilon
     b: float
@@ -49,6 +52,14 @@ class TruncatedMean(NamedTuple):
     def moment_kind(self) -> str | None:
         """It needs a raw moment."""
         return "raw"
+
+    def pools(self) -> tuple[str, ...]:
+        """Held samples."""
+        return ("value", "level", "following")
+
+    def counter_names(self) -> tuple[str, ...]:
+        """How many samples do not count."""
+        return ("truncated",)
 
 
 @register("estimator", "truncated_mean", example={"epsilon": 0.5, "moment": 10.0})
@@ -80,8 +91,10 @@ def truncated_mean(
         first=np.full(n_cells, -1),
         value=np.zeros(FIRST_POOL),
         level=np.zeros(FIRST_POOL),
-        following=_chain(0, FIRST_POOL),
-        free=np.zeros(1, np.int64),
+        following=np.zeros(FIRST_POOL, np.int64),
+        free=np.full(1, -1),
+        used=np.zeros(1, np.int64),
+        truncated=np.zeros(1, np.int64),
         moment=moment,
         order=1.0 + epsilon,
         b=b,
@@ -91,27 +104,20 @@ def truncated_mean(
     )
 
 
-def _chain(start: int, end: int) -> Ints:
-    """Free nodes from `start` on, each followed by the next."""
-    nodes = np.arange(start + 1, end + 1)
-    nodes[-1] = -1
-    return nodes
-
-
 @full.method(TruncatedMean)
-def _full(agent: TruncatedMean) -> bool:
-    return agent.free[0] < 0
+def _full(record: TruncatedMean) -> bool:
+    return record.free[0] < 0 and record.used[0] == record.value.size
 
 
-@grown.register(TruncatedMean)
-def _grown(agent: TruncatedMean) -> TruncatedMean:
-    old = len(agent.value)
-    agent.free[0] = old  # only a pool without free nodes grows
-    return agent._replace(
-        value=np.concatenate([agent.value, np.zeros(old)]),
-        level=np.concatenate([agent.level, np.zeros(old)]),
-        following=np.concatenate([agent.following, _chain(old, 2 * old)]),
-    )
+@kernel
+def _new_node(estimator: TruncatedMean) -> int:
+    node = estimator.free[0]
+    if node >= 0:
+        estimator.free[0] = estimator.following[node]
+    else:
+        node = estimator.used[0]
+        estimator.used[0] += 1
+    return node
 
 
 @push.method(TruncatedMean)
@@ -121,12 +127,12 @@ def _push(estimator: TruncatedMean, cell: int, x: float) -> None:
     level = math.inf if size == 0.0 else estimator.moment * estimator.n[cell] / size
     needed = estimator.largest if estimator.thresholds == FIXED else estimator.asked[cell]
     if level < needed or level == 0.0:
+        estimator.truncated[0] += 1
         return
     if level >= estimator.largest or estimator.thresholds != EXACT:
         estimator.safe[cell] += x
         return
-    node = estimator.free[0]
-    estimator.free[0] = estimator.following[node]
+    node = _new_node(estimator)
     estimator.value[node], estimator.level[node], estimator.following[node] = x, level, estimator.first[cell]
     estimator.first[cell] = node
 
@@ -145,6 +151,7 @@ def _mean(estimator: TruncatedMean, cell: int, log_confidence: float) -> float:
                 estimator.following[before] = following
             estimator.following[node] = estimator.free[0]
             estimator.free[0] = node
+            estimator.truncated[0] += 1
         else:
             total += estimator.value[node]
             before = node
@@ -161,15 +168,20 @@ def _radius(estimator: TruncatedMean, cell: int, log_confidence: float) -> float
     return estimator.factor * (level / n) ** estimator.b
 
 
+@counters.method(TruncatedMean)
+def _counters(agent: TruncatedMean, out: Floats) -> None:
+    out[0] = agent.truncated[0]
+
+
 @reset.method(TruncatedMean)
 def _reset(record: TruncatedMean) -> None:
     record.n[:] = 0
     record.safe[:] = 0.0
     record.asked[:] = 0.0
     record.first[:] = -1
-    for node in range(record.value.size):
-        record.value[node] = 0.0
-        record.level[node] = 0.0
-        record.following[node] = node + 1
-    record.following[record.value.size - 1] = -1
-    record.free[0] = 0
+    record.value[:] = 0.0
+    record.level[:] = 0.0
+    record.following[:] = 0
+    record.free[0] = -1
+    record.used[0] = 0
+    record.truncated[0] = 0

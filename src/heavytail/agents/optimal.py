@@ -1,0 +1,43 @@
+"""The agent that knows: the best policy of its MDP, computed exactly; a yardstick."""
+
+from typing import NamedTuple
+
+from heavytail.arrays import Indices, Stream, U
+from heavytail.errors import InputError
+from heavytail.numerics import as_int
+from heavytail.planning import average_plan, episodic_plan
+from heavytail.problem import Problem
+from heavytail.registry import register
+from heavytail.verbs import act, reset, update
+
+
+class Optimal(NamedTuple):
+    """The policy."""
+
+    policy: Indices  # [H or 1, S]
+
+
+@register("agent", "optimal")
+def optimal(problem: Problem) -> Optimal:
+    """The best policy, for an episode or for the average reward; a yardstick that knows its MDP and learns nothing."""
+    if problem.mdp is None:
+        raise InputError(
+            "optimal knows the MDP it plays in, and this environment is none, or one that changes; give it an MDP such as make_mdp('six_arms')"
+        )
+    plan = episodic_plan(problem.mdp) if problem.horizon else average_plan(problem.mdp)
+    return Optimal(plan.policy.reshape(max(problem.horizon, 1), problem.n_states).astype("uint32"))
+
+
+@act.method(Optimal)
+def _act(agent: Optimal, s: int, h: int, rng: Stream) -> int:
+    return as_int(agent.policy[U(h), U(s)])
+
+
+@update.method(Optimal)
+def _update(agent: Optimal, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    pass
+
+
+@reset.method(Optimal)
+def _reset(record: Optimal) -> None:
+    pass

@@ -1,0 +1,161 @@
+r"""Posterior sampling: Strens (2000); Osband, Russo and Van Roy, "(More) efficient reinforcement learning via posterior sampling", NIPS 2013.
+
+Before each episode an MDP is drawn from the posterior and solved, and its policy is played. Transitions have a Dirichlet prior of weight `prior_count` on every state; mean
+rewards have a normal prior N(prior_mean, 1 / prior_precision) and noise of known precision. These are the conventions of Osband's TabulaRL, with which the paper's
+"Gaussian PSRL" most likely ran. Normal noise is what heavy tails are not: this is a baseline.
+
+The end of an episode in a terminal state counts as one more successor, without prior weight: it is expected only where it was seen.
+
+The posterior over all S successors is drawn for every cell, so memory and time per episode grow with S^2 A.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats, Stream, U
+from heavytail.compiling import kernel
+from heavytail.errors import InputError
+from heavytail.problem import Problem, need_episodes
+from heavytail.registry import NonNegative, Positive, register
+from heavytail.rng import exponential, gamma, normal
+from heavytail.rows import argmax_row
+from heavytail.verbs import act, begin, reset, update
+
+MOST_NUMBERS = 10**9
+
+
+class PSRL(NamedTuple):
+    """What posterior sampling remembers. Cell s * A + a."""
+
+    weights: Floats  # [S + 1, S*A] of the Dirichlet posterior, by successor; the last row is the end
+    drawn: Floats  # [S + 1, S*A] a transition matrix drawn from it
+    visits: Floats  # [S*A]
+    sums: Floats  # [S*A] of rewards
+    rewards: Floats  # [S*A] drawn mean rewards
+    q: Floats  # [H, S, A] of the drawn MDP
+    prior_count: float
+    prior_mean: float
+    prior_precision: float
+    noise_precision: float
+    scale: float
+
+
+@register("agent", "psrl")
+def psrl(
+    problem: Problem,
+    *,
+    prior_count: Positive = 1.0,
+    prior_mean: float = 0.0,
+    prior_precision: Positive = 1.0,
+    noise_precision: Positive = 1.0,
+    reward_scale: NonNegative = 1.0,
+) -> PSRL:
+    """Posterior sampling with normal rewards (Osband et al. 2013), one draw per episode; for light tails.
+
+    Args:
+        problem: the environment's sizes.
+        prior_count: the weight of each state in the Dirichlet prior of transitions; 1, uniform.
+        prior_mean: of mean rewards; 0 as in TabulaRL.
+        prior_precision: one over the variance of the prior of mean rewards; 1 as in TabulaRL.
+        noise_precision: one over the variance of rewards around their mean, taken as known; 1 as in TabulaRL.
+        reward_scale: multiplies the standard deviation with which mean rewards are drawn; 1, the posterior's own.
+    """
+    S, A, H = problem.n_states, problem.n_actions, need_episodes("psrl", problem)
+    if 2 * S * S * A > MOST_NUMBERS:
+        raise InputError(f"psrl keeps 2 S^2 A numbers, {2 * S * S * A:,} for {S:,} states and {A:,} actions; it is for smaller problems")
+    weights = np.full((S + 1, S * A), prior_count)
+    weights[S] = 0.0
+    return PSRL(
+        weights=weights,
+        drawn=np.zeros((S + 1, S * A)),
+        visits=np.zeros(S * A),
+        sums=np.zeros(S * A),
+        rewards=np.zeros(S * A),
+        q=np.zeros((H, S, A)),
+        prior_count=prior_count,
+        prior_mean=prior_mean,
+        prior_precision=prior_precision,
+        noise_precision=noise_precision,
+        scale=reward_scale,
+    )
+
+
+@kernel
+def draw_transitions(agent: PSRL, rng: Stream) -> None:
+    """A Dirichlet draw for every cell: gamma variates over their sum."""
+    successors, cells = agent.weights.shape
+    for cell in range(cells):
+        total = 0.0
+        for k in range(successors):
+            weight = agent.weights[U(k), U(cell)]
+            drawn = 0.0
+            if weight == 1.0:
+                drawn = exponential(rng)
+            elif weight > 0.0:
+                drawn = gamma(rng, weight)
+            agent.drawn[U(k), U(cell)] = drawn
+            total += drawn
+        share = 1.0 / total
+        for k in range(successors):
+            agent.drawn[U(k), U(cell)] *= share
+
+
+@kernel
+def draw_rewards(agent: PSRL, rng: Stream) -> None:
+    """A mean reward for every cell."""
+    for cell in range(agent.rewards.size):
+        precision = agent.prior_precision + agent.noise_precision * agent.visits[cell]
+        centre = (agent.prior_precision * agent.prior_mean + agent.noise_precision * agent.sums[cell]) / precision
+        agent.rewards[cell] = centre + agent.scale * normal(rng) / math.sqrt(precision)
+
+
+@kernel
+def solve(agent: PSRL) -> None:
+    """Backward induction in the drawn MDP. Successors are the outer loop, so that the inner one runs over cells side by side."""
+    H, S, A = agent.q.shape
+    q = agent.q.reshape(H, S * A)
+    for h in range(H - 1, -1, -1):
+        for cell in range(S * A):
+            q[h, cell] = agent.rewards[cell]
+        if h + 1 < H:
+            for s_next in range(S):
+                best = q[h + 1, s_next * A]
+                for a in range(1, A):
+                    if q[h + 1, s_next * A + a] > best:  # noqa: PLR1730 - see rows.max_row
+                        best = q[h + 1, s_next * A + a]
+                for cell in range(S * A):
+                    q[h, cell] += agent.drawn[s_next, cell] * best
+
+
+@begin.method(PSRL)
+def _begin(agent: PSRL, s: int, rng: Stream) -> None:
+    draw_transitions(agent, rng)
+    draw_rewards(agent, rng)
+    solve(agent)
+
+
+@act.method(PSRL)
+def _act(agent: PSRL, s: int, h: int, rng: Stream) -> int:
+    return argmax_row(agent.q, h, s)
+
+
+@update.method(PSRL)
+def _update(agent: PSRL, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    cell = U(s * agent.q.shape[2] + a)
+    agent.visits[cell] += 1.0
+    agent.sums[cell] += r
+    agent.weights[U(agent.q.shape[1] if terminated else s_next), cell] += 1.0
+
+
+@reset.method(PSRL)
+def _reset(record: PSRL) -> None:
+    S = record.q.shape[1]
+    record.weights[:S] = record.prior_count
+    record.weights[S] = 0.0
+    record.drawn[:] = 0.0
+    record.visits[:] = 0.0
+    record.sums[:] = 0.0
+    record.rewards[:] = 0.0
+    record.q[:] = 0.0

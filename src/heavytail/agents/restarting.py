@@ -1,0 +1,160 @@
+r"""Any agent, restarted: for environments that change (Zhuang and Sui 2021, theorem 3; after Jaksch et al. 2010, section 2.4).
+
+If the MDP changes up to l times, the agent forgets everything at the steps
+
+    ceil(i^((1 + 2 epsilon)/epsilon) / l^((1 + epsilon)/epsilon)),    i = 1, 2, 3, ...,
+
+each once, and works at confidence 1 - delta / l^2. With a variance (epsilon = 1) that is i^3 / l^2. With epsilon small the times between restarts grow brutally: for epsilon = 0.05 and
+l = 5 they come at 5, 277, 8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper has it the other way round.)
+
+A restart may fall into an episode: the agent then begins in the state and plays the steps that are left.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats, Ints, Record, Stream
+from heavytail.compiling import kernel
+from heavytail.errors import InputError
+from heavytail.numerics import LARGEST_EXPONENT
+from heavytail.problem import Problem
+from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
+from heavytail.verbs import act, begin, counters, reset, update
+
+ROUNDING = 1e-13  # 5^22 / 5^21 should be 5, and not the least bit more
+EXACT = 2.0**53  # beyond it every float is a whole number
+
+
+class Restarting(NamedTuple):
+    """An agent, and when it is restarted next."""
+
+    agent: Record
+    steps: Ints  # [1]
+    stage: Ints  # [1] the i of the next restart
+    following: Floats  # [1] the step of the next restart; a float, as it may be far beyond the largest integer
+    restarts: Ints  # [1]
+    power: float  # (1 + 2 epsilon) / epsilon
+    divisor: float  # l**((1 + epsilon) / epsilon)
+
+    def counter_names(self) -> tuple[str, ...]:
+        """How many restarts there were, and what the agent counted since the last one."""
+        own = self.agent.counter_names() if hasattr(self.agent, "counter_names") else ()
+        return ("restarts", *own)
+
+
+@register("agent", "restarting", example={"agent": "heavy_ucrl2", "changes": 5, "epsilon": 0.5, "moment": 10.0})
+def restarting(
+    problem: Problem, *, agent: str, changes: Count, epsilon: MomentOrder, delta: OpenProbability = 0.05, **parameters: Any
+) -> Restarting:
+    """Any agent, restarted on the schedule for an MDP that changes (Zhuang and Sui 2021, theorem 3).
+
+    Args:
+        problem: the environment's sizes.
+        agent: the id of the agent.
+        changes: l, how often the MDP may change.
+        epsilon: rewards have a finite moment of order 1 + epsilon; for the schedule, and for the agent if it needs it.
+        delta: one minus the confidence; 0.05 throughout heavytail. The agent works at delta / l^2, as the theorem says.
+        **parameters: the agent's own.
+
+    >>> import heavytail as ht
+    >>> mdp = ht.make_mdp("six_arms")
+    >>> ht.make_agent("restarting", mdp, agent="heavy_q_learning", changes=5, epsilon=0.05, moment=1.0)
+    Learner('restarting', episodes=0, steps=0)
+    """
+    found = find("agent", agent)
+    shared = {"epsilon": epsilon, "delta": delta / changes**2}
+    inner = found.builder(problem, **{key: value for key, value in shared.items() if key in found.parameters}, **parameters)
+    power, divisor = exponents(epsilon, changes)
+    stage, following = restart_steps(epsilon, changes, 2)[1]
+    return Restarting(
+        agent=inner,
+        steps=np.zeros(1, np.int64),
+        stage=np.full(1, stage),
+        following=np.full(1, following),
+        restarts=np.zeros(1, np.int64),
+        power=power,
+        divisor=divisor,
+    )
+
+
+def exponents(epsilon: float, changes: int) -> tuple[float, float]:
+    """(1 + 2 epsilon)/epsilon and l^((1 + epsilon)/epsilon)."""
+    power, order = (1.0 + 2.0 * epsilon) / epsilon, (1.0 + epsilon) / epsilon
+    if order * math.log(changes) > LARGEST_EXPONENT:
+        raise InputError(f"restarting: with epsilon {epsilon} and changes {changes} no restart would ever come; epsilon must be larger")
+    return power, float(changes) ** order
+
+
+def restart_step(i: int, power: float, divisor: float) -> float:
+    """The step of the i-th start; infinite where it would overflow."""
+    if power * math.log(i) > LARGEST_EXPONENT:
+        return math.inf
+    step = float(i) ** power / divisor * (1.0 - ROUNDING)
+    return float(math.ceil(step)) if step < EXACT else step
+
+
+def restart_steps(epsilon: float, changes: int, n: int) -> list[tuple[int, float]]:
+    """The first n starts, each as (i, step), the first at step 1 and no step twice.
+
+    >>> [step for _, step in restart_steps(0.05, 5, 6)]
+    [1.0, 5.0, 277.0, 8200.0, 154743.0, 2065215.0]
+    """
+    power, divisor = exponents(epsilon, changes)
+    steps: list[tuple[int, float]] = []
+    i = 0
+    while len(steps) < n:
+        i += 1
+        step = restart_step(i, power, divisor)
+        if not steps or step > steps[-1][1] or step == math.inf:
+            steps.append((i, step))
+    return steps
+
+
+_compiled_step = kernel(restart_step)
+
+
+@kernel
+def _schedule_next(agent: Restarting) -> None:
+    """The first start after the step that comes now."""
+    while agent.following[0] <= agent.steps[0] + 1.0:
+        agent.stage[0] += 1
+        agent.following[0] = _compiled_step(agent.stage[0], agent.power, agent.divisor)
+
+
+@begin.method(Restarting)
+def _begin(agent: Restarting, s: int, rng: Stream) -> None:
+    begin(agent.agent, s, rng)
+
+
+@act.method(Restarting)
+def _act(agent: Restarting, s: int, h: int, rng: Stream) -> int:
+    return act(agent.agent, s, h, rng)
+
+
+@update.method(Restarting)
+def _update(agent: Restarting, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    update(agent.agent, s, a, r, s_next, h, terminated, rng)
+    agent.steps[0] += 1
+    if agent.steps[0] + 1.0 >= agent.following[0]:
+        agent.restarts[0] += 1
+        _schedule_next(agent)
+        reset(agent.agent)
+        begin(agent.agent, s_next, rng)
+
+
+@counters.method(Restarting)
+def _counters(agent: Restarting, out: Floats) -> None:
+    out[0] = agent.restarts[0]
+    counters(agent.agent, out[1:])
+
+
+@reset.method(Restarting)
+def _reset(record: Restarting) -> None:
+    reset(record.agent)
+    record.steps[0] = 0
+    record.restarts[0] = 0
+    record.stage[0] = 1
+    record.following[0] = 1.0
+    _schedule_next(record)

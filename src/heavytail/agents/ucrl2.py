@@ -1,0 +1,207 @@
+r"""UCRL2: Jaksch, Ortner and Auer, "Near-optimal regret bounds for reinforcement learning", JMLR 2010; with any mean estimator, also Heavy-UCRL2.
+
+Learning goes in *phases*. At the start of phase k, step t_k, every cell (s, a) has a confidence interval for its mean reward and for its transitions, from its N visits so far:
+
+    |r - r^(s, a)| <= radius of the estimator at log-confidence 7 log(2 S A t_k / delta),    |p - p^(s, a)|_1 <= sqrt(14 S log(2 A t_k / delta) / max{1, N}),
+
+and extended value iteration (`heavytail.optimism`) finds the policy that is best in the best MDP of all these. It is played until the policy would visit a cell that has
+been visited in this phase as often as in all phases before. (The paper writes the transition radius as above and the reward radius, by a swapped label, with the constant
+of another equation.)
+
+In continuing problems the plan is for the average reward, up to 1/sqrt(t_k). In episodes, which the paper plays without saying how, it is for the H steps of an episode, with one
+model for all steps; a phase may end in the middle of an episode.
+
+A cell that was never visited has the mean 0 with the radius of one sample, and any transition is plausible. An infinite radius counts as `MOST_RADIUS`, for infinity
+cannot be planned with.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
+from heavytail.compiling import kernel
+from heavytail.estimators.sample_mean import sample_mean
+from heavytail.model import Model, new_model, observe
+from heavytail.numerics import as_int
+from heavytail.optimism import plan_average, plan_episode
+from heavytail.problem import Problem, need_r_max
+from heavytail.registry import MomentOrder, NonNegative, OpenProbability, Positive, register
+from heavytail.verbs import act, begin, counters, mean, push, radius, reset, update
+
+MOST_STEPS = 1e12  # estimators are prepared for the log-confidence of so many
+MOST_RADIUS = 1e100
+
+
+class UCRL2(NamedTuple):
+    """What UCRL2 remembers. Cell s * A + a; the estimator has one more cell, for what one sample of 0 would say."""
+
+    estimator: Record
+    model: Model
+    policy: Indices  # [H or 1, S]
+    in_phase: Ints  # [S*A] visits in this phase
+    steps: Ints  # [1]
+    phases: Ints  # [1]
+    rewards: Floats  # [S*A] optimistic
+    halves: Floats  # [S*A] half the L1 distance of plausible transitions
+    values: Floats  # [2, S + 1] scratch, and what the next plan starts from
+    keys: Floats  # [S + 1] scratch
+    weights: Floats  # [S + 1] scratch
+    delta: float
+    reward_scale: float
+    transition_scale: float
+    largest_reward: float  # optimistic rewards are cut there; infinite for none
+    episodic: bool
+
+    def counter_names(self) -> tuple[str, ...]:
+        """How many phases there were, and what the estimator counts."""
+        own = self.estimator.counter_names() if hasattr(self.estimator, "counter_names") else ()
+        return ("phases", *own)
+
+
+@register("agent", "ucrl2")
+def ucrl2(
+    problem: Problem,
+    *,
+    interval: Literal["sub_gaussian", "heavy"] = "sub_gaussian",
+    r_max: float | None = None,
+    epsilon: MomentOrder = 1.0,
+    moment: Positive = 1.0,
+    delta: OpenProbability = 0.05,
+    transition_scale: NonNegative = 1.0,
+    reward_scale: NonNegative = 1.0,
+    bonus_scale: NonNegative = 1.0,
+    clip_optimism: bool = False,
+) -> UCRL2:
+    """UCRL2 (Jaksch et al. 2010) with the sample mean, for episodes or continuing; for light tails, or with an interval for heavy ones that makes it play at random.
+
+    Args:
+        problem: the environment's sizes.
+        interval: of rewards: "sub_gaussian", r_max sqrt(7 log(2 S A t / delta) / (2 N)), the algorithm as published for rewards in [0, 1]; or "heavy", valid for the sample mean of
+            heavy-tailed rewards (Bubeck et al. 2013), so wide that nothing is learnt: the baseline that the paper mentions and omits.
+        r_max: the largest expected reward; known for an MDP. For "sub_gaussian", the range of rewards.
+        epsilon: for "heavy": rewards have a moment of order 1 + epsilon. 1: a variance.
+        moment: for "heavy": a bound on the central moments E|r - mean|**(1 + epsilon).
+        delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
+        transition_scale: multiplies the distance of plausible transitions; 1 as published.
+        reward_scale: multiplies the radius of rewards; 1 as published.
+        bonus_scale: multiplies both.
+        clip_optimism: cut optimistic rewards at r_max.
+    """
+    cells = problem.n_states * problem.n_actions + 1
+    scale = abs(need_r_max("ucrl2", problem, r_max)) if interval == "sub_gaussian" else 1.0
+    estimator = sample_mean(cells, interval=interval, scale=max(scale, 1e-300), epsilon=epsilon, moment=moment)
+    return new_ucrl2(
+        problem, estimator, delta, bonus_scale * transition_scale, bonus_scale * reward_scale,
+        need_r_max("ucrl2", problem, r_max) if clip_optimism else math.inf,
+    )  # fmt: skip
+
+
+def new_ucrl2(
+    problem: Problem, estimator: Record, delta: float, transition_scale: float, reward_scale: float, largest_reward: float
+) -> UCRL2:
+    """UCRL2 with an estimator of S A + 1 cells."""
+    S, cells = problem.n_states, problem.n_states * problem.n_actions
+    return UCRL2(
+        estimator=estimator,
+        model=new_model(S, problem.n_actions),
+        policy=np.zeros((max(problem.horizon, 1), S), np.uint32),
+        in_phase=np.zeros(cells, np.int64),
+        steps=np.zeros(1, np.int64),
+        phases=np.zeros(1, np.int64),
+        rewards=np.zeros(cells),
+        halves=np.zeros(cells),
+        values=np.zeros((2, S + 1)),
+        keys=np.zeros(S + 1),
+        weights=np.zeros(S + 1),
+        delta=delta,
+        reward_scale=reward_scale,
+        transition_scale=transition_scale,
+        largest_reward=largest_reward,
+        episodic=problem.horizon > 0,
+    )
+
+
+def reward_log_confidence(problem: Problem, steps: float, delta: float) -> float:
+    """The log-confidence at which UCRL2 asks for mean rewards, 7 log(2 S A t / delta)."""
+    return 7.0 * math.log(2.0 * problem.n_states * problem.n_actions * steps / delta)
+
+
+@kernel
+def new_phase(agent: UCRL2) -> None:
+    """Intervals anew, and a new plan."""
+    cells, S = agent.rewards.size, agent.model.n_states
+    A = cells // S
+    agent.phases[0] += 1
+    t = float(agent.steps[0] + 1)
+    level = 7.0 * math.log(2.0 * S * A * t / agent.delta)
+    spread = 14.0 * S * math.log(2.0 * A * t / agent.delta)
+    if agent.phases[0] == 1:
+        push(agent.estimator, cells, 0.0)
+    for cell in range(cells):
+        n = agent.model.visits[cell]
+        width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
+        centre = mean(agent.estimator, cell, level)
+        reward = centre + (min(MOST_RADIUS, width))
+        agent.rewards[cell] = min(reward, agent.largest_reward)
+        agent.halves[cell] = 0.5 * agent.transition_scale * math.sqrt(spread / max(n, 1))
+        agent.in_phase[cell] = 0
+    if agent.episodic:
+        plan_episode(agent.model, agent.rewards, agent.halves, agent.values, agent.policy, agent.keys, agent.weights)
+    else:
+        tolerance = 1.0 / math.sqrt(t)
+        plan_average(agent.model, agent.rewards, agent.halves, agent.values, agent.policy, agent.keys, agent.weights, tolerance)
+
+
+@kernel
+def phase_is_over(agent: UCRL2, s: int, h: int) -> bool:
+    """Whether the next step would visit a cell that was visited in this phase as often as before it."""
+    A = agent.rewards.size // agent.model.n_states
+    cell = U(s * A + as_int(agent.policy[U(h), U(s)]))
+    now = agent.in_phase[cell]
+    return now >= max(1, agent.model.visits[cell] - now)
+
+
+@begin.method(UCRL2)
+def _begin(agent: UCRL2, s: int, rng: Stream) -> None:
+    if agent.phases[0] == 0 or phase_is_over(agent, s, 0):
+        new_phase(agent)
+
+
+@act.method(UCRL2)
+def _act(agent: UCRL2, s: int, h: int, rng: Stream) -> int:
+    return as_int(agent.policy[U(h), U(s)])
+
+
+@update.method(UCRL2)
+def _update(agent: UCRL2, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    cell = s * (agent.rewards.size // agent.model.n_states) + a
+    agent.steps[0] += 1
+    agent.in_phase[U(cell)] += 1
+    push(agent.estimator, cell, r)
+    observe(agent.model, cell, s_next, terminated)
+    following = h + 1 if agent.episodic else 0
+    if not terminated and following < agent.policy.shape[0] and phase_is_over(agent, s_next, following):
+        new_phase(agent)
+
+
+@counters.method(UCRL2)
+def _counters(agent: UCRL2, out: Floats) -> None:
+    out[0] = agent.phases[0]
+    counters(agent.estimator, out[1:])
+
+
+@reset.method(UCRL2)
+def _reset(record: UCRL2) -> None:
+    reset(record.estimator)
+    reset(record.model)
+    record.policy[:] = 0
+    record.in_phase[:] = 0
+    record.steps[0] = 0
+    record.phases[0] = 0
+    record.rewards[:] = 0.0
+    record.halves[:] = 0.0
+    record.values[:] = 0.0
+    record.keys[:] = 0.0
+    record.weights[:] = 0.0
