@@ -1,52 +1,54 @@
 """An agent of one's own, in a module of one's own: what heavytail knows of agents it knows from files like this one.
 
-It plays the action whose rewards had the larger average, and now and then another one. To try it::
+It plays the action whose rewards look best to a robust estimator, and now and then another one. To try it::
 
     import heavytail as ht, my_agent
-    ht.make_agent("greedy", ht.make_mdp("six_arms"), exploration=0.1).learn(episodes=1000)
+    ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25).learn(episodes=1000)
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Floats, Ints, Stream
+from heavytail.arrays import Floats, Record, Stream
+from heavytail.estimators.inside import estimator_for
 from heavytail.problem import Problem
-from heavytail.registry import Probability, register
+from heavytail.registry import MomentOrder, Positive, Probability, register
 from heavytail.rng import integer, uniform
 from heavytail.rows import argmax_row
-from heavytail.verbs import act, reset, update
+from heavytail.verbs import act, mean, push, reset, update
 
 
 class Greedy(NamedTuple):
-    """What the agent remembers: nothing but arrays and numbers."""
+    """What the agent remembers: arrays, numbers and other such records."""
 
+    estimator: Record  # a mean for each state and action; any estimator, whose memory is looked after
     means: Floats  # [1, S, A]
-    visits: Ints  # [S, A]
     exploration: float
 
 
-@register("agent", "greedy")
-def greedy(problem: Problem, *, exploration: Probability = 0.1) -> Greedy:
-    """The action with the best average reward so far, and with probability `exploration` any action."""
+@register("agent", "greedy", example={"epsilon": 0.05, "moment": 14.25})
+def greedy(
+    problem: Problem, *, epsilon: MomentOrder, moment: Positive, estimator: str = "truncated_mean", exploration: Probability = 0.1
+) -> Greedy:
+    """The action with the best estimate so far (`estimator`, told `epsilon` and `moment`), and with probability `exploration` any action."""
     S, A = problem.n_states, problem.n_actions
-    return Greedy(np.zeros((1, S, A)), np.zeros((S, A), np.int64), exploration)
+    return Greedy(estimator_for("greedy", estimator, S * A, None, epsilon=epsilon, moment=moment), np.zeros((1, S, A)), exploration)
 
 
 @act.method(Greedy)
 def _act(agent: Greedy, s: int, h: int, rng: Stream) -> int:
-    if uniform(rng) < agent.exploration:
-        return integer(rng, agent.visits.shape[1])
-    return argmax_row(agent.means, 0, s)
+    return integer(rng, agent.means.shape[2]) if uniform(rng) < agent.exploration else argmax_row(agent.means, 0, s)
 
 
 @update.method(Greedy)
 def _update(agent: Greedy, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
-    agent.visits[s, a] += 1
-    agent.means[0, s, a] += (r - agent.means[0, s, a]) / agent.visits[s, a]
+    cell = s * agent.means.shape[2] + a
+    push(agent.estimator, cell, r)
+    agent.means[0, s, a] = mean(agent.estimator, cell, 5.0)
 
 
 @reset.method(Greedy)
 def _reset(record: Greedy) -> None:
+    reset(record.estimator)
     record.means[:] = 0.0
-    record.visits[:] = 0

@@ -2,9 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
-from heavytail.arrays import Stream
+from heavytail.arrays import Floats, Stream
 from heavytail.building import mdp_from_arrays
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, draws
@@ -53,6 +53,10 @@ class Triangular(Law):
 
     def row(self) -> tuple[float, ...]:
         return (self.loc,)
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(float(row[0]))
 
     def _moment(self, p: float, center: float) -> float:
         """Only around its mean: the integral of |x|**p (1 - |x|)."""

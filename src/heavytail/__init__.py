@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from heavytail.problem import Problem
     from heavytail.registry import register, registered
     from heavytail.stepwise import Stepwise
+    from heavytail.studies.study import Study
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOME = {
     "MDP": "mdp",
     "Problem": "problem",
     "Stepwise": "stepwise",
+    "Study": "studies.study",
     "changing_mdp": "changing",
     "load_agent": "learner",
     "make_agent": "learner",
@@ -62,6 +64,7 @@ __all__ = [
     "Learner",
     "Problem",
     "Stepwise",
+    "Study",
     "changing_mdp",
     "estimators",
     "gym",

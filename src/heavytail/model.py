@@ -7,6 +7,7 @@ replaced them.
 After a terminal state nothing follows: that is the successor number S, *the end*, whose value is always 0.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -118,6 +119,22 @@ def expected(model: Model, cell: int, values: Floats, row: int) -> float:
     for k in range(first, first + model.used[U(cell)]):
         total += model.times[U(k)] * values[U(row), U(model.successor[U(k)])]
     return total / max(model.visits[U(cell)], 1)
+
+
+@kernel
+def uniformity(model: Model) -> float:
+    """How evenly actions were played: the entropy of the actions of each state over its largest value log A, weighted by visits; 1 for uniform play, 0 for one action throughout."""
+    A, entropy, steps = model.visits.size // model.n_states, 0.0, 0
+    for s in range(model.n_states):
+        here = 0
+        for a in range(A):
+            here += model.visits[s * A + a]
+        for a in range(A):
+            n = model.visits[s * A + a]
+            if n > 0:
+                entropy -= n * math.log(n / here)
+        steps += here
+    return entropy / (steps * math.log(A)) if steps > 0 and A > 1 else 1.0
 
 
 @reset.method(Model)

@@ -23,7 +23,7 @@ import numpy as np
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.compiling import kernel
 from heavytail.estimators.sample_mean import sample_mean
-from heavytail.model import Model, new_model, observe
+from heavytail.model import Model, new_model, observe, uniformity
 from heavytail.numerics import as_int
 from heavytail.optimism import plan_average, plan_episode
 from heavytail.problem import Problem, need_r_max
@@ -55,9 +55,9 @@ class UCRL2(NamedTuple):
     episodic: bool
 
     def counter_names(self) -> tuple[str, ...]:
-        """How many phases there were, and what the estimator counts."""
+        """How many phases there were, how evenly actions were played (`uniformity`), and what the estimator counts."""
         own = self.estimator.counter_names() if hasattr(self.estimator, "counter_names") else ()
-        return ("phases", *own)
+        return ("phases", "uniformity", *own)
 
 
 @register("agent", "ucrl2")
@@ -189,7 +189,8 @@ def _update(agent: UCRL2, s: int, a: int, r: float, s_next: int, h: int, termina
 @counters.method(UCRL2)
 def _counters(agent: UCRL2, out: Floats) -> None:
     out[0] = agent.phases[0]
-    counters(agent.estimator, out[1:])
+    out[1] = uniformity(agent.model)
+    counters(agent.estimator, out[2:])
 
 
 @reset.method(UCRL2)

@@ -17,10 +17,11 @@ With Re phi = exp(-a) cos(b), a = (scale t)**alpha, the integrand splits into 1 
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from annotated_types import Ge, Gt, Le
 
+from heavytail.arrays import Floats
 from heavytail.laws.fourier import shift_integral
 from heavytail.laws.law import Law
 from heavytail.laws.normal import Normal
@@ -61,6 +62,13 @@ class AlphaStable(Law):
 
     def _skew(self) -> float:
         return self.beta * math.tan(HALF_PI * self.alpha) if self.alpha < 2.0 and self.beta else 0.0
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        loc, scale, alpha, angle, _, beta = map(float, row)
+        if alpha == 1.0:
+            return cls(alpha, beta, loc - beta * scale * math.log(scale) / HALF_PI, scale)
+        return cls(alpha, beta, loc, scale * math.cos(angle) ** (1.0 / alpha))
 
     def _moment(self, p: float, center: float) -> float:
         if self.alpha == 2.0:

@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, draws
 from heavytail.registry import Probability, register
@@ -27,6 +28,10 @@ class Bernoulli(Law):
 
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, self.p)
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(p=float(row[2]), loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
         return float(self.p * abs(self.loc + self.scale - center) ** p + (1.0 - self.p) * abs(self.loc - center) ** p)

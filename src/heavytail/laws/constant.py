@@ -1,8 +1,9 @@
 """A reward that is always the same."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, code_of, draws
 from heavytail.registry import register
@@ -26,6 +27,10 @@ class Constant(Law):
 
     def row(self) -> tuple[float, ...]:
         return (self.loc,)
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(float(row[0]))
 
     def _moment(self, p: float, center: float) -> float:
         return float(abs(self.loc - center) ** p)

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,10 @@ class Empirical(Law):
 
     def data(self) -> Floats:
         return np.array(self.samples)
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(tuple(data.tolist()), loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
         distances = np.abs(self.loc + self.scale * self.data() - center)

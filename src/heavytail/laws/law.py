@@ -11,7 +11,8 @@ import numpy as np
 from heavytail.arrays import Floats, Stream
 from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.laws.table import LawTable, draw_law, law_table
+from heavytail.laws.table import COLUMNS, LawTable, code_of, draw_law, law_table
+from heavytail.registry import registered
 from heavytail.rng import Seed, pair, stream
 
 
@@ -73,6 +74,11 @@ class Law(ABC):
     def row(self) -> tuple[float, ...]:
         """The numbers that this law's kernel reads: at most `table.COLUMNS`."""
 
+    @classmethod
+    @abstractmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        """The law that wrote this row and these data: the other way round."""
+
     def data(self) -> Floats:
         """Samples that this law's kernel reads, for a law given by data."""
         return np.empty(0)
@@ -96,3 +102,19 @@ def fill(table: LawTable, rng: Stream, out: Floats) -> None:
     for k in range(out.size):
         u, e = pair(rng)
         out[k] = draw_law(table.code[0], table, 0, u, e)
+
+
+def laws_of(table: LawTable) -> list[Law]:
+    """The laws of a table, row by row.
+
+    >>> import heavytail as ht
+    >>> laws_of(ht.make_mdp("double_chain").laws)[-1]
+    AlphaStable(alpha=1.1, beta=0.0, loc=1.0, scale=1.0)
+    """
+    registered("law")
+    classes = {code_of(cls.name): cls for cls in Law.__subclasses__()}
+    found = []
+    for code, row in zip(table.code.tolist(), table.parameters, strict=True):
+        start, length = (int(x) for x in row[COLUMNS - 2 :]) if classes[code].name == "empirical" else (0, 0)
+        found.append(classes[code].from_row(row, table.samples[start : start + length]))
+    return found

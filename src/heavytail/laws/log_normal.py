@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.laws.moments import expected_power
 from heavytail.laws.normal import LOG_SQRT_TWO_PI
@@ -31,6 +32,10 @@ class LogNormal(Law):
 
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, self.sigma)
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(sigma=float(row[2]), loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
         """Over the normal z of which X is the exponential; the moment lives around z = p sigma."""

@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.laws.moments import BEYOND, NEGLIGIBLE, expected_power
 from heavytail.laws.table import LawTable, draws
@@ -32,6 +33,10 @@ class Pareto(Law):
 
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, 1.0 / self.alpha, float(self.symmetric))
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(alpha=1.0 / float(row[2]), loc=float(row[0]), scale=float(row[1]), symmetric=bool(row[3]))
 
     def _moment(self, p: float, center: float) -> float:
         """Over the exponential e of which Y is exp(e / alpha)."""

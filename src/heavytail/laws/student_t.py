@@ -2,8 +2,9 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.laws.moments import BEYOND, two_sided_power
 from heavytail.laws.table import LawTable, draws
@@ -30,6 +31,10 @@ class StudentT(Law):
 
     def row(self) -> tuple[float, ...]:
         return (self.loc, self.scale, self.df)
+
+    @classmethod
+    def from_row(cls, row: Floats, data: Floats) -> Self:
+        return cls(df=float(row[2]), loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
         df, a = self.df, self.loc - center

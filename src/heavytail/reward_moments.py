@@ -1,0 +1,33 @@
+"""The moments of the rewards of an MDP: the bounds u and v that robust agents ask for, exactly."""
+
+from typing import Literal
+
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.errors import InputError
+from heavytail.laws.law import laws_of
+from heavytail.mdp import MDP
+
+
+def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") -> Floats:
+    """E|r|**p of each state and action, [S, A] or [H, S, A] as `mdp.mean_rewards`; "central": of the reward less its mean.
+
+    >>> import heavytail as ht
+    >>> mdp = ht.make_mdp("six_arms")
+    >>> round(float(reward_moments(mdp, 1.05).max()), 2)
+    14.24
+    """
+    if kind not in ("raw", "central"):
+        raise InputError(f"reward_moments: kind is {kind!r}; it must be 'raw' or 'central'")
+    laws, rows = laws_of(mdp.laws), mdp.rows()
+    centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
+    known: dict[tuple[int, float], float] = {}
+    for law, center in zip(mdp.law.tolist(), centers.tolist(), strict=True):
+        if (law, center) not in known:
+            known[law, center] = laws[law].moment(p, center)
+    moments = np.array([known[each] for each in zip(mdp.law.tolist(), centers.tolist(), strict=True)])
+    weights = mdp.probabilities()
+    with np.errstate(invalid="ignore"):  # an infinite moment that never occurs
+        total = np.bincount(rows, weights=np.where(weights > 0, weights * moments, 0.0), minlength=len(mdp.row_means))
+    return np.asarray(total, np.float64).reshape(mdp.mean_rewards.shape)

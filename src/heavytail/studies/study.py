@@ -1,0 +1,223 @@
+"""`Study`: a spec and its folder, with what one does to them: run, look, report."""
+
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import heavytail
+from heavytail.errors import InputError
+from heavytail.studies.engines import Done, Engine, Inline, Local
+from heavytail.studies.plan import RESULTS_VERSION, Cell, Part, Phase, check_plan, evaluation_cells, parts_of, tuning_cells
+from heavytail.studies.spec import Spec, canonical, read_spec, spec_of
+from heavytail.studies.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Stage(NamedTuple):
+    """A phase of a study: its cells, and the parts that are still to do."""
+
+    phase: Phase
+    cells: list[Cell]
+    parts: list[Part]
+    missing: list[Part]
+    damaged: dict[str, str]  # part id -> what is wrong
+
+
+class Watcher:
+    """Sees a study go on; this one says nothing."""
+
+    def stage(self, stage: Stage) -> None:
+        """A phase begins."""
+
+    def done(self, done: Done) -> None:
+        """A part is done and kept."""
+
+    def damage(self, part: str, what: str) -> None:
+        """A part was there and is not as it was; it will be done again."""
+
+
+class Study:
+    """A study: a spec, and the folder in which its results are kept.
+
+    >>> import heavytail as ht, tempfile
+    >>> spec = {"name": "small", "episodes": 50, "seeds": 2, "envs": {"six_arms": {}}, "agents": {"random": {}, "q_learning": {}}}
+    >>> study = ht.Study(spec, tempfile.mkdtemp())
+    >>> study.run(engine="inline")
+    >>> study.curves()["agent_key"].unique().tolist()
+    ['random', 'q_learning']
+    """
+
+    def __init__(self, spec: Spec | Mapping[str, Any], folder: str | Path | None = None) -> None:
+        self.spec = spec if isinstance(spec, Spec) else spec_of(spec)
+        self.store = Store(folder or Path("results") / self.spec.name)
+
+    @classmethod
+    def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
+        """The study that a file describes; `quick`: with the changes of its table [quick]."""
+        return cls(read_spec(path, quick=quick), folder)
+
+    @classmethod
+    def open(cls, folder: str | Path) -> "Study":
+        """A study that was started before."""
+        return cls(Store(folder).spec(), folder)
+
+    def run(
+        self, engine: str | Engine = "local", *, workers: int | None = None, address: str | None = None, watcher: Watcher | None = None
+    ) -> None:
+        """Do what is not done yet. What was done before, here or elsewhere, is kept; an interruption loses the parts that were under way.
+
+        Args:
+            engine: "local", "ray", "inline", or an engine of your own.
+            workers: how many at a time; all cores if left out.
+            address: of a Ray cluster.
+            watcher: is told how it goes.
+        """
+        who, chosen = watcher or Watcher(), engine_of(engine, workers, address)
+        check_plan(self.spec)
+        self._prepare()
+        with self.store.locked():
+            for stage in self._stages():
+                for part, what in stage.damaged.items():
+                    who.damage(part, what)
+                who.stage(stage)
+                for done in chosen.run(stage.missing):
+                    self.store.write(done.part, done.content, {"seconds": done.seconds, "host": done.host, **_versions()})
+                    who.done(done)
+
+    def _prepare(self) -> None:
+        """The folder of this study, or an error that says why it cannot be."""
+        if not self.store.exists():
+            self.store.create(self.spec, {"started_on": platform.node(), **_versions()})
+            return
+        difference = differences(self.store.about()["spec"], self.spec.model_dump(mode="json"))
+        if difference:
+            raise InputError(
+                f"{self.store.folder} holds another study: {'; '.join(difference[:3])}{' and more' if len(difference) > 3 else ''}."
+                " Nothing was started; choose another folder with --out, or go on with the old one by: heavytail resume"
+            )
+
+    def _stages(self) -> Iterator[Stage]:
+        """Tuning, then evaluation at what it chose."""
+        if tuning := tuning_cells(self.spec):
+            yield self._stage("tuning", tuning)
+        yield self._stage("evaluation", evaluation_cells(self.spec, self.choices()))
+
+    def _stage(self, phase: Phase, cells: list[Cell]) -> Stage:
+        parts = parts_of(cells)
+        trouble = {part.id: what for part in parts if (what := self.store.trouble(part))}
+        damaged = {name: what for name, what in trouble.items() if what not in ("missing", "unfinished")}
+        return Stage(phase, cells, parts, [part for part in parts if part.id in trouble], damaged)
+
+    # What came out
+
+    def choices(self) -> dict[str, dict[str, dict[str, Any]]]:
+        """The chosen point of every grid, once tuning is done."""
+        from heavytail.studies.tune import choose
+
+        return choose(self.scores())
+
+    def scores(self) -> list[Any]:
+        """How every point of every grid did on the tuning seeds."""
+        from heavytail.studies.tune import scores
+
+        cells = tuning_cells(self.spec)
+        return scores(cells, self.store.table(self._whole("tuning", cells))) if cells else []
+
+    def stages(self) -> list[Stage]:
+        """Where it stands; evaluation is only known when tuning is done."""
+        found: list[Stage] = []
+        if tuning := tuning_cells(self.spec):
+            found.append(self._stage("tuning", tuning))
+            if found[0].missing:
+                return found
+        return [*found, self._stage("evaluation", evaluation_cells(self.spec, self.choices()))]
+
+    def cells(self, phase: Phase = "evaluation") -> list[Cell]:
+        """Agents and environments with their parts."""
+        return tuning_cells(self.spec) if phase == "tuning" else evaluation_cells(self.spec, self.choices())
+
+    def curves(self, phase: Phase = "evaluation") -> "pd.DataFrame":
+        """All curves as one DataFrame, a row per checkpoint; `agent_key` and `env_key` are the spec's, and counters are columns."""
+        import pandas as pd
+
+        cells = self.cells(phase)
+        table = self.store.table(self._whole(phase, cells)).to_pandas()
+        keys = pd.DataFrame(
+            [
+                {"run": part.run_id(r), "agent_key": cell.agent, "env_key": cell.env, "point": canonical(cell.point)}
+                for cell in cells
+                for part in cell.parts
+                for r in part.replicates
+            ]
+        )
+        counters = pd.DataFrame([dict(pairs) for pairs in table.pop("counters")], index=table.index)
+        return keys.merge(pd.concat([table, counters], axis=1), on="run", how="inner")
+
+    def failures(self) -> "pd.DataFrame":
+        """Runs that raised, with their error."""
+        frames = [self.curves(stage.phase) for stage in self.stages() if not stage.missing]
+        import pandas as pd
+
+        every = pd.concat(frames) if frames else pd.DataFrame({"error": []})
+        return every[every["error"].notna()]
+
+    def _whole(self, phase: Phase, cells: list[Cell]) -> list[Part]:
+        stage = self._stage(phase, cells)
+        if stage.missing:
+            done, every = len(stage.parts) - len(stage.missing), len(stage.parts)
+            raise InputError(
+                f"{self.store.folder}: {done} of {every} parts of the {phase} are done; go on with: heavytail resume {self.store.folder}"
+            )
+        return stage.parts
+
+
+def engine_of(engine: str | Engine, workers: int | None, address: str | None) -> Engine:
+    """An engine by its name."""
+    if not isinstance(engine, str):
+        return engine
+    if workers is not None and workers < 1:
+        raise InputError(f"workers is {workers}; it must be at least 1")
+    if address is not None and engine != "ray":
+        raise InputError(f"an address is for the engine 'ray', and this is {engine!r}")
+    if engine == "ray":
+        from heavytail.studies.on_ray import OnRay
+
+        return OnRay(address, workers)
+    if engine == "inline":
+        return Inline()
+    if engine == "local":
+        return Local(workers)
+    raise InputError(f"there is no engine {engine!r}; choose from: inline, local, ray")
+
+
+def differences(old: Any, new: Any, where: str = "") -> list[str]:
+    """What differs between two specs, in words."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = dict.fromkeys([*old, *new])
+        return [line for key in keys for line in differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)]
+    return [] if old == new else [f"{where} was {_short(old)} and is {_short(new)}"]
+
+
+def _short(value: Any) -> str:
+    text = "not there" if value is None else canonical(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _versions() -> dict[str, Any]:
+    """What computed something: provenance, not part of any id."""
+    from importlib.metadata import version
+
+    return {
+        "heavytail": heavytail.__version__,
+        "results_version": RESULTS_VERSION,
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "pyarrow": version("pyarrow"),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+    }
