@@ -3,8 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INTEROP := .venv-interop
+BROWSER := .venv-browser
 
-.PHONY: help test test-interop check bench format stubs clean
+.PHONY: help test test-interop test-browser check bench reproduce format stubs clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -26,6 +27,18 @@ $(INTEROP)/.ready: pyproject.toml constraints.txt
 test-interop: $(INTEROP)/.ready  ## Run the tests beside other frameworks (installs them in an environment of their own)
 	$(INTEROP)/bin/pytest tests/interop $(ARGS)
 
+$(BROWSER)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(BROWSER)
+	$(BROWSER)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt playwright -e '.[dev]'
+	@touch $@
+
+test-browser: $(BROWSER)/.ready  ## Open a report in a real browser (installs Chromium with apt if there is none)
+	command -v chromium > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
+	$(BROWSER)/bin/pytest tests/browser $(ARGS)
+
+reproduce: $(READY)  ## Reproduce the paper and write results/paper/report.html; ARGS=--quick for a minute's worth
+	$(BIN)/heavytail reproduce $(ARGS)
+
 check: $(READY)  ## Lint, formatting, types and import layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -43,4 +56,4 @@ stubs: $(READY)  ## Write the type stubs after adding a law
 	$(BIN)/python tools/stubs.py
 
 clean:  ## Remove the environment and all caches
-	rm -rf $(VENV) $(INTEROP) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) $(INTEROP) $(BROWSER) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

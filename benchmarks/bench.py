@@ -1,15 +1,31 @@
 """``make bench``: every speed figure of the README beside its peer, in one run."""
 
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core is measured; NumPy reads this when it is imported
+
 import argparse
 from collections.abc import Callable
 from typing import Any
 
+import costs
 import fused
+import heavy
+import plans
+import share
 import size
 import startup
 from report import FIGURES, machine, write_figures
 
-SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {"fused": fused.section, "size": size.section, "startup": startup.section}
+SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
+    "fused": fused.section,
+    "heavy": heavy.section,
+    "agents": costs.section,
+    "share": share.section,
+    "planning": plans.section,
+    "size": size.section,
+    "startup": startup.section,
+}
 
 
 def main() -> None:

@@ -1,15 +1,21 @@
 // The floor: Q-learning with UCB-Hoeffding bonuses on SixArms, written by hand for this one task. Same algorithm, same generator and
 // the same scalar draws as heavytail, and so the same numbers: the benchmark checks the totals that this prints.
 //
-//   floor EPISODES NOISE BONUS S0 ... S7      NOISE 0 or 1; BONUS is b_1; two xoshiro256++ states (transitions, rewards)
+//   floor TRAINED TIMED NOISE BONUS THRESHOLD REWARD_BONUS A B S0 ... S7
 //
-// With -DTABLES the environment is read from arrays, as heavytail reads it, instead of standing in the code. It prints the same totals.
+// TRAINED episodes before the clock starts, TIMED ones while it runs; NOISE 0 or 1; BONUS is b_1; the next four are Heavy-Q-Learning's (as the
+// fields of heavytail's record); two xoshiro256++ states (transitions, rewards). It prints the processor's seconds of the timed episodes, the
+// totals of all, of mean and of realised rewards, and how many rewards were truncated.
+//
+// -DTABLES    the environment is read from arrays, as heavytail reads it, instead of standing in the code; the same totals
+// -DHEAVY     Heavy-Q-Learning: rewards are truncated, and the bonus has a second part
+// -DTEXTBOOK  alpha-stable draws as textbooks write them, with two powers; the same law, but other numbers in the last places
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 struct Stream {
@@ -34,6 +40,9 @@ double normal(double u, double e) { return std::sqrt(2.0 * e) * std::cos(2.0 * k
 
 double stable(double alpha, double u, double e) {
   const double angle = kPi * (u - 0.5), turned = alpha * angle, inverse = 1.0 / alpha;
+#ifdef TEXTBOOK
+  return std::sin(turned) / std::pow(std::cos(angle), inverse) * std::pow(std::cos(angle - turned) / e, inverse - 1.0);
+#endif
   const double cosine = std::sin(kPi * std::min(u, 1.0 - u));
   return std::sin(turned) * std::exp((inverse - 1.0) * std::log(std::cos(angle - turned) / e) - inverse * std::log(cosine));
 }
@@ -115,13 +124,16 @@ struct Environment {
 #endif
 
 int main(int argc, char **argv) {
-  if (argc != 12) return 2;
-  const long episodes = std::atol(argv[1]);
-  const Environment environment(std::atoi(argv[2]));
-  const double bonus = std::atof(argv[3]), r_max = 2.0;
+  if (argc != 17) return 2;
+  const long trained = std::atol(argv[1]), episodes = trained + std::atol(argv[2]);
+  const Environment environment(std::atoi(argv[3]));
+  const double bonus = std::atof(argv[4]), r_max = 2.0;
+#ifdef HEAVY
+  const double threshold = std::atof(argv[5]), reward_bonus = std::atof(argv[6]), order = std::atof(argv[7]), decay = std::atof(argv[8]);
+#endif
   Stream transitions, rewards;
-  for (int i = 0; i < 4; ++i) transitions.s[i] = std::strtoull(argv[4 + i], nullptr, 10);
-  for (int i = 0; i < 4; ++i) rewards.s[i] = std::strtoull(argv[8 + i], nullptr, 10);
+  for (int i = 0; i < 4; ++i) transitions.s[i] = std::strtoull(argv[9 + i], nullptr, 10);
+  for (int i = 0; i < 4; ++i) rewards.s[i] = std::strtoull(argv[13 + i], nullptr, 10);
 
   std::vector<double> q(H * S * A);
   std::vector<int64_t> visits(H * S * A);
@@ -129,8 +141,10 @@ int main(int argc, char **argv) {
     for (int i = 0; i < S * A; ++i) q[h * S * A + i] = (H - h) * r_max;
 
   double total = 0.0, realised = 0.0;
-  const auto begin = std::chrono::steady_clock::now();
+  long truncated = 0;
+  std::clock_t begin = std::clock();
   for (long episode = 0; episode < episodes; ++episode) {
+    if (episode == trained) begin = std::clock();
     transitions.uniform();  // the first state, which is always the hub
     int s = 0;
     for (int h = 0; h < H; ++h) {
@@ -141,7 +155,15 @@ int main(int argc, char **argv) {
       const auto [next, r, mean] = environment.step(s, a, transitions, rewards);
 
       const double t = double(++visits[(h * S + s) * A + a]), rate = (H + 1.0) / (H + t);
-      double target = r + bonus / std::sqrt(t);
+      double kept = r;
+#ifdef HEAVY
+      if (std::abs(r) > std::pow(threshold * t, order)) {
+        kept = 0.0;
+        ++truncated;
+      }
+      kept += reward_bonus * std::pow(t, -decay);
+#endif
+      double target = kept + bonus / std::sqrt(t);
       if (h + 1 < H) {
         const double *after = &q[((h + 1) * S + next) * A];
         double best = after[0];
@@ -155,6 +177,6 @@ int main(int argc, char **argv) {
       s = next;
     }
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  std::printf("%.17g %.17g %.17g\n", seconds, total, realised);
+  const double seconds = double(std::clock() - begin) / CLOCKS_PER_SEC;
+  std::printf("%.17g %.17g %.17g %ld\n", seconds, total, realised, truncated);
 }

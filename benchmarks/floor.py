@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heavytail import Learner
+from heavytail.agents.heavy_q_learning import HeavyQLearning
 from report import HERE
 
 FLAGS = ("-std=c++17", "-O3", "-march=native")
-VARIANTS: dict[str, tuple[str, ...]] = {"C++ hard-coded": (), "C++ with tables": ("-DTABLES",)}
+TABLES, HEAVY, TEXTBOOK = "-DTABLES", "-DHEAVY", "-DTEXTBOOK"
+VARIANTS: dict[str, tuple[str, ...]] = {"C++ hard-coded": (), "C++ with tables": (TABLES,)}
 # Python never contracts a product and a sum into one rounding, so neither may the program that is compared bit by bit.
 EXACT = "-ffp-contract=off"
 
@@ -20,6 +22,7 @@ class Outcome(NamedTuple):
     seconds: float
     mean_reward: float
     realised_reward: float
+    truncated: float
 
 
 def compile_floor(folder: Path, *switches: str) -> Path | None:
@@ -31,9 +34,13 @@ def compile_floor(folder: Path, *switches: str) -> Path | None:
     return program
 
 
-def run_floor(program: Path, learner: Learner, episodes: int, noise: bool) -> Outcome:
-    """Run the program with the bonus and the random streams of a new learner."""
+def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, trained: int = 0) -> Outcome:
+    """Run the program with the constants and the random streams of a new learner; the clock starts after `trained` episodes."""
+    agent, table, heavy = learner.agent, learner.agent, (0.0, 0.0, 0.0, 0.0)
+    if isinstance(agent, HeavyQLearning):
+        table, heavy = agent.table, (agent.threshold, agent.reward_bonus, agent.a, agent.b)
+    numbers = [trained, episodes, int(noise), float(table.bonus.factor), *heavy]
     states = [*learner.streams.transitions, *learner.streams.rewards]
-    arguments = [str(episodes), str(int(noise)), repr(float(learner.agent.bonus)), *(str(int(x)) for x in states)]
+    arguments = [*map(repr, numbers), *(str(int(x)) for x in states)]
     printed = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=True).stdout
     return Outcome(*map(float, printed.split()))

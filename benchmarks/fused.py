@@ -2,7 +2,6 @@
 
 import math
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ import heavytail as ht
 from floor import EXACT, VARIANTS, compile_floor, run_floor
 from heavytail import loop, stepwise
 from peers import H, numpy_q_learning, python_q_learning
-from report import best_of, nanoseconds, print_table, scaled
+from report import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
 
 EPISODES, SLOW_EPISODES = 200_000, 4_000
 REPEATS, SLOW_REPEATS = 15, 5
@@ -36,9 +35,9 @@ def new_learner(mdp: ht.MDP) -> ht.Learner:
 
 def per_step(run: Callable[[], object], steps: int) -> float:
     """Nanoseconds per step of a run."""
-    started = time.perf_counter()
+    started = cpu_seconds()
     run()
-    return (time.perf_counter() - started) / steps * 1e9
+    return (cpu_seconds() - started) / steps * 1e9
 
 
 def fused_cost(mdp: ht.MDP, episodes: int) -> float:
@@ -60,9 +59,9 @@ def floor_cost(program: Path, mdp: ht.MDP, episodes: int, noise: bool) -> float:
     return run_floor(program, new_learner(mdp), episodes, noise).seconds / (episodes * H) * 1e9
 
 
-def check_totals(program: Path, mdp: ht.MDP, episodes: int, noise: bool) -> float:
+def check_totals(program: Path, new: Callable[[], ht.Learner], episodes: int, noise: bool) -> float:
     """Relative difference of the rewards of both programs; more than a few last places is an error."""
-    floor, learner = run_floor(program, new_learner(mdp), episodes, noise), new_learner(mdp)
+    floor, learner = run_floor(program, new(), episodes, noise), new()
     learner.learn(episodes)
     pairs = list(zip(learner.clock.totals, (floor.mean_reward, floor.realised_reward), strict=True))
     if any(abs(ours - theirs) > LAST_PLACES * math.ulp(ours) for ours, theirs in pairs):
@@ -76,12 +75,16 @@ def check_all(folder: Path, episodes: int) -> list[str]:
     for name, switches in VARIANTS.items():
         program = compile_floor(folder, *switches, EXACT)
         if program is not None:
-            worst = max(check_totals(program, problem(noise), episodes, noise) for noise in (False, True))
-            verdict = (
-                "equal to heavytail's, bit for bit" if worst == 0 else f"heavytail's to {worst:.0e} (at most {LAST_PLACES} last places)"
-            )
-            lines.append(f"{name}: mean and realised totals of {episodes:,} episodes, noise off and on, are {verdict}.")
+            worst = max(check_totals(program, partial(new_learner, problem(noise)), episodes, noise) for noise in (False, True))
+            lines.append(f"{name}: mean and realised totals of {episodes:,} episodes, noise off and on, are {in_words(worst)}.")
     return lines
+
+
+def in_words(difference: float) -> str:
+    """How equal totals are, given what `check_totals` returned."""
+    return (
+        "equal to heavytail's, bit for bit" if difference == 0 else f"heavytail's to {difference:.0e} (at most {LAST_PLACES} last places)"
+    )
 
 
 def candidates(folder: Path, mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measure]:
@@ -114,7 +117,7 @@ def measure(folder: Path, noise: bool, quick: bool) -> dict[str, float]:
 def row(noise: bool, peer: str, ours: float, theirs: float) -> list[str]:
     """One line of the table."""
     ratio = ours / theirs
-    wanted = ("met" if ratio <= LIMIT else "MISSED") if peer in VARIANTS else ""
+    wanted = verdict(ratio, LIMIT) if peer in VARIANTS else ""
     shown = f"{ratio:.2f}" if ratio > 0.1 else f"1/{1 / ratio:.0f}"
     return [f"noise {'on' if noise else 'off'}, {peer}", nanoseconds(ours), nanoseconds(theirs), shown, wanted]
 

@@ -5,6 +5,7 @@ import math
 import platform
 import shutil
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -12,6 +13,11 @@ from typing import Any
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
+
+
+def cpu_seconds() -> float:
+    """The processor's time that this thread has had so far. Waiting for a core that others use is no part of it, nor is it of what `floor.cpp` prints."""
+    return time.thread_time()
 
 
 def best_of(repeats: int, candidates: Mapping[str, Callable[[], float]]) -> dict[str, float]:
@@ -40,6 +46,19 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
 def nanoseconds(value: float) -> str:
     """Three digits, and thousands apart."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def amount_of_bytes(n: float) -> str:
+    """Three digits."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n:.0f} B"
+
+
+def verdict(value: float, limit: float) -> str:
+    """Whether a figure is within its limit."""
+    return "met" if value <= limit else "MISSED"
 
 
 def machine() -> dict[str, str]:

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from numba import njit
 
 import heavytail as ht
-from heavytail import loop
+from heavytail.arrays import record_bytes
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
-from report import HERE, best_of, nanoseconds, print_table, scaled
+from report import HERE, amount_of_bytes, best_of, cpu_seconds, nanoseconds, print_table, scaled
+from trained import Trained
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 HORIZON, ACTIONS = 20, 2
@@ -60,28 +61,10 @@ def chain(n: int, noise: bool, start: str) -> ht.MDP:
     )  # fmt: skip
 
 
-class Trained:
-    """A learner at a certain moment, to which it can be set back."""
-
-    def __init__(self, agent: str, mdp: ht.MDP, seed: int, episodes: int) -> None:
-        parameters: dict[str, Any] = {"transition_scale": 0.01} if agent == "q_learning" else {}
-        self.learner = ht.make_agent(agent, mdp, seed=seed, **parameters)
-        self.advance(episodes)
-        self.arrays = [x for x in (*self.learner.agent, *self.learner.streams, *self.learner.clock) if isinstance(x, np.ndarray)]
-        self.before = [x.copy() for x in self.arrays]
-
-    def advance(self, episodes: int) -> float:
-        """Learn so many more episodes, without checkpoints; returns the seconds it took."""
-        x = self.learner
-        nothing, until = loop.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + episodes
-        started = time.perf_counter()
-        loop.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
-        return time.perf_counter() - started
-
-    def set_back(self) -> None:
-        """Return to the moment."""
-        for array, value in zip(self.arrays, self.before, strict=True):
-            array[...] = value
+def new_learner(agent: str, mdp: ht.MDP, seed: int) -> ht.Learner:
+    """A learner with the scale at which Q-learning learns."""
+    parameters: dict[str, Any] = {"transition_scale": 0.01} if agent == "q_learning" else {}
+    return ht.make_agent(agent, mdp, seed=seed, **parameters)
 
 
 class Runner:
@@ -96,20 +79,16 @@ class Runner:
             cells = steps // TIMED
         self.episodes = min(max(TIMED * cells, LEAST_STEPS), steps) // HORIZON
         count, training = -(-steps // (self.episodes * HORIZON)), scaled(TRAINED, quick) * cells // HORIZON
-        self.learners = [Trained(variant.agent, self.mdp, seed, training) for seed in range(count)]
+        self.learners = [Trained(new_learner(variant.agent, self.mdp, seed), training) for seed in range(count)]
 
     def cost(self) -> float:
         """Nanoseconds per step."""
-        seconds = 0.0
-        for trained in self.learners:
-            trained.set_back()
-            seconds += trained.advance(self.episodes)
+        seconds = sum(trained.seconds(self.episodes) for trained in self.learners)
         return seconds / (len(self.learners) * self.episodes * HORIZON) * 1e9
 
     def size(self) -> int:
         """Bytes of everything that a step may touch."""
-        fields = [*self.learners[0].learner.agent, *self.mdp, *self.mdp.laws]
-        return sum(field.nbytes for field in fields if isinstance(field, np.ndarray))
+        return record_bytes(self.learners[0].learner.agent) + record_bytes(self.mdp)
 
 
 # The yardstick: how long one load takes when its address is known only after the one before
@@ -133,9 +112,9 @@ def random_cycle(n_bytes: int) -> Ints:
 
 def load_cost(after: Ints, loads: int) -> float:
     """Nanoseconds per load."""
-    started = time.perf_counter()
+    started = cpu_seconds()
     follow(after, 0, loads)
-    return (time.perf_counter() - started) / loads * 1e9
+    return (cpu_seconds() - started) / loads * 1e9
 
 
 def measure(n: int, quick: bool) -> dict[str, Any]:
@@ -170,8 +149,7 @@ def draw(figures: list[dict[str, Any]]) -> None:
     right.set_ylim(0, 1.2 * max(f["ns"][LOAD] for f in figures))
     right.margins(x=0.15)
     for f in figures:
-        size = f"{f['bytes'] / 1e6:.2g} MB" if f["bytes"] > 1e5 else f"{f['bytes'] / 1e3:.2g} kB"
-        right.annotate(size, (f["states"], f["ns"][LOAD]), xytext=(0, 8), textcoords="offset points", ha="center")
+        right.annotate(amount_of_bytes(f["bytes"]), (f["states"], f["ns"][LOAD]), xytext=(0, 8), textcoords="offset points", ha="center")
     figure.savefig(HERE / "size.png", dpi=120)
     plt.close(figure)
 

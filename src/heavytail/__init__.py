@@ -18,7 +18,7 @@ from heavytail.gym.ids import register_ids
 from heavytail.starting import collector_paused
 
 if TYPE_CHECKING:
-    from heavytail import estimators, gym, laws, planning
+    from heavytail import bounds, estimators, gym, laws, planning, statistics
     from heavytail.building import mdp_from_arrays, mdp_from_gymnasium, mdp_from_slots
     from heavytail.changing import ChangingMDP, changing_mdp
     from heavytail.curve import Curve
@@ -65,6 +65,7 @@ __all__ = [
     "Problem",
     "Stepwise",
     "Study",
+    "bounds",
     "changing_mdp",
     "estimators",
     "gym",
@@ -79,6 +80,7 @@ __all__ = [
     "planning",
     "register",
     "registered",
+    "statistics",
 ]
 
 

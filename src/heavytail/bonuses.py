@@ -9,7 +9,7 @@ At the t-th visit of a cell, with iota = log(2 S A T / delta) and a constant c t
     beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),  c2 r_max sqrt(H^3 iota / t) },
     b_1 = beta_1 / 2,    b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t),
 
-so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. For that identity b_t must be allowed to be negative. Jin et al. have rewards in [0, 1]; the
+so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. (None is negative: W_t is at least W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the
 powers of r_max make it equivariant under scaling. c1 = c2 = 2 c: then a W_t as large as can be gives the sum that Hoeffding's bonus has at least.
 Note how large sqrt(H^7 S A) is: at the sizes of the paper the first branch comes into play after hundreds of millions of visits.
 

@@ -46,10 +46,8 @@ class Curve:
 
     def to_frame(self) -> "pd.DataFrame":
         """The curve as a pandas DataFrame, one row per checkpoint."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError("Curve.to_frame needs pandas; install it with: pip install pandas") from None
+        import pandas as pd  # here, because it is slow to import
+
         columns = {self.unit: self.at, "mean_reward": self.mean_reward, "realised_reward": self.realised_reward}
         return pd.DataFrame({**columns, **self.counters})
 

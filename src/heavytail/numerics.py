@@ -6,6 +6,7 @@ import numpy as np
 
 from heavytail.compiling import kernel
 
+SURE = 1.0 - 1e-12  # so far below a threshold rounding decides nothing
 LARGEST_EXPONENT = 709.0  # exp(709) is just below the largest float
 
 

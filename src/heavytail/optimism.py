@@ -20,6 +20,7 @@ from heavytail.compiling import kernel
 from heavytail.model import Model
 from heavytail.numerics import as_int
 
+FEW = 8  # successors, of which the lowest are found one after the other
 MOVE = 0.9  # the aperiodicity transform: how far values move towards their backup
 MOST_BACKUPS = 10_000
 RESOLUTION = 1e-12  # of floats, relative to the largest reward: no tolerance is below it
@@ -29,7 +30,7 @@ RESOLUTION = 1e-12  # of floats, relative to the largest reward: no tolerance is
 def lowest_mass(keys: Floats, weights: Floats, n: int, mass: float) -> float:
     """The integral of the first n keys over the lowest `mass` of their weights; both arrays are reordered."""
     low, high, taken = 0, n - 1, 0.0
-    while low < high:
+    while high - low >= FEW:
         pivot, i, j = keys[(low + high) >> 1], low, high
         while i <= j:
             while keys[i] < pivot:
@@ -51,6 +52,18 @@ def lowest_mass(keys: Floats, weights: Floats, n: int, mass: float) -> float:
             low = cut + 1
         else:
             high = cut
+    # Of a few the lowest one after the other: comparisons that become moves, where partitioning would guess wrong every other time.
+    while low < high:
+        where = low
+        for k in range(low + 1, high + 1):
+            where = k if keys[U(k)] < keys[U(where)] else where
+        key, weight = keys[U(where)], weights[U(where)]
+        if mass <= weight:
+            return taken + mass * key
+        mass -= weight
+        taken += weight * key
+        keys[U(where)], weights[U(where)] = keys[U(low)], weights[U(low)]
+        low += 1
     return taken + mass * keys[low]
 
 

@@ -177,6 +177,8 @@ def cast_value(value: Any, hint: Any, where: str) -> Any:
         return None if value is None else cast_value(value, next(h for h in get_args(hint) if h is not types.NoneType), where)
     if origin is Literal:
         return _choice(value, get_args(hint), where)
+    if origin is dict and not isinstance(value, dict):
+        raise InputError(f"{where} must be a table of names and values, got {value!r:.60}")
     if hint in _CASTS:
         return _CASTS[hint](value, where)
     if isinstance(hint, type) and hint.__module__.startswith("heavytail.") and not isinstance(value, hint):

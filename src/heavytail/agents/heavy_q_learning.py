@@ -31,6 +31,7 @@ import numpy as np
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.bonuses import new_bonus
+from heavytail.numerics import SURE
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
 from heavytail.verbs import act, counters, reset, update
@@ -137,7 +138,8 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
 def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
     kept = r
-    if abs(r) > (agent.threshold * t) ** agent.a:
+    # |r|^(1+epsilon) is at most the larger of |r| and r*r: mostly no power is needed to see that a reward counts.
+    if max(abs(r), r * r) > SURE * agent.threshold * t and abs(r) > (agent.threshold * t) ** agent.a:
         kept = 0.0
         agent.truncated[0] += 1
     extra = agent.reward_bonus * t**-agent.b

@@ -19,11 +19,12 @@ from heavytail.compiling import kernel
 from heavytail.errors import InputError
 from heavytail.problem import Problem, need_episodes
 from heavytail.registry import NonNegative, Positive, register
-from heavytail.rng import exponential, gamma, normal
+from heavytail.rng import exponential, gamma, integer, normal
 from heavytail.rows import argmax_row
 from heavytail.verbs import act, begin, reset, update
 
 MOST_NUMBERS = 10**9
+TINY = 1e-300  # below it, gamma variates have lost their digits
 
 
 class PSRL(NamedTuple):
@@ -97,6 +98,11 @@ def draw_transitions(agent: PSRL, rng: Stream) -> None:
                 drawn = gamma(rng, weight)
             agent.drawn[U(k), U(cell)] = drawn
             total += drawn
+        if total < TINY:  # of weights so small the draw is, to the last digit, one of the states
+            one = integer(rng, successors - 1)
+            for k in range(successors):
+                agent.drawn[U(k), U(cell)] = 1.0 if k == one else 0.0
+            total = 1.0
         share = 1.0 / total
         for k in range(successors):
             agent.drawn[U(k), U(cell)] *= share

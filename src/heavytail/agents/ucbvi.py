@@ -35,6 +35,7 @@ class UCBVI(NamedTuple):
     q: Floats  # [H, S, A]
     values: Floats  # [2, S + 1] scratch
     rewards: Floats  # [S*A] optimistic
+    widths: Floats  # [S*A] scratch: one over the square root of the visits
     cap: Floats  # [H]
     bonus: Floats  # [H] b_h
     level: float  # the log-confidence of rewards
@@ -112,6 +113,7 @@ def new_ucbvi(
         q=np.array(np.broadcast_to(cap[:, None, None] if clip_optimism else np.inf, (H, S, A))),
         values=np.zeros((2, S + 1)),
         rewards=np.zeros(S * A),
+        widths=np.zeros(S * A),
         cap=cap,
         bonus=transition_scale * abs(r_max) * bonus,
         level=reward_level(problem, planned_steps, delta),
@@ -131,6 +133,8 @@ def _plan(agent: UCBVI) -> None:
     row = 0
     agent.values[0, :] = 0.0
     agent.values[1, :] = 0.0
+    for cell in range(agent.rewards.size):
+        agent.widths[cell] = 1.0 / math.sqrt(max(agent.model.visits[cell], 1))
     for h in range(H - 1, -1, -1):
         for s in range(S):
             best = -math.inf
@@ -138,7 +142,9 @@ def _plan(agent: UCBVI) -> None:
                 cell = s * A + a
                 n = agent.model.visits[U(cell)]
                 if n > 0:
-                    new = agent.rewards[U(cell)] + expected(agent.model, cell, agent.values, row) + agent.bonus[U(h)] / math.sqrt(n)
+                    new = (
+                        agent.rewards[U(cell)] + expected(agent.model, cell, agent.values, row) + agent.bonus[U(h)] * agent.widths[U(cell)]
+                    )
                     if new < agent.q[U(h), U(s), U(a)] or not agent.clipped:
                         agent.q[U(h), U(s), U(a)] = new
                 best = max(best, agent.q[U(h), U(s), U(a)])
@@ -161,8 +167,9 @@ def _update(agent: UCBVI, s: int, a: int, r: float, s_next: int, h: int, termina
     cell = s * agent.q.shape[2] + a
     push(agent.estimator, cell, r)
     observe(agent.model, cell, s_next, terminated)
-    width = radius(agent.estimator, cell, agent.level)
-    agent.rewards[U(cell)] = mean(agent.estimator, cell, agent.level) + agent.reward_scale * width if width < math.inf else math.inf
+    centre = mean(agent.estimator, cell, agent.level)
+    optimistic = centre + agent.reward_scale * radius(agent.estimator, cell, agent.level)
+    agent.rewards[U(cell)] = optimistic if abs(optimistic) < math.inf else math.inf  # an estimate that says nothing rules nothing out
 
 
 @counters.method(UCBVI)
@@ -176,5 +183,6 @@ def _reset(record: UCBVI) -> None:
     reset(record.model)
     record.values[:] = 0.0
     record.rewards[:] = 0.0
+    record.widths[:] = 0.0
     for h in range(record.q.shape[0]):
         record.q[h] = record.cap[h] if record.clipped else math.inf

@@ -11,8 +11,8 @@ of another equation.)
 In continuing problems the plan is for the average reward, up to 1/sqrt(t_k). In episodes, which the paper plays without saying how, it is for the H steps of an episode, with one
 model for all steps; a phase may end in the middle of an episode.
 
-A cell that was never visited has the mean 0 with the radius of one sample, and any transition is plausible. An infinite radius counts as `MOST_RADIUS`, for infinity
-cannot be planned with.
+A cell that was never visited has the mean 0 with the radius of one sample, and any transition is plausible. Infinity cannot be planned with: an infinite radius counts as
+`MOST_RADIUS`, and an infinite estimate, as of few samples with an infinite one among them, as 0.
 """
 
 import math
@@ -143,8 +143,9 @@ def new_phase(agent: UCRL2) -> None:
         n = agent.model.visits[cell]
         width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
         centre = mean(agent.estimator, cell, level)
-        reward = centre + (min(MOST_RADIUS, width))
-        agent.rewards[cell] = min(reward, agent.largest_reward)
+        if not abs(centre) < MOST_RADIUS:  # as of few samples, one of them infinite: it says nothing
+            centre = 0.0
+        agent.rewards[cell] = min(centre + min(width, MOST_RADIUS), agent.largest_reward)
         agent.halves[cell] = 0.5 * agent.transition_scale * math.sqrt(spread / max(n, 1))
         agent.in_phase[cell] = 0
     if agent.episodic:

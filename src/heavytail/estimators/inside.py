@@ -14,9 +14,9 @@ def estimator_for(agent: str, name: str, n_cells: int, options: Mapping[str, Any
     >>> type(estimator_for("mine", "median_of_means", 4, None, epsilon=0.5, moment=1.0, constants="tight")).__name__
     'MedianOfMeans'
     """
-    found = find("estimator", name)
-    taken = {key: value for key, value in known.items() if key in found.parameters}
     try:
+        found = find("estimator", name)
+        taken = {key: value for key, value in known.items() if key in found.parameters}
         return found.builder(n_cells, **{**taken, **(options or {})})
     except InputError as error:
         raise InputError(f"{agent}: {error}") from None

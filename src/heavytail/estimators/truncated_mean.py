@@ -22,6 +22,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.compiling import kernel
+from heavytail.numerics import SURE
 from heavytail.registry import Count, MomentOrder, Positive, register
 from heavytail.verbs import counters, full, mean, push, radius, reset
 
@@ -123,6 +124,10 @@ def _new_node(estimator: TruncatedMean) -> int:
 @push.method(TruncatedMean)
 def _push(estimator: TruncatedMean, cell: int, x: float) -> None:
     estimator.n[cell] += 1
+    # |x|^(1+epsilon) is at most the larger of |x| and x*x: mostly no power is needed to see that a sample is safe.
+    if estimator.largest * max(abs(x), x * x) <= SURE * estimator.moment * estimator.n[cell]:
+        estimator.safe[cell] += x
+        return
     size = abs(x) ** estimator.order
     level = math.inf if size == 0.0 else estimator.moment * estimator.n[cell] / size
     needed = estimator.largest if estimator.thresholds == FIXED else estimator.asked[cell]

@@ -1,19 +1,30 @@
 """Who does the work: an engine takes parts and gives back their bytes, in any order.
 
 The engine decides nothing about results. `Local` keeps all cores of this machine busy with processes; `heavytail.studies.on_ray` has one for a Ray cluster.
+
+Workers are fresh processes that never see the script that started the study: it needs no ``if __name__ == "__main__"``. What it registered they find by importing the
+same modules.
 """
 
+import importlib
 import os
 import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
-from typing import NamedTuple, Protocol
+from contextlib import contextmanager
+from multiprocessing import get_context, parent_process
+from types import ModuleType
+from typing import NamedTuple, Protocol, TypeAlias
 
 from heavytail.errors import InputError
+from heavytail.registry import FOLDERS, Kind, find, registered
 from heavytail.studies.plan import Part
+
+Result: TypeAlias = tuple[bytes, float, str]  # the bytes of a part, seconds, host
 
 
 class Done(NamedTuple):
@@ -34,13 +45,32 @@ class Engine(Protocol):
         """Do these parts; each is given back as soon as it is done."""
 
 
-def timed_part(part_json: str) -> tuple[bytes, float, str]:
+def timed_part(part_json: str, modules: Sequence[str] = ()) -> Result:
     """Do a part, given as JSON; what a worker is asked to do."""
     from heavytail.studies.work import do_part
 
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise InputError(f"a worker cannot import {module}, in which something is registered: {error}") from None
     started = time.perf_counter()
     content = do_part(Part.model_validate_json(part_json))
     return content, time.perf_counter() - started, os.uname().nodename
+
+
+def modules_for(parts: Sequence[Part]) -> list[str]:
+    """The modules outside heavytail that register something: workers import them first."""
+    for part in parts:
+        for found in (find("agent", part.agent), find("env", part.env)):
+            if found.builder.__module__ == "__main__":
+                raise InputError(
+                    f"the {found.kind} {found.name!r} is registered in the script itself, where other processes cannot find it;"
+                    " put it into a module that the script imports, or use engine='inline'"
+                )
+    kinds: list[Kind] = list(FOLDERS)  # type: ignore[arg-type]
+    modules = {found.builder.__module__ for kind in kinds for found in registered(kind)}
+    return sorted(module for module in modules if module != "__main__" and not module.startswith("heavytail."))
 
 
 class Inline:
@@ -62,14 +92,15 @@ class Local:
 
     def run(self, parts: Sequence[Part]) -> Iterator[Done]:
         """Do these parts. What a part needs compiled is compiled by one worker while the others do something else."""
-        waiting, compiled, busy = list(parts), set[str](), dict[Future[tuple[bytes, float, str]], Part]()
-        pool = ProcessPoolExecutor(min(self.workers, max(len(waiting), 1)), mp_context=get_context("spawn"), initializer=_ignore_interrupts)
+        waiting, compiled, busy, modules = list(parts), set[str](), dict[Future[Result], Part](), modules_for(parts)
+        pool = ProcessPoolExecutor(min(self.workers, max(len(waiting), 1)), mp_context=get_context("spawn"), initializer=_begin_worker)
         try:
             while waiting or busy:
                 while len(busy) < self.workers and (part := next_part(waiting, compiled, [p.combination for p in busy.values()])):
                     waiting.remove(part)
-                    busy[pool.submit(timed_part, part.model_dump_json())] = part
-                for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                    with _spawning():
+                        busy[pool.submit(timed_part, part.model_dump_json(), modules)] = part
+                for future in sorted(wait(busy, return_when=FIRST_COMPLETED).done, key=lambda future: future.exception() is not None):
                     part = busy.pop(future)
                     yield Done(part, *future.result())
                     compiled.add(part.combination)
@@ -84,8 +115,30 @@ def next_part(waiting: Sequence[Part], compiled: set[str], compiling: Sequence[s
     return next((part for part in waiting if part.combination in compiled or part.combination not in compiling), None)
 
 
-def _ignore_interrupts() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the study decides what happens
+@contextmanager
+def _spawning() -> Iterator[None]:
+    """Processes that are started now do not run the script that started the study, and are deaf to Ctrl-C.
+
+    Ctrl-C reaches the whole group, and the study decides what happens. Blocked signals stay blocked in a new process, from its first moment on.
+    """
+    main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _begin_worker() -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A worker whose study was killed would wait for more for ever."""
+    if parent := parent_process():
+        parent.join()
+    os._exit(1)
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

@@ -1,56 +1,79 @@
-"""Parts on a Ray cluster: one that is running, by its address, or one started here.
+"""Parts on a Ray cluster: one that is running, by its address (or by ``$RAY_ADDRESS``, as Ray sets it), or one started here.
 
 Every part is a task; if the node that does it dies, Ray does it again elsewhere. Results come back as bytes and are written by the process that runs the study, so that the
 cluster needs no common disk.
 """
 
+import os
+import socket
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from heavytail.errors import InputError
-from heavytail.studies.engines import Done, next_part, timed_part
+from heavytail.studies.engines import Done, Result, modules_for, next_part, timed_part
 from heavytail.studies.plan import Part
+
+SECONDS_TO_ANSWER = 10
+MOST_RETRIES = 10  # of a part whose worker or node died; a part that kills every worker must not go on for ever
 
 
 class OnRay:
-    """A Ray cluster."""
+    """A Ray cluster; one that was started here ends with this object."""
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
-        self._ray = _import_ray()
-        self._started = not self._ray.is_initialized()
-        if self._started:
+        self._ray, address = _import_ray(), address or os.environ.get("RAY_ADDRESS")
+        if not self._ray.is_initialized():
             try:
+                _knock(address)
                 self._ray.init(
-                    address=address,
+                    address=address or "local",  # without it, Ray would join whatever was started on this machine last
                     num_cpus=None if address else workers,
                     include_dashboard=False,
                     log_to_driver=False,
                     logging_level="error",
                 )
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 where = f"the Ray cluster at {address}" if address else "Ray"
-                raise InputError(f"{where} cannot be reached: {str(error).splitlines()[0]}") from None
+                raise InputError(f"{where} cannot be reached: {' '.join(str(error).split())}") from None
+            weakref.finalize(self, self._ray.shutdown)
         self.workers = int(workers or self._ray.cluster_resources().get("CPU", 1))
 
     def run(self, parts: Sequence[Part]) -> Iterator[Done]:
         """Do these parts."""
         ray = self._ray
-        task = ray.remote(num_cpus=1, max_retries=-1)(timed_part)
-        waiting, compiled, busy = list(parts), set[str](), dict[Any, Part]()
+        task = ray.remote(num_cpus=1, max_retries=MOST_RETRIES)(timed_part)
+        waiting, compiled, busy, modules = list(parts), set[str](), dict[Any, Part](), modules_for(parts)
         try:
             while waiting or busy:
                 while len(busy) < self.workers and (part := next_part(waiting, compiled, [p.combination for p in busy.values()])):
                     waiting.remove(part)
-                    busy[task.remote(part.model_dump_json())] = part
+                    busy[task.remote(part.model_dump_json(), modules)] = part
                 (ready,), _ = ray.wait(list(busy), num_returns=1)
                 part = busy.pop(ready)
-                yield Done(part, *ray.get(ready))
+                yield Done(part, *self._result(ready))
                 compiled.add(part.combination)
         finally:
             for reference in busy:
                 ray.cancel(reference, force=True)
-            if self._started:
-                ray.shutdown()
+
+    def _result(self, reference: Any) -> Result:
+        errors = self._ray.exceptions
+        try:
+            result: Result = self._ray.get(reference)
+        except errors.RayTaskError as error:  # something raised where the part was done
+            raise error.cause if isinstance(error.cause, InputError) else error from None
+        except errors.RayError as error:  # workers or nodes died, again and again
+            said = " ".join(str(error).split())
+            raise InputError(f"Ray gave a part up: {said}; what is done is kept, go on with: heavytail resume") from None
+        return result
+
+
+def _knock(address: str | None) -> None:
+    """See whether somebody is there: Ray itself would try for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and "/" not in host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
 
 
 def _import_ray() -> Any:

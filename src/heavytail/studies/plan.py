@@ -8,6 +8,7 @@ Tuning and evaluation draw on seeds of their own: a run's seed is the study's, t
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, TypeAlias
@@ -15,14 +16,17 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from heavytail.errors import InputError
+from heavytail.arrays import Record
+from heavytail.errors import InputError, suggestion
+from heavytail.loop import counter_names
 from heavytail.mdp import MDP
 from heavytail.problem import Problem
 from heavytail.registry import find
-from heavytail.studies.spec import AgentSpec, EnvSpec, Spec, canonical, points
+from heavytail.studies.spec import AgentSpec, EnvSpec, Spec, canonical, place_of, points, shown
 
 RESULTS_VERSION = 1  # raised by hand when results change; tests/golden says when they do
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
+LEAST_TUNING = 10  # episodes or steps of a run, however small the share
 TRUE = "true"  # as the value of `moment`: what is exactly so of the environment
 
 Phase: TypeAlias = Literal["tuning", "evaluation"]
@@ -113,18 +117,42 @@ def parts_of(cells: Sequence[Cell]) -> list[Part]:
 
 
 def check_plan(spec: Spec, where: str = "spec") -> None:
-    """Build every agent in every environment, with every value of its grid once: mistakes show before the work starts."""
+    """Build every environment, and every agent in it, with every value of its grid once: mistakes show before the work starts."""
+    for key, env_spec in spec.envs.items():
+        with _one_line(f"{where}: envs.{key}"):
+            _length(spec, key, env_spec, mdp_of(env_spec))
     for key, agent in spec.agents.items():
         for env in envs_of(spec, agent):
             for point in _one_value_each(agent.grid):
-                place = ", ".join(f"{name} = {value!r}" for name, value in point.items())
-                with_in = f"{where}: agents.{key}" + (f" ({place})" if place else "") + f" on {env}"
-                try:
-                    cell = _cell(spec, key, env, point, "evaluation")
-                    mdp = mdp_of(spec.envs[env])
-                    find("agent", agent.agent).builder(problem_of(mdp), **cell.parts[0].parameters)
-                except InputError as error:
-                    raise InputError(f"{with_in}: {error}") from None
+                record = _built(spec, key, env, point, where)
+                _check_counters(spec, key, counter_names(record), where)
+
+
+def _built(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Record:
+    place = ", ".join(f"{place_of([name])} = {shown(value)}" for name, value in point.items())
+    with _one_line(f"{where}: agents.{key}{f' ({place})' if place else ''} on {env}"):
+        parameters = _resolved_cell(spec, key, env, point, "evaluation").parameters
+        return find("agent", spec.agents[key].agent).builder(problem_of(mdp_of(spec.envs[env])), **parameters)
+
+
+@contextmanager
+def _one_line(where: str) -> Iterator[None]:
+    """Whatever a builder says of the spec's values, it is one line with their place."""
+    try:
+        yield
+    except Exception as error:
+        said = " ".join(str(error).split())
+        said = said if isinstance(error, InputError) else f"it cannot be built ({type(error).__name__}: {said})"
+        raise InputError(f"{where}: {said}") from error
+
+
+def _check_counters(spec: Spec, key: str, names: Sequence[str], where: str) -> None:
+    for i, claim in enumerate(spec.claims):
+        for j, condition in enumerate(claim.conditions):
+            if condition.counter and key in (condition.agent, condition.than) and condition.counter not in names:
+                raise InputError(
+                    f"{where}: claims.{i}.conditions.{j}.counter: {key} counts no {condition.counter!r}; {suggestion(condition.counter, names)}"
+                )
 
 
 def _one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -135,38 +163,43 @@ def _one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
             yield {**first, name: value}
 
 
-def _cell(spec: Spec, key: str, env_key: str, point: dict[str, Any], phase: Phase) -> Cell:
+def _cell(spec: Spec, key: str, env: str, point: dict[str, Any], phase: Phase) -> Cell:
+    first = _resolved_cell(spec, key, env, point, phase)
+    seeds = spec.tuning.seeds if phase == "tuning" else spec.seeds
+    per_part = max(1, STEPS_PER_PART // first.steps)
+    starts = range(0, seeds, per_part)
+    parts = tuple(first.model_copy(update={"replicates": tuple(range(k, min(k + per_part, seeds)))}) for k in starts)
+    return Cell(agent=key, env=env, point=point, parts=parts)
+
+
+def _resolved_cell(spec: Spec, key: str, env_key: str, point: dict[str, Any], phase: Phase) -> Part:
+    """What all parts of a cell have in common, as a part without runs."""
     agent, env = spec.agents[key], spec.envs[env_key]
     mdp = mdp_of(env)
-    share, seeds = (spec.tuning.share, spec.tuning.seeds) if phase == "tuning" else (1.0, spec.seeds)
-    units = max(10, round(share * _length(spec, env_key, env, mdp)))
+    units = length = _length(spec, env_key, env, mdp)
+    if phase == "tuning":
+        units = min(length, max(LEAST_TUNING, round(spec.tuning.share * length)))
     steps = units * max(mdp.horizon, 1)
-    parameters = resolved(agent.agent, {**agent.parameters, **point}, mdp, steps)
-    per_part = max(1, STEPS_PER_PART // steps)
-    parts = tuple(
-        Part(
-            env=env.env,
-            env_parameters=env.parameters,
-            agent=agent.agent,
-            parameters=parameters,
-            units=units,
-            steps=steps,
-            checkpoints=min(spec.checkpoints, units),
-            spacing=spec.spacing,
-            seed=spec.seed,
-            phase=phase,
-            replicates=tuple(range(first, min(first + per_part, seeds))),
-        )
-        for first in range(0, seeds, per_part)
+    return Part(
+        env=env.env,
+        env_parameters=env.parameters,
+        agent=agent.agent,
+        parameters=resolved(agent.agent, {**agent.parameters, **point}, mdp, steps),
+        units=units,
+        steps=steps,
+        checkpoints=min(spec.checkpoints, units),
+        spacing=spec.spacing,
+        seed=spec.seed,
+        phase=phase,
+        replicates=(),
     )
-    return Cell(agent=key, env=env_key, point=point, parts=parts)
 
 
 def _length(spec: Spec, key: str, env: EnvSpec, mdp: MDP) -> int:
     unit = "episodes" if mdp.horizon else "steps"
     given = getattr(env, unit) or getattr(spec, unit)
     if given is None:
-        raise InputError(f"the environment {key} counts {unit}, and the study does not say how many; give {unit}= for it or for the study")
+        raise InputError(f"it counts {unit}, and the study does not say how many; give {unit}= for envs.{key} or for the study")
     return int(given)
 
 
@@ -204,12 +237,23 @@ def true_moment(agent: str, parameters: Mapping[str, Any], mdp: MDP) -> float:
     """The largest moment of an environment's rewards, of the order and the kind that the agent wants."""
     found = find("agent", agent)
     built = found.builder(problem_of(mdp), **{**parameters, "moment": 1.0})
-    kinds = [inner.moment_kind() for inner in built if hasattr(inner, "moment_kind")]
+    if "epsilon" not in found.parameters:
+        raise InputError(f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number")
+    kinds = set(_moment_kinds(built))
     order = 1.0 + float(parameters.get("epsilon", found.parameters["epsilon"].default))
     moment = _largest_moment(id(mdp), mdp, order, "central" if "central" in kinds else "raw")
     if not np.isfinite(moment):
         raise InputError(f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be smaller")
     return moment
+
+
+def _moment_kinds(record: Any) -> Iterator[str]:
+    """What the estimators in a record, and in the records in it, take a moment to be."""
+    if hasattr(record, "moment_kind"):
+        yield record.moment_kind()
+    elif isinstance(record, tuple):
+        for inner in record:
+            yield from _moment_kinds(inner)
 
 
 _moments: dict[tuple[int, float, str], float] = {}

@@ -3,9 +3,9 @@
     study.json               the spec, versions and where it was started
     choices.json             the chosen point of every grid, once tuning is done
     parts/ID.parquet         the curves of one part
-    parts/ID.json            its checksum, written after it; who computed it, when and how fast
+    sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
 
-A part counts when its checksum is there and fits. Files are written under temporary names, synced and renamed, so that an interruption at any moment leaves either the
+A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that any reader of such folders reads it. Files are written under temporary names, synced and renamed, so that an interruption at any moment leaves either the
 old state or the new one. Nothing is ever read that is not data: no pickle.
 """
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 FORMAT = 1
+TEMPORARY = ".unfinished"
 
 
 class Store:
@@ -35,20 +36,27 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.parts = self.folder / "parts"
+        self.pages = self.folder / "sidecars"
 
     # The page that says what it is
 
     def exists(self) -> bool:
         """Whether there is a study."""
-        return (self.folder / "study.json").exists()
+        try:
+            return (self.folder / "study.json").exists()
+        except OSError as error:
+            raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
 
     def create(self, spec: Spec, about: Mapping[str, Any]) -> None:
         """Start one."""
         try:
-            self.parts.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.folder} cannot be made: {error.strerror}; choose another folder with --out") from None
-        self.write_json("study.json", {"format": FORMAT, "spec": spec.model_dump(mode="json"), **about})
+        with self.locked():
+            if self.exists():
+                raise InputError(f"another process has just started a study in {self.folder}; nothing was changed")
+            self.write_json("study.json", {"format": FORMAT, "spec": spec.model_dump(mode="json"), **about})
 
     def spec(self) -> Spec:
         """The study's spec."""
@@ -59,6 +67,8 @@ class Store:
         page = self.read_json("study.json")
         if page is None:
             raise InputError(f"{self.folder} holds no study; start one with: heavytail run SPEC.toml --out {self.folder}")
+        if not isinstance(page, dict) or "spec" not in page:
+            raise InputError(f"{self.folder / 'study.json'} is damaged: it does not say what the study is")
         if page.get("format") != FORMAT:
             raise InputError(f"{self.folder} has format {page.get('format')}, this version of heavytail reads format {FORMAT}")
         return page
@@ -74,8 +84,8 @@ class Store:
             return json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
-            raise InputError(f"{path} cannot be read: {error}") from None
+        except (OSError, ValueError, RecursionError) as error:
+            raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
     # Parts
 
@@ -83,19 +93,19 @@ class Store:
         """Keep a part: first what it is, then that it is whole."""
         self._write(self.parts / f"{part.id}.parquet", content)
         page = {"sha256": sha256(content).hexdigest(), "bytes": len(content), "part": part.model_dump(mode="json"), **about}
-        self.write_json(f"parts/{part.id}.json", page)
+        self.write_json(f"sidecars/{part.id}.json", page)
 
     def trouble(self, part: Part) -> str | None:
         """What is wrong with a part: None if nothing, "missing" if it is not there."""
-        content, page = self.parts / f"{part.id}.parquet", self.parts / f"{part.id}.json"
-        if not page.exists():
-            return "missing" if not content.exists() else "unfinished"
+        content, page = self.parts / f"{part.id}.parquet", self.pages / f"{part.id}.json"
         try:
+            if not page.exists():
+                return "unfinished" if content.exists() else "missing"
             expected = json.loads(page.read_text(encoding="utf-8"))["sha256"]
             found = sha256(content.read_bytes()).hexdigest()
         except FileNotFoundError:
             return "deleted"
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             return f"unreadable ({error})"
         return None if found == expected else "altered"
 
@@ -111,32 +121,39 @@ class Store:
 
     def sidecars(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
         """What is known of how parts were computed."""
-        return [self.read_json(f"parts/{part.id}.json") for part in parts]
+        return [self.read_json(f"sidecars/{part.id}.json") for part in parts]
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """One process at a time works on a study."""
-        path = self.folder / ".lock"
         try:
-            handle = path.open("a+")
+            handle = (self.folder / ".lock").open("a+b", buffering=0)
         except OSError as error:
             raise InputError(f"{self.folder} cannot be written: {error.strerror}") from None
         with handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                handle.truncate(0)
+                handle.write(f"pid {os.getpid()} on {os.uname().nodename}".encode())
+                self._remove_leftovers()
+            except BlockingIOError:
                 handle.seek(0)
-                raise InputError(
-                    f"another process ({handle.read().strip() or 'unknown'}) is working on {self.folder}; wait for it, or stop it"
-                ) from None
-            handle.truncate(0)
-            handle.write(f"pid {os.getpid()}")
-            handle.flush()
+                who = handle.read().decode() or "unknown"
+                raise InputError(f"another process ({who}) is working on {self.folder}; wait for it, or stop it") from None
+            except OSError as error:
+                raise InputError(f"{self.folder} cannot be written: {error.strerror}") from None
             yield
+
+    def _remove_leftovers(self) -> None:
+        """What a process that was killed was writing."""
+        for folder in (self.folder, self.parts, self.pages):
+            for left in folder.glob(f".*{TEMPORARY}"):
+                left.unlink()
 
     def _write(self, target: Path, content: bytes) -> None:
         try:
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+            target.parent.mkdir(exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
             try:
                 with os.fdopen(handle, "wb") as out:
                     out.write(content)

@@ -3,6 +3,8 @@
 import os
 import platform
 from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +17,8 @@ from heavytail.studies.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from heavytail.arrays import Floats
 
 
 class Stage(NamedTuple):
@@ -54,6 +58,7 @@ class Study:
     def __init__(self, spec: Spec | Mapping[str, Any], folder: str | Path | None = None) -> None:
         self.spec = spec if isinstance(spec, Spec) else spec_of(spec)
         self.store = Store(folder or Path("results") / self.spec.name)
+        self._chosen: dict[str, dict[str, dict[str, Any]]] | None = None
 
     @classmethod
     def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
@@ -79,6 +84,7 @@ class Study:
         who, chosen = watcher or Watcher(), engine_of(engine, workers, address)
         check_plan(self.spec)
         self._prepare()
+        self._chosen = None
         with self.store.locked():
             for stage in self._stages():
                 for part, what in stage.damaged.items():
@@ -118,7 +124,9 @@ class Study:
         """The chosen point of every grid, once tuning is done."""
         from heavytail.studies.tune import choose
 
-        return choose(self.scores())
+        if self._chosen is None:
+            self._chosen = choose(self.scores())
+        return self._chosen
 
     def scores(self) -> list[Any]:
         """How every point of every grid did on the tuning seeds."""
@@ -156,6 +164,18 @@ class Study:
         )
         counters = pd.DataFrame([dict(pairs) for pairs in table.pop("counters")], index=table.index)
         return keys.merge(pd.concat([table, counters], axis=1), on="run", how="inner")
+
+    def to_rliable(self) -> "dict[str, Floats]":
+        """Scores as rliable takes them: for each agent an array [run, environment] of rewards in the last tenth of the run, as a share of the optimum."""
+        from heavytail.studies.exporting import score_matrices
+
+        return score_matrices(self.curves(), list(self.spec.envs))
+
+    def report(self, path: str | Path | None = None, command: str = "") -> Path:
+        """Write the report, a page with everything in it; FOLDER/report.html if no path is given."""
+        from heavytail.studies.reporting import write_report
+
+        return write_report(self, path or self.store.folder / "report.html", command=command)
 
     def failures(self) -> "pd.DataFrame":
         """Runs that raised, with their error."""
@@ -207,6 +227,13 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+@cache
+def _code_digest() -> str:
+    """A name for heavytail's own code as it is installed here."""
+    root = Path(heavytail.__file__).parent
+    return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
+
+
 def _versions() -> dict[str, Any]:
     """What computed something: provenance, not part of any id."""
     from importlib.metadata import version
@@ -214,6 +241,7 @@ def _versions() -> dict[str, Any]:
     return {
         "heavytail": heavytail.__version__,
         "results_version": RESULTS_VERSION,
+        "code": _code_digest(),
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "numba": version("numba"),

@@ -4,7 +4,9 @@ The bytes depend on the part and on nothing else: not on the worker, the machine
 """
 
 import io
+import json
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,11 +35,9 @@ def table_of(part: Part) -> "pa.Table":
     """The curves of all runs, one row per checkpoint; cumulative rewards, and regret against the best policy."""
     import pyarrow as pa
 
-    mdp = make_mdp(part.env, **part.env_parameters)
     rows: dict[str, list[Any]] = {name: [] for name in schema().names}
-    optimum = optimal_value(mdp) if mdp.horizon else gain(mdp)
     for replicate in part.replicates:
-        for row in _run(part, replicate, mdp, optimum):
+        for row in _run(part, replicate):
             for name, value in row.items():
                 rows[name].append(value)
     return pa.table(rows, schema=schema())
@@ -66,7 +66,14 @@ def schema() -> "pa.Schema":
     )
 
 
-def _run(part: Part, replicate: int, mdp: MDP, optimum: float) -> list[dict[str, Any]]:
+@lru_cache(maxsize=8)
+def _world(env: str, parameters: str) -> tuple[MDP, float]:
+    """An environment, and what the best policy earns there in an episode or a step."""
+    mdp = make_mdp(env, **json.loads(parameters))
+    return mdp, optimal_value(mdp) if mdp.horizon else gain(mdp)
+
+
+def _run(part: Part, replicate: int) -> list[dict[str, Any]]:
     same = {
         "run": part.run_id(replicate),
         "phase": part.phase,
@@ -79,6 +86,7 @@ def _run(part: Part, replicate: int, mdp: MDP, optimum: float) -> list[dict[str,
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a study plans its own steps; nobody reads a worker's warnings
+            mdp, optimum = _world(part.env, canonical(part.env_parameters))
             learner = make_agent(part.agent, mdp, seed=part.seed_of(replicate), **part.parameters)
             amount = {learner.unit: part.units}
             curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]

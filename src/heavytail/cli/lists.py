@@ -1,10 +1,8 @@
-"""The command ``heavytail``: thin, typed commands over the library."""
+"""What there is, and how fast: list, show, bench."""
 
 import json
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,12 +10,9 @@ from typing import Annotated, Any
 import typer
 
 import heavytail as ht
+from heavytail.cli.app import app, one_line_errors, print_table
 from heavytail.errors import InputError
 from heavytail.registry import Kind, Registered
-
-app = typer.Typer(
-    help="Reinforcement learning when rewards have heavy tails.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
 
 
 class What(StrEnum):
@@ -32,19 +27,21 @@ class What(StrEnum):
 KINDS: dict[What, Kind] = {What.agents: "agent", What.envs: "env", What.estimators: "estimator", What.laws: "law"}
 
 
-@contextmanager
-def one_line_errors() -> Iterator[None]:
-    """A user's mistake is one line and exit status 2; a program's mistake stays a traceback."""
-    try:
-        yield
-    except InputError as error:
-        typer.echo(f"heavytail: {error}", err=True)
-        raise typer.Exit(2) from None
+@app.command()
+def bench(
+    env: Annotated[str, typer.Argument(help="an environment in episodes")] = "six_arms",
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+) -> None:
+    """Time a step of every agent on this machine; the figures of the README come from `make bench`."""
+    from heavytail.timing import time_agents
 
-
-@app.callback()
-def main() -> None:
-    """Reinforcement learning when rewards have heavy tails."""
+    with one_line_errors():
+        rows = time_agents(env)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+    else:
+        print_table(f"one step on {env}, one core", rows)
 
 
 @app.command("list")
@@ -56,10 +53,10 @@ def list_things(
     """List what can be built by name, with its parameters; environments with what is exactly true of them."""
     found = {each.value: [_row(each, r) for r in ht.registered(KINDS[each])] for each in ([what] if what else What)}
     if as_json:
-        typer.echo(json.dumps(_finite(found), indent=1, allow_nan=False))
+        typer.echo(json.dumps(finite(found), indent=1, allow_nan=False))
         return
     for name, rows in found.items():
-        _print_table(name, rows)
+        print_table(name, rows)
 
 
 @app.command()
@@ -71,7 +68,7 @@ def show(
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""
     with one_line_errors():
-        mdp = ht.make_mdp(env, **dict(_parameter(text) for text in parameters or []))
+        mdp = ht.make_mdp(env, **dict(parameter_of(text) for text in parameters or []))
         from heavytail.report.graph import draw_mdp, save_figure
 
         path = out or Path(f"{env}.svg")
@@ -79,7 +76,8 @@ def show(
     typer.echo(str(path))
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def parameter_of(text: str) -> tuple[str, Any]:
+    """A parameter as it is typed, NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise InputError(f"{text!r} is no parameter; write NAME=VALUE, as in horizon=10")
@@ -115,37 +113,13 @@ def _if(there: bool, fact: "Callable[[ht.MDP], float]", mdp: "ht.MDP") -> float 
     return fact(mdp) if there else None
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """JSON has no infinity: it becomes a word."""
     match value:
         case dict():
-            return {key: _finite(each) for key, each in value.items()}
+            return {key: finite(each) for key, each in value.items()}
         case list():
-            return [_finite(each) for each in value]
+            return [finite(each) for each in value]
         case float() if math.isinf(value):
             return "inf"
     return value
-
-
-def _print_table(title: str, rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    for name in rows[0]:
-        numeric = name in ("S", "A", "H", "value", "gain", "diameter")
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=name == "name" or numeric)
-    for row in rows:
-        table.add_row(*map(_cell, row.values()))
-    Console(width=None if sys.stdout.isatty() else 140).print(table, "")
-
-
-def _cell(value: Any) -> str:
-    match value:
-        case None:
-            return "-"
-        case float():
-            return f"{value:.4f}".rstrip("0").rstrip(".")
-        case list():
-            return ", ".join(value)
-    return str(value)

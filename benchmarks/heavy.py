@@ -1,0 +1,84 @@
+"""Heavy-Q-Learning on SixArms, beside the same in plain C++.
+
+It is timed once it has settled on the heavy arm, where every step draws a stable reward, truncates it and pays a bonus with two parts.
+"""
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import heavytail as ht
+from floor import EXACT, HEAVY, TABLES, TEXTBOOK, compile_floor, run_floor
+from fused import Measure, check_totals, in_words
+from peers import H
+from report import best_of, nanoseconds, print_table, scaled, verdict
+from trained import Trained
+
+TRAINED, EPISODES, REPEATS = 60_000, 40_000, 15
+LIMIT = 1.0
+PARAMETERS: dict[str, Any] = {"epsilon": 0.05, "moment": 1.0, "transition_scale": 0.01, "reward_scale": 0.001}
+LAST, ENOUGH = 5_000, 0.9  # in its last episodes it must earn so much of what is possible
+SAME_DRAWS, TEXTBOOK_DRAWS, HARD_CODED = (
+    "C++ with tables, the same draws",
+    "C++ with tables, textbook draws",
+    "C++ hard-coded, the same draws",
+)
+PROGRAMS: dict[str, tuple[str, ...]] = {SAME_DRAWS: (TABLES, HEAVY), TEXTBOOK_DRAWS: (TABLES, HEAVY, TEXTBOOK), HARD_CODED: (HEAVY,)}
+
+
+def new_learner() -> ht.Learner:
+    """At the working point."""
+    return ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms", horizon=H), seed=0, **PARAMETERS)
+
+
+def floor_cost(program: Path, episodes: int) -> float:
+    """Nanoseconds per step of the C++ program."""
+    return run_floor(program, new_learner(), episodes, noise=True, trained=TRAINED).seconds / (episodes * H) * 1e9
+
+
+def own_cost(trained: Trained, episodes: int) -> float:
+    """The same of the fused loop."""
+    return trained.seconds(episodes) / (episodes * H) * 1e9
+
+
+def settled() -> Trained:
+    """The learner after its training, and no other than one that plays the heavy arm, which is worth a third more than the light one."""
+    learner = new_learner()
+    learner.learn(TRAINED - LAST)
+    before = float(learner.clock.totals[0])
+    trained = Trained(learner, LAST)
+    if (gained := (float(learner.clock.totals[0]) - before) / LAST) < ENOUGH * ht.planning.optimal_value(learner.mdp):
+        raise SystemExit(
+            f"after {TRAINED:,} episodes heavy_q_learning earns {gained:.1f}: it is not on the heavy arm, which is to be timed"
+        )
+    return trained
+
+
+def measure(folder: Path, episodes: int) -> tuple[dict[str, float], str]:
+    """Nanoseconds per step of everything, and how equal the totals are."""
+    turns: dict[str, Measure] = {"heavytail": partial(own_cost, settled(), episodes)}
+    for name, switches in PROGRAMS.items():
+        if program := compile_floor(folder, *switches):
+            turns[name] = partial(floor_cost, program, episodes)
+    checked = "C++: no g++ on this machine, so its rows are left out."
+    if exact := compile_floor(folder, *PROGRAMS[SAME_DRAWS], EXACT):
+        difference = check_totals(exact, new_learner, TRAINED + episodes, noise=True)
+        checked = f"{SAME_DRAWS}: mean and realised totals of {TRAINED + episodes:,} episodes are {in_words(difference)}."
+    return best_of(REPEATS, turns), checked
+
+
+def section(quick: bool) -> dict[str, Any]:
+    """Measure, print, and return the figures."""
+    with tempfile.TemporaryDirectory() as name:
+        costs, checked = measure(Path(name), scaled(EPISODES, quick))
+    ours = costs["heavytail"]
+    rows = [
+        [peer, nanoseconds(ours), nanoseconds(cost), f"{ours / cost:.2f}", verdict(ours / cost, LIMIT)]
+        for peer, cost in costs.items()
+        if peer in PROGRAMS
+    ]
+    header = ["ns/step", "heavytail", "peer", "ratio", f"<= {LIMIT}"]
+    print_table(f"Heavy-Q-Learning on SixArms, on the heavy arm after {TRAINED:,} episodes", header, rows)
+    print(checked)
+    return {"ns": costs, "totals_checked": checked, "limit_to_cpp": LIMIT}

@@ -1,0 +1,42 @@
+"""A learner at a certain moment: trained as far as wanted, timed from there on, and set back to it."""
+
+import numpy as np
+
+import heavytail as ht
+from heavytail import loop
+from heavytail.agent_file import flatten
+from report import cpu_seconds
+
+
+def advance(learner: ht.Learner, units: int) -> float:
+    """Learn so many more episodes, or steps in a continuing problem, without checkpoints; returns the seconds it took."""
+    x = learner
+    nothing, until = loop.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + units
+    started = cpu_seconds()
+    x.agent = loop.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
+    return cpu_seconds() - started
+
+
+class Trained:
+    """A trained learner that can be set back to the moment at which its training ended; for agents whose arrays do not grow."""
+
+    def __init__(self, learner: ht.Learner, units: int) -> None:
+        self.learner = learner
+        advance(learner, units)
+        self.agent = learner.agent
+        records = {"agent": learner.agent, "streams": learner.streams, "clock": learner.clock}
+        self.arrays = [array for name, record in records.items() for array in flatten(name, record).values() if array.ndim]
+        self.before = [array.copy() for array in self.arrays]
+
+    def set_back(self) -> None:
+        """Return to the moment."""
+        for array, value in zip(self.arrays, self.before, strict=True):
+            array[...] = value
+
+    def seconds(self, units: int) -> float:
+        """How long so many more episodes or steps take from that moment on."""
+        self.set_back()
+        seconds = advance(self.learner, units)
+        if self.learner.agent is not self.agent:
+            raise TypeError(f"the pools of {self.learner.name} grew, so that it cannot be set back")
+        return seconds

@@ -1,0 +1,134 @@
+"""What a bound says at a number of steps: its terms apart, their sum, and whether it says anything at all."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Bools, Floats
+from heavytail.bounds.terms import Number, Statement, exp, log, log_crossing, log_sum
+
+Constants: TypeAlias = Literal["tight", "paper"]
+TERMS = ("transitions", "heavy_tail", "lower_order", "remainder")
+LOG_10 = float(np.log(10.0))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A number of steps that may be too large for a float: by its natural logarithm."""
+
+    log: Floats
+
+    @property
+    def steps(self) -> Floats:
+        """The number itself, infinite beyond the largest float."""
+        return exp(self.log)[()]
+
+    @property
+    def log10(self) -> Floats:
+        """Its decimal logarithm."""
+        return np.asarray(self.log / LOG_10)[()]
+
+
+@dataclass(frozen=True)
+class SampleSize:
+    """How many steps it takes until the average regret is small, and how many for each part of the regret to be half as small."""
+
+    total: Steps
+    transitions: Steps
+    heavy_tail: Steps
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on regret at a number of steps T, by the natural logarithms of its terms; of the shape that its arguments have together."""
+
+    log_transitions: Floats  # what not knowing the transitions costs
+    log_heavy_tail: Floats  # what not knowing the mean rewards costs, their tails being heavy
+    log_lower_order: Floats  # what falls behind as T grows
+    log_remainder: Floats  # what else the statement has, as its function says
+    log_trivial: Floats  # R_delta T: no agent has a larger regret; infinite for a lower bound
+    log_crossing: Floats  # the T from which on the heavy-tail term is above that of the transitions; infinite: never; NaN: not asked
+    holds: Bools  # whether the conditions of the statement are met
+    kind: Literal["bound", "order"]  # "order": the statement leaves its constant open, and 1 stands for it
+
+    @property
+    def transitions(self) -> Floats:
+        """What not knowing the transitions costs."""
+        return exp(self.log_transitions)[()]
+
+    @property
+    def heavy_tail(self) -> Floats:
+        """What not knowing the mean rewards costs, their tails being heavy."""
+        return exp(self.log_heavy_tail)[()]
+
+    @property
+    def lower_order(self) -> Floats:
+        """What falls behind as T grows."""
+        return exp(self.log_lower_order)[()]
+
+    @property
+    def remainder(self) -> Floats:
+        """What else the statement has."""
+        return exp(self.log_remainder)[()]
+
+    @property
+    def log_total(self) -> Floats:
+        """The natural logarithm of the sum of all terms."""
+        parts = np.logaddexp(self.log_transitions, self.log_heavy_tail), np.logaddexp(self.log_lower_order, self.log_remainder)
+        return np.asarray(np.logaddexp(*parts))[()]
+
+    @property
+    def log10_total(self) -> Floats:
+        """The decimal logarithm of the sum of all terms: finite where the sum itself is not."""
+        return np.asarray(self.log_total / LOG_10)[()]
+
+    @property
+    def total(self) -> Floats:
+        """The sum of all terms."""
+        return exp(self.log_total)[()]
+
+    @property
+    def vacuous(self) -> Bools:
+        """Whether it says no more than that the regret is at most R_delta T."""
+        return np.asarray(self.log_total >= self.log_trivial)[()]
+
+    @property
+    def is_lower(self) -> bool:
+        """Whether it is a lower bound."""
+        return bool(np.isposinf(self.log_trivial).all())
+
+    @property
+    def crossing(self) -> Floats:
+        """The T from which on the heavy-tail term is above that of the transitions; infinite if that never comes."""
+        return exp(self.log_crossing)[()]
+
+    @property
+    def log10_crossing(self) -> Floats:
+        """Its decimal logarithm."""
+        return np.asarray(self.log_crossing / LOG_10)[()]
+
+    @property
+    def rules(self) -> npt.NDArray[np.str_]:
+        """The name of the largest term."""
+        logs = np.stack(np.broadcast_arrays(*(getattr(self, f"log_{name}") for name in TERMS)))
+        return np.array(TERMS)[logs.argmax(axis=0)]
+
+
+def bound_at(
+    statement: Statement, x: Floats, reward_range: Number, *, holds: Bools | bool = True, kind: Literal["bound", "order"] = "bound"
+) -> Bound:
+    """What a statement says at T = exp(x)."""
+    logs = [log_sum(getattr(statement, name), x) for name in TERMS]
+    return make_bound(logs, log(reward_range) + x, log_crossing(statement.heavy_tail, statement.transitions), holds=holds, kind=kind)
+
+
+def make_bound(
+    logs: list[Floats], log_trivial: Number, crossing: Number, *, holds: Bools | bool = True, kind: Literal["bound", "order"] = "bound"
+) -> Bound:
+    """A bound of these four terms, all of one shape."""
+    transitions, heavy_tail, lower_order, remainder, trivial, cross, condition = (
+        np.array(each)[()] for each in np.broadcast_arrays(*logs, log_trivial, crossing, holds)
+    )
+    return Bound(transitions, heavy_tail, lower_order, remainder, trivial, cross, condition.astype(np.bool_), kind)

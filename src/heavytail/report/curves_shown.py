@@ -1,0 +1,134 @@
+"""The curves of a task as interactive figures: regret, reward as the paper draws it, reward along the run, and what was really drawn."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heavytail import statistics
+from heavytail.report.curves import Agent, Task
+from heavytail.report.curves_traces import Lines, Traces, band, best_line, layout, line, positive
+from heavytail.report.theme import Look
+
+
+class Shown(NamedTuple):
+    """A figure of the page."""
+
+    name: str
+    title: str
+    caption: str
+    traces: Traces
+    layout: dict[str, Any]
+    wide: bool = False
+    height: int = 380
+
+
+def regret_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
+    """Cumulative regret: median and bootstrap band."""
+    caption = f"Median over seeds; the band is its {task.summing.confidence:.0%} bootstrap interval. Regret is measured with mean rewards."
+    return _figure("regret", "Regret", caption, task, looks, lambda a: Lines(*a.regret), "cumulative regret (reward)", wide=True)
+
+
+def log_log_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
+    """The same on logarithmic axes, where a power is a line."""
+    hidden = sum(int((agent.regret.estimate <= 0).sum()) for agent in task.agents)
+    caption = "The same on logarithmic axes: a slope of 1 is a policy that stays wrong, 1/2 is the rate of the light-tailed theory."
+    caption += f" {hidden} points at or below 0 cannot be drawn here." if hidden else ""
+    shown = _figure("log-log", "Regret, log-log", caption, task, looks, lambda a: Lines(*a.regret), "cumulative regret (reward)")
+    for axis in ("xaxis", "yaxis"):
+        shown.layout[axis].update(type="log", exponentformat="power", dtick=1)
+    shown.layout["xaxis"].pop("range")
+    return shown._replace(traces=positive(shown.traces))
+
+
+def reward_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
+    """Cumulative mean reward as the paper draws it."""
+    caption = (
+        "As in figure 2 of the paper: cumulative mean reward, averaged over seeds, with one standard deviation on either side."
+        " The thin line is the best policy."
+    )
+
+    shown = _figure("reward", "Cumulative reward, the paper's drawing", caption, task, looks, reward_lines, "cumulative mean reward")
+    at = task.agents[0].runs.at if task.agents else np.array([], np.int64)
+    return shown._replace(traces=[*shown.traces, best_line(at, task.optimum * at.astype(np.float64))])
+
+
+def pace_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
+    """Reward per unit along the run."""
+    caption = (
+        f"Mean reward per {task.unit} since the checkpoint before: median over seeds with its {task.summing.confidence:.0%} bootstrap interval."
+        " The thin line is the best policy."
+    )
+    shown = _figure(
+        "pace",
+        f"Reward per {task.unit}",
+        caption,
+        task,
+        looks,
+        lambda a: Lines(*a.pace),
+        f"mean reward per {task.unit}",
+    )
+    at = task.agents[0].runs.at if task.agents else np.array([], np.int64)
+    return shown._replace(traces=[*shown.traces, best_line(at, np.full(len(at), task.optimum))])
+
+
+def realised_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
+    """What was really drawn, beside what was to be expected."""
+    caption = (
+        "Realised rewards (lines; the band holds the middle half of the seeds) against mean rewards (dotted medians). Realised sums of"
+        " heavy-tailed rewards have no variance: their mean and standard deviation describe the largest draw and nothing else, so that"
+        " only medians and quantiles are drawn."
+    )
+
+    lost = sum(int(np.isnan(agent.runs.realised_reward).any(axis=1).sum()) for agent in task.agents)
+    caption += f" {lost} runs drew both infinities, so that their sum is not defined; they are left out." if lost else ""
+
+    shown = _figure("realised", "Realised against mean reward", caption, task, looks, realised_lines, "cumulative reward")
+    means = [
+        {
+            **line(agent, looks[agent.key], agent.runs.at, np.median(agent.runs.mean_reward, axis=0)),
+            "mode": "lines",
+            "line": {"color": looks[agent.key].token, "width": 1.2, "dash": "dot"},
+            "hovertemplate": "%{fullData.name}, mean reward<br>%{x:,}: %{y:,.4~g}<extra></extra>",
+        }
+        for agent in task.agents
+    ]
+    return shown._replace(traces=[*shown.traces, *means])
+
+
+def reward_lines(agent: Agent) -> Lines:
+    """Mean and one standard deviation of the mean rewards over seeds."""
+    values = agent.runs.mean_reward
+    mean = values.mean(axis=0)
+    deviation = statistics.mean_and_deviation(values).deviation if len(values) > 1 else np.full(mean.shape, np.nan)
+    return Lines(mean, mean - deviation, mean + deviation)
+
+
+def realised_lines(agent: Agent) -> Lines:
+    """Median and middle half of the realised rewards of the runs whose sum is defined."""
+    values = agent.runs.realised_reward
+    defined = values[~np.isnan(values).any(axis=1)]
+    if len(defined) < 2:
+        nothing = np.full(len(agent.runs.at), np.nan)
+        return Lines(defined[0] if len(defined) else nothing, nothing, nothing)
+    return Lines(*(statistics.heavy.quantile(defined, level) for level in (0.5, 0.25, 0.75)))
+
+
+def _figure(
+    name: str,
+    title: str,
+    caption: str,
+    task: Task,
+    looks: Mapping[str, Look],
+    lines: Callable[[Agent], Lines],
+    y: str,
+    *,
+    wide: bool = False,
+) -> Shown:
+    traces: Traces = []
+    for agent in task.agents:
+        found, look = lines(agent), looks[agent.key]
+        if np.isfinite(found.low).any():
+            traces.append(band(agent, look, agent.runs.at, found))
+        traces.append(line(agent, look, agent.runs.at, found.middle))
+    return Shown(name, title, caption, traces, layout(f"{task.unit}s", y, task), wide, 460 if wide else 380)

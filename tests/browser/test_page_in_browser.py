@@ -1,0 +1,184 @@
+"""The report in a real browser: it draws, it answers to clicks, it asks nobody for anything. Run by ``make test-browser``.
+
+Screenshots are left in the folder that HEAVYTAIL_SCREENSHOTS names.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heavytail.studies import Study
+from heavytail.studies.reporting import write_report
+
+SPEC: dict[str, Any] = {
+    "name": "browser",
+    "title": "A small study",
+    "description": "Two environments, four agents.",
+    "episodes": 2000,
+    "seeds": 5,
+    "checkpoints": 50,
+    "envs": {"six_arms": {"label": "SixArms"}, "double_chain": {"label": "DoubleChain"}},
+    "agents": {
+        "heavy": {
+            "agent": "heavy_q_learning",
+            "label": "Heavy-Q-Learning",
+            "setting": "tuned",
+            "parameters": {"epsilon": 0.05},
+            "grid": {"moment": ["true", 1.0], "transition_scale": [0.01, 0.1], "reward_scale": [0.0001, 0.001, 0.01]},
+        },
+        "q_learning": {"label": "Q-learning", "setting": "baseline", "grid": {"transition_scale": [0.01, 0.1, 1.0]}},
+        "ucrl2": {"label": "UCRL2", "setting": "baseline"},
+        "random": {"label": 'random <play> & "more"', "setting": "yardstick"},
+    },
+    "tuning": {"seeds": 2},
+    "claims": [
+        {"claim": "Zebras learn.", "conditions": [{"test": "better", "agent": "heavy", "than": "random", "metric": "final_regret"}]},
+        {"claim": "Ants are lucky.", "conditions": [{"test": "at_least", "agent": "random", "value": 0.9}]},
+        {"claim": "Moles are not.", "conditions": [{"test": "at_most", "agent": "random", "value": 0.9}]},
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    study = Study(SPEC, folder)
+    study.run(engine="inline")
+    return write_report(study, folder / "report.html", command="heavytail run spec.toml")
+
+
+@pytest.fixture(scope="module")
+def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    named = os.environ.get("HEAVYTAIL_SCREENSHOTS")
+    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert chromium, "there is no chromium on the path"
+    with import_module("playwright.sync_api").sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+class Opened:
+    """The report in a window, and everything that it said or asked for."""
+
+    def __init__(self, browser: Any, report: Path, width: int, **settings: Any) -> None:
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
+        self.page = context.new_page()
+        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(report.as_uri())
+        self.page.wait_for_function("document.documentElement.dataset.drawn === 'all'", timeout=120_000)
+
+    def lines(self, figure: str) -> int:
+        """How many curves are to be seen in a figure."""
+        drawn = "els => els.filter(e => e.getAttribute('d') && getComputedStyle(e).strokeWidth !== '0px').length"
+        return int(self.page.locator(f"#plot-{figure} .scatterlayer .trace path.js-line").evaluate_all(drawn))
+
+    def column(self, table: str, number: int) -> list[str]:
+        """The texts of a column, from the top."""
+        return [str(text).strip() for text in self.page.locator(f"#{table} tbody tr td:nth-child({number})").all_inner_texts()]
+
+
+@pytest.fixture
+def desk(browser: Any, report: Path) -> Iterator[Opened]:
+    opened = Opened(browser, report, 1280, color_scheme="light")
+    yield opened
+    opened.page.context.close()
+
+
+def test_it_says_nothing_and_asks_for_nothing(desk: Opened, report: Path) -> None:
+    assert desk.said == []
+    assert [url for url in desk.asked if not url.startswith("data:")] == [report.as_uri()]
+
+
+def test_curves_are_drawn(desk: Opened, screenshots: Path) -> None:
+    for env in ("six_arms", "double_chain"):
+        assert desk.lines(f"{env}--regret") == 4
+        assert desk.lines(f"{env}--log-log") == 4
+        assert desk.lines(f"{env}--reward") == 5  # and the best policy
+        assert desk.page.locator(f"#plot-{env}--last-tenth .scatterlayer .point").count() == 4 * 5
+    assert desk.page.locator(".plot .main-svg").count() >= 14
+    assert 'random <play> & "more"' in desk.page.locator("#plot-six_arms--last-tenth").inner_text()
+    desk.page.screenshot(path=screenshots / "light.png", full_page=True)
+
+
+def test_the_legend_hides_and_shows(desk: Opened) -> None:
+    button = desk.page.locator('.legend[data-env="six_arms"] [data-agent="q_learning"]')
+    button.click()
+    assert button.get_attribute("aria-pressed") == "false"
+    assert [desk.lines("six_arms--regret"), desk.lines("six_arms--log-log"), desk.lines("double_chain--regret")] == [3, 3, 4]
+    button.click()
+    assert desk.lines("six_arms--regret") == 4
+    button.dblclick()
+    assert desk.lines("six_arms--regret") == 1
+    desk.page.locator('.legend[data-env="six_arms"] .all').click()
+    assert desk.lines("six_arms--regret") == 4
+
+
+def test_tables_sort(desk: Opened) -> None:
+    assert [text.split(".")[0] for text in desk.column("claims-table", 3)] == ["Zebras learn", "Ants are lucky", "Moles are not"]
+    head = desk.page.locator("#claims-table th:nth-child(3)")
+    head.locator("button").click()
+    assert [text.split()[0] for text in desk.column("claims-table", 3)] == ["Ants", "Moles", "Zebras"]
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.locator("button").click()
+    assert [text.split()[0] for text in desk.column("claims-table", 3)] == ["Zebras", "Moles", "Ants"]
+    regret = desk.page.locator("#six_arms-agents th:nth-child(4)")
+    regret.locator("button").click()
+    values = [float(text.split()[0].replace(",", "")) for text in desk.column("six_arms-agents", 4)]
+    assert values == sorted(values)
+
+
+def test_day_and_night(desk: Opened, browser: Any, report: Path, screenshots: Path) -> None:
+    def ground(page: Any) -> str:
+        return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+
+    def ink(page: Any) -> str:
+        return str(page.locator("#plot-six_arms--regret .xtitle").evaluate("e => e.style.fill"))
+
+    day, ink_by_day = ground(desk.page), ink(desk.page)
+    desk.page.locator("#theme").click()
+    assert ground(desk.page) != day
+    assert ink(desk.page) != ink_by_day
+    assert desk.said == []
+    night = Opened(browser, report, 1280, color_scheme="dark")
+    assert ground(night.page) == ground(desk.page)
+    night.page.screenshot(path=screenshots / "dark.png", full_page=True)
+    night.page.context.close()
+    desk.page.locator("#theme").click()
+    assert (ground(desk.page), ink(desk.page)) == (day, ink_by_day)
+
+
+@pytest.mark.parametrize("width", [320, 390, 820])
+def test_nothing_sticks_out_of_a_phone(browser: Any, report: Path, screenshots: Path, width: int) -> None:
+    phone = Opened(browser, report, width, has_touch=True, is_mobile=True, color_scheme="light")
+    phone.page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+    assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
+    widths = phone.page.locator(".plot .main-svg").evaluate_all("all => all.map(each => each.getBoundingClientRect().right)")
+    assert max(widths) <= width
+    assert phone.said == []
+    phone.page.screenshot(path=screenshots / f"phone-{width}.png", full_page=True)
+    phone.page.context.close()
+
+
+def test_a_figure_is_one_click_from_its_claim(desk: Opened) -> None:
+    desk.page.locator("#claims-table a").first.click()
+    assert desk.page.url.endswith("#six_arms--regret")
+    desk.page.wait_for_function(
+        "(() => { const top = document.getElementById('six_arms--regret').getBoundingClientRect().top; return top > -5 && top < 400; })()"
+    )

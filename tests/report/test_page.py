@@ -1,0 +1,212 @@
+"""The report of a small study: what is in the page, and that nothing in it comes from elsewhere."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+from heavytail.errors import InputError
+from heavytail.report.theme import DARK, LIGHT
+from heavytail.studies import Study
+from heavytail.studies.reporting import Findings, findings, page_of, write_report
+
+COMMAND = 'heavytail run "a<b".toml'
+NASTY = '<i>A</i> & "B" $x$'
+SPEC: dict[str, Any] = {
+    "name": "page",
+    "title": "A <study> & its page",
+    "description": "First </script><script>alert(1)</script>.\n\nSecond.",
+    "episodes": 200,
+    "seeds": 4,
+    "checkpoints": 20,
+    "envs": {"six_arms": {"label": "Six <arms>"}, "double_chain": {}},
+    "agents": {
+        "random": {"label": NASTY, "setting": "yard&stick"},
+        "q": {
+            "agent": "heavy_q_learning",
+            "parameters": {"epsilon": 0.05},
+            "grid": {"moment": ["true", 1.0], "transition_scale": [0.01, 0.1, 1.0], "reward_scale": [0.001, 0.01]},
+        },
+        "ucrl2": {"envs": ["double_chain"], "grid": {"reward_scale": [0.1, 1.0]}},
+    },
+    "tuning": {"seeds": 2},
+    "statistics": {"resamples": 100, "permutations": 200},
+    "claims": [
+        {
+            "claim": "Learning <b>helps</b>.",
+            "place": "section 1 & 2",
+            "note": "Or not.",
+            "conditions": [{"test": "better", "agent": "q", "than": "random"}, {"test": "no_gain", "agent": "random", "than": "q"}],
+        },
+        {
+            "claim": "Chance does not.",
+            "conditions": [
+                {"test": "at_most", "agent": "random", "value": 0.5},
+                {"test": "at_least", "agent": "ucrl2", "metric": "counter", "counter": "phases", "value": 1.0},
+            ],
+        },
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    made = Study(SPEC, tmp_path_factory.mktemp("study"))
+    made.run(engine="inline")
+    return made
+
+
+@pytest.fixture(scope="module")
+def found(study: Study) -> Findings:
+    return findings(study)
+
+
+@pytest.fixture(scope="module")
+def report(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "deep" / "report.html"
+    assert write_report(study, path, command=COMMAND) == path
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> str:
+    return report.read_text(encoding="utf-8")
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and what is visible."""
+
+    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: list[str] = []
+        self.data: dict[str, Any] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+        elif self.open and self.open[-1] == "script" and data.startswith("{"):
+            self.data = json.loads(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    return reader
+
+
+def test_it_loads_nothing(page: str) -> None:
+    reader = read(page)
+    links = [value for _, name, value in reader.attributes if name in ("src", "href", "action", "data", "poster", "srcset")]
+    assert links
+    assert all(link.startswith(("#", "data:", "figures/")) for link in links), links
+    style = page[page.index("<style>") : page.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert ("meta", "name", "viewport") in reader.attributes
+
+
+def test_it_says_what_was_found(page: str) -> None:
+    words = " ".join(" ".join(read(page).text).split())
+    for expected in ("Learning <b>helps</b>.", "section 1 & 2", "Or not.", "Chance does not.", "Runs", "Tuned values and their grids", "phases",
+                     "First </script><script>alert(1)</script>.", 'heavytail run "a<b".toml', "★", "numba", "Six <arms>"):  # fmt: skip
+        assert expected in words, expected
+    assert words.count(NASTY) >= 4
+    assert re.search(r"\b(reproduced|undecided)\b", words)
+
+
+def test_words_of_the_study_are_never_markup(page: str) -> None:
+    reader = read(page)
+    tags = {tag for tag, _, _ in reader.attributes}
+    assert "i" not in tags
+    assert "<script>alert" not in page
+    assert "<i>A" not in page
+    assert "<b>helps" not in page
+
+
+def test_links_lead_somewhere(page: str) -> None:
+    reader = read(page)
+    places = {value for _, name, value in reader.attributes if name == "id"}
+    links = {value[1:] for _, name, value in reader.attributes if name == "href" and value.startswith("#")}
+    assert links <= places
+    assert {"six_arms--last-tenth", "double_chain--counters"} <= links
+
+
+def test_figures_are_what_plotly_draws(page: str) -> None:
+    figures = read(page).data
+    assert len(figures) == 2 * 7
+    for name, each in figures.items():
+        assert f'id="{name}"' in page
+        for colours in (LIGHT, DARK):
+            figure = go.Figure(resolved(each, colours))  # raises at what it does not know
+            assert len(figure.data) >= 2
+        assert {trace.get("meta") for trace in each["traces"]} - {None} == (
+            {"random", "q", "ucrl2"} if "double" in name else {"random", "q"}
+        )
+
+
+def resolved(value: Any, colours: tuple[str, ...]) -> Any:
+    """With colours for their names, as the page does it."""
+    if isinstance(value, dict):
+        kept = {"traces": "data"}
+        return {kept.get(k, k): v if k == "meta" else resolved(v, colours) for k, v in value.items() if k != "env"}
+    if isinstance(value, list):
+        return [resolved(each, colours) for each in value]
+    if isinstance(value, str) and (match := re.fullmatch(r"@([a-z]+)(\d*)(/[\d.]+)?", value)):
+        return colours[int(match[2])] if match[2] else "#123456"
+    return value
+
+
+def test_the_same_study_gives_the_same_files(study: Study, report: Path, tmp_path: Path) -> None:
+    again = write_report(study, tmp_path / "again" / "report.html", command=COMMAND)
+    first, second = ({path.name: path.read_bytes() for path in each.parent.rglob("*.*")} for each in (report, again))
+    assert first == second
+    assert {"overview.svg", "six_arms-regret.svg", "double_chain-grid-q.svg"} <= first.keys()
+    assert set(re.findall(r'href="figures/([^"]+)"', first["report.html"].decode())) <= first.keys()
+
+
+def test_what_went_wrong_is_said(found: Findings) -> None:
+    assert "Runs that failed" not in page_of(found)
+    lost = page_of(found._replace(failures=[["q", "six_arms", "evaluation", "{}", "3", "ValueError: <no>"]]))
+    assert "ValueError: &lt;no&gt;" in lost
+    mixed = {"evaluation": [{**page, "numba": str(i)} for i, page in enumerate(found.sidecars["evaluation"])]}
+    assert "Not all parts were computed by the same versions: numba 0 (1 part)" in page_of(found._replace(sidecars=mixed))  # type: ignore[arg-type]
+    assert 'class="warning"' not in page_of(found)
+
+
+def test_a_study_in_progress_has_no_report(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="parts of the tuning are done"):
+        write_report(Study(SPEC, tmp_path), tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_one_seed_one_agent_no_claims(tmp_path: Path) -> None:
+    made = Study({"name": "least", "episodes": 20, "seeds": 1, "envs": {"six_arms": {}}, "agents": {"random": {}}}, tmp_path)
+    made.run(engine="inline")
+    page = write_report(made, tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "This study makes no claims." in page
+    assert "Tuned values" not in page
+    assert not any(trace.get("fill") for each in read(page).data.values() for trace in each["traces"])
+
+
+def test_a_page_that_cannot_be_written_is_one_line(study: Study, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report(study, tmp_path / "file" / "report.html")

@@ -1,0 +1,61 @@
+"""Small studies, and what is in their folders."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from heavytail.studies import Study
+from heavytail.studies.engines import Done
+from heavytail.studies.study import Stage, Watcher
+
+Files = dict[str, bytes]
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """Two environments, an agent without a grid and one with: four parts of evaluation behind four of tuning."""
+    raw: dict[str, Any] = {
+        "name": "small",
+        "episodes": 60,
+        "seeds": 3,
+        "checkpoints": 10,
+        "envs": {"six_arms": {}, "double_chain": {}},
+        "agents": {"random": {}, "q_learning": {"grid": {"transition_scale": [0.01, 0.1]}}},
+        "tuning": {"seeds": 2},
+    }
+    return {**raw, **changes}
+
+
+def files(folder: Path) -> Files:
+    """What a study has computed: every file but those that say when and where, by name. Names alone of the sidecars."""
+    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
+    return {name: b"" if name.startswith("sidecars/") else path.read_bytes() for name, path in found.items()}
+
+
+def finished(raw: dict[str, Any], folder: Path) -> Files:
+    """The files of a study that nothing interrupted."""
+    Study(raw, folder).run("inline")
+    return files(folder)
+
+
+def frame_of(folder: Path) -> pd.DataFrame:
+    """All results as pandas reads them, without heavytail."""
+    return pd.read_parquet(folder / "parts")
+
+
+class Notes(Watcher):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self.parts: list[str] = []
+        self.damaged: dict[str, str] = {}
+
+    def stage(self, stage: Stage) -> None:
+        self.stages.append(stage)
+
+    def done(self, done: Done) -> None:
+        self.parts.append(done.part.id)
+
+    def damage(self, part: str, what: str) -> None:
+        self.damaged[part] = what
