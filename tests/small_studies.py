@@ -1,5 +1,6 @@
 """Small studies, and what is in their folders."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,15 @@ def small(**changes: Any) -> dict[str, Any]:
 
 
 def files(folder: Path) -> Files:
-    """What a study has computed: every file but those that say when and where, by name. Names alone of the sidecars."""
+    """What a study has computed, by name: the spec of its page, the bytes of its parts, and of sidecars, which say when and where, that they are there."""
     found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
-    return {name: b"" if name.startswith("sidecars/") else path.read_bytes() for name, path in found.items()}
+    return {name: _content(name, path) for name, path in found.items()}
+
+
+def _content(name: str, path: Path) -> bytes:
+    if name == "study.json":
+        return json.dumps(json.loads(path.read_text())["spec"], sort_keys=True).encode()
+    return b"" if name.startswith("sidecars/") else path.read_bytes()
 
 
 def finished(raw: dict[str, Any], folder: Path) -> Files:

@@ -16,7 +16,7 @@ WARM_UP = 500
 def time_agents(env: str) -> list[dict[str, Any]]:
     """A row per agent, with the parameters of its example: nanoseconds a step after a short while of learning, and bytes.
 
-    >>> {row["agent"] for row in time_agents("two_state")} >= {"random", "q_learning"}
+    >>> {row["agent"] for row in time_agents("two_state")} >= {"random", "ucrl2"}
     True
     """
     mdp, rows = make_mdp(env), []

@@ -243,9 +243,15 @@ def test_an_environment_can_be_sent_before_its_first_reset_and_takes_no_compiled
 # Vectors
 
 
+SPAWNED: dict[str, dict[str, str]] = {
+    "sync": {},
+    "async": {"context": "spawn"},
+}  # a process with threads of other libraries is not to be forked
+
+
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_vectors_of_environments_are_the_single_ones_side_by_side(mode: str) -> None:
-    vector = gymnasium.make_vec("heavytail/SixArms-v0", num_envs=2, vectorization_mode=mode, horizon=3)
+    vector = gymnasium.make_vec("heavytail/SixArms-v0", num_envs=2, vectorization_mode=mode, vector_kwargs=SPAWNED[mode], horizon=3)
     vector.reset(seed=10)
     rng = np.random.default_rng(0)
     actions = rng.integers(6, size=(40, 2))

@@ -207,11 +207,22 @@ def test_a_copy_goes_on_as_the_original_would() -> None:
 # Vectors
 
 
+SPAWNED: dict[str, dict[str, str]] = {
+    "sync": {},
+    "async": {"context": "spawn"},
+}  # a process with threads of other libraries is not to be forked
+
+
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_resetting_in_a_vector_draws_no_noise(mode: str) -> None:
     """Each sub-environment's rewards across several resets are those of the single environment; the step that resets pays 0."""
     vector = gymnasium.make_vec(
-        "heavytail/SixArms-v0", num_envs=3, vectorization_mode=mode, horizon=4, wrappers=[lambda env: AddRewardNoise(env, HEAVY)]
+        "heavytail/SixArms-v0",
+        num_envs=3,
+        vectorization_mode=mode,
+        vector_kwargs=SPAWNED[mode],
+        horizon=4,
+        wrappers=[lambda env: AddRewardNoise(env, HEAVY)],
     )
     vector.reset(seed=20)
     actions = np.random.default_rng(0).integers(6, size=(50, 3))

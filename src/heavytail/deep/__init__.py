@@ -3,3 +3,7 @@
 An environment, an agent and its training are pure functions over records of arrays; a whole training run is one compiled loop, and a batch of runs (seeds and
 hyperparameters side by side) is the same loop with one more axis.
 """
+
+from heavytail.deep.learner import DeepCurve, DeepLearner, heavy_dqn
+
+__all__ = ["DeepCurve", "DeepLearner", "heavy_dqn"]

@@ -58,12 +58,15 @@ class Study:
     def __init__(self, spec: Spec | Mapping[str, Any], folder: str | Path | None = None) -> None:
         self.spec = spec if isinstance(spec, Spec) else spec_of(spec)
         self.store = Store(folder or Path("results") / self.spec.name)
+        self.where = "spec"
         self._chosen: dict[str, dict[str, dict[str, Any]]] | None = None
 
     @classmethod
     def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
         """The study that a file describes; `quick`: with the changes of its table [quick]."""
-        return cls(read_spec(path, quick=quick), folder)
+        study = cls(read_spec(path, quick=quick), folder)
+        study.where = str(path)
+        return study
 
     @classmethod
     def open(cls, folder: str | Path) -> "Study":
@@ -81,8 +84,8 @@ class Study:
             address: of a Ray cluster.
             watcher: is told how it goes.
         """
+        check_plan(self.spec, self.where)
         who, chosen = watcher or Watcher(), engine_of(engine, workers, address)
-        check_plan(self.spec)
         self._prepare()
         self._chosen = None
         with self.store.locked():
@@ -99,12 +102,15 @@ class Study:
         if not self.store.exists():
             self.store.create(self.spec, {"started_on": platform.node(), **_versions()})
             return
-        difference = differences(self.store.about()["spec"], self.spec.model_dump(mode="json"))
+        about, spec = self.store.about(), self.spec.model_dump(mode="json")
+        difference = differences(work_of(self.store.spec().model_dump(mode="json")), work_of(spec))
         if difference:
             raise InputError(
                 f"{self.store.folder} holds another study: {'; '.join(difference[:3])}{' and more' if len(difference) > 3 else ''}."
                 " Nothing was started; choose another folder with --out, or go on with the old one by: heavytail resume"
             )
+        if about["spec"] != spec:  # words, claims and statistics may change at any time: no result depends on them
+            self.store.write_json("study.json", {**about, "spec": spec})
 
     def _stages(self) -> Iterator[Stage]:
         """Tuning, then evaluation at what it chose."""
@@ -142,7 +148,11 @@ class Study:
             found.append(self._stage("tuning", tuning))
             if found[0].missing:
                 return found
-        return [*found, self._stage("evaluation", evaluation_cells(self.spec, self.choices()))]
+        try:
+            cells = evaluation_cells(self.spec, self.choices())
+        except InputError:  # every run of a grid failed: nothing was chosen, and there is no evaluation
+            return found
+        return [*found, self._stage("evaluation", cells)]
 
     def cells(self, phase: Phase = "evaluation") -> list[Cell]:
         """Agents and environments with their parts."""
@@ -214,6 +224,14 @@ def engine_of(engine: str | Engine, workers: int | None, address: str | None) ->
     raise InputError(f"there is no engine {engine!r}; choose from: inline, local, ray")
 
 
+def work_of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a spec results depend on: not its words, claims and statistics."""
+    work = {key: value for key, value in spec.items() if key not in ("title", "description", "claims", "statistics", "quick")}
+    for table in ("envs", "agents"):
+        work[table] = {name: {k: v for k, v in each.items() if k not in ("label", "setting")} for name, each in spec[table].items()}
+    return work
+
+
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
     """What differs between two specs, in words."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -234,6 +252,7 @@ def _code_digest() -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
 
 
+@cache
 def _versions() -> dict[str, Any]:
     """What computed something: provenance, not part of any id."""
     from importlib.metadata import version

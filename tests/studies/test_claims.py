@@ -1,0 +1,181 @@
+"""Claims about made-up curves, of which it is known what is true."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from heavytail.studies.claims import Judged, judge, together
+from heavytail.studies.spec import Spec, spec_of
+
+RUNS, UNITS, OPTIMUM = 12, 1000, 2.0
+
+
+def spec(*conditions: dict[str, Any], agents: tuple[str, ...] = ("good", "bad"), **more: Any) -> Spec:
+    return spec_of(
+        {
+            "name": "claims",
+            "episodes": UNITS,
+            "seeds": RUNS,
+            "envs": {"six_arms": {}},
+            "agents": {key: {"agent": "random"} for key in agents},
+            "claims": [{"claim": "It holds.", "place": "here", "conditions": list(conditions)}],
+            **more,
+        }
+    )
+
+
+def runs(
+    agent: str,
+    pace: float | list[float],
+    *,
+    env: str = "six_arms",
+    replicates: Iterable[int] = range(RUNS),
+    seed: int = 0,
+    **counters: float,
+) -> pd.DataFrame:
+    """Curves whose mean reward per episode is `pace`, one number or one for each tenth of the run."""
+    rng = np.random.default_rng(seed)
+    at = np.arange(1, 11) * UNITS // 10
+    frames = []
+    for replicate in replicates:
+        reward = np.cumsum(np.broadcast_to(pace, 10) + rng.normal(0.0, 0.01)) * UNITS / 10
+        columns = {"at": at, "mean_reward": reward, "realised_reward": reward, "regret": OPTIMUM * at - reward}
+        frames.append(pd.DataFrame({"agent_key": agent, "env_key": env, "replicate": replicate, **columns, "error": None, **counters}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def failed(agent: str, replicate: int) -> pd.DataFrame:
+    nothing = {"at": 0, "mean_reward": np.nan, "realised_reward": np.nan, "regret": np.nan, "error": "ValueError: no"}
+    return pd.DataFrame([{"agent_key": agent, "env_key": "six_arms", "replicate": replicate, **nothing}])
+
+
+def verdict(made: Spec, *frames: pd.DataFrame) -> Judged:
+    return judge(made, pd.concat(frames, ignore_index=True), {"six_arms": OPTIMUM, "double_chain": OPTIMUM})[0]
+
+
+BETTER: dict[str, Any] = {"test": "better", "agent": "good", "than": "bad"}
+
+
+@pytest.mark.parametrize("metric", ["last_tenth", "first_tenth", "first_hundredth", "final_regret"])
+def test_a_difference_is_found_in_its_direction(metric: str) -> None:
+    found = verdict(spec({**BETTER, "metric": metric}), runs("good", 1.8), runs("bad", 1.0, seed=1))
+    assert found.verdict == "reproduced"
+    assert (found.tests[0].adjusted or 1.0) < 0.01 < (found.tests[0].adjusted_opposite or 0.0)
+    assert found.tests[0].estimate == pytest.approx(800.0 if metric == "final_regret" else 0.8, rel=0.05)
+    assert found.tests[0].low <= found.tests[0].estimate <= found.tests[0].high
+    assert found.tests[0].improvement == 1.0
+
+
+@pytest.mark.parametrize("metric", ["last_tenth", "final_regret"])
+def test_the_opposite_is_a_failure(metric: str) -> None:
+    found = verdict(spec({**BETTER, "metric": metric}), runs("good", 1.0), runs("bad", 1.8, seed=1))
+    assert found.verdict == "not reproduced"
+    assert found.decisive is found.tests[0]
+    assert found.tests[0].improvement == 0.0
+
+
+def test_no_difference_decides_nothing() -> None:
+    same = runs("bad", 1.5, seed=0)
+    assert verdict(spec(BETTER), runs("good", 1.5, seed=0), same).verdict == "undecided"
+    assert verdict(spec(BETTER), runs("good", 1.5, seed=7), same).verdict == "undecided"
+
+
+def test_tenths_are_of_the_run() -> None:
+    early = runs("good", [1.9] + [1.0] * 9)
+    late = runs("bad", [0.5] + [1.0] * 8 + [1.7], seed=1)
+    assert verdict(spec({**BETTER, "metric": "first_tenth"}), early, late).verdict == "reproduced"
+    assert verdict(spec({**BETTER, "metric": "last_tenth"}), early, late).verdict == "not reproduced"
+
+
+def test_no_gain_needs_evidence_too() -> None:
+    condition = {"test": "no_gain", "agent": "good", "than": "bad", "margin": 0.05}  # 0.1 per episode
+    level = runs("bad", 1.5, seed=1)
+    assert verdict(spec(condition), runs("good", 1.5), level).verdict == "reproduced"
+    assert verdict(spec(condition), runs("good", 1.8), level).verdict == "not reproduced"
+    assert verdict(spec(condition), runs("good", 1.6), level).verdict == "undecided"
+    assert verdict(spec({**condition, "metric": "final_regret"}), runs("good", 1.5), level).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("test", "pace", "expected"),
+    [
+        ("at_least", 1.9, "reproduced"),
+        ("at_least", 1.5, "not reproduced"),
+        ("at_least", 1.8, "undecided"),
+        ("at_most", 1.9, "not reproduced"),
+        ("at_most", 1.5, "reproduced"),
+        ("at_most", 1.8, "undecided"),
+    ],
+)
+def test_a_value_is_reached_or_not(test: str, pace: float, expected: str) -> None:
+    found = verdict(spec({"test": test, "agent": "good", "value": 0.9}), runs("good", pace), runs("bad", 1.0))
+    assert found.verdict == expected
+    assert found.tests[0].bound == pytest.approx(1.8)
+    assert found.tests[0].adjusted is None
+
+
+def test_regret_is_a_share_of_all_there_was() -> None:
+    condition = {"test": "at_most", "agent": "good", "value": 0.2, "metric": "final_regret"}
+    found = verdict(spec(condition), runs("good", 1.8), runs("bad", 1.0))
+    assert found.verdict == "reproduced"
+    assert found.tests[0].bound == pytest.approx(0.2 * OPTIMUM * UNITS)
+
+
+def test_counters_are_taken_as_they_are() -> None:
+    condition = {"test": "at_least", "agent": "good", "metric": "counter", "counter": "uniformity", "value": 0.8}
+    assert verdict(spec(condition), runs("good", 1.0, uniformity=0.95), runs("bad", 1.0)).verdict == "reproduced"
+    assert verdict(spec(condition), runs("good", 1.0, uniformity=0.5), runs("bad", 1.0)).verdict == "not reproduced"
+
+
+def test_a_claim_stands_or_falls_on_all_environments() -> None:
+    made = spec(BETTER, envs={"six_arms": {}, "double_chain": {}})
+    there = [runs("good", 1.8), runs("bad", 1.0, seed=1)]
+    for pace, expected in ((1.8, "reproduced"), (1.0, "undecided"), (0.5, "not reproduced")):
+        here = [runs("good", pace, env="double_chain", seed=2), runs("bad", 1.0, env="double_chain", seed=3)]
+        found = verdict(made, *there, *here)
+        assert [test.env for test in found.tests] == ["six_arms", "double_chain"]
+        assert found.verdict == expected
+    elsewhere = spec({**BETTER, "envs": ["six_arms"]}, envs={"six_arms": {}, "double_chain": {}})
+    assert verdict(elsewhere, *there, *here).verdict == "reproduced"
+
+
+def test_many_tests_make_each_harder() -> None:
+    small = {**BETTER, "metric": "last_tenth"}
+    frames = [runs("good", 1.0, replicates=range(8)), runs("bad", 0.5, replicates=range(8), seed=1)]
+    alone, among = verdict(spec(small), *frames), verdict(spec(*[small] * 20), *frames)
+    assert (alone.verdict, among.verdict) == ("reproduced", "undecided")  # 4 / 256, twice and 40 times
+    assert alone.tests[0].p_value == among.tests[0].p_value
+
+
+def test_runs_that_failed_are_left_out_and_unpair_the_rest() -> None:
+    frames = [runs("good", 1.8, replicates=range(1, RUNS)), failed("good", 0), runs("bad", 1.0, seed=1)]
+    found = verdict(spec(BETTER), *frames)
+    assert found.verdict == "reproduced"
+    assert "unpaired" in found.tests[0].method
+    assert found.tests[0].runs == RUNS - 1
+
+
+def test_one_run_decides_nothing() -> None:
+    frames = [runs("good", 1.8, replicates=[0]), runs("bad", 1.0, replicates=[0])]
+    for condition in (BETTER, {"test": "at_least", "agent": "good", "value": 0.5}):
+        assert verdict(spec(condition), *frames).verdict == "undecided"
+    assert verdict(spec(BETTER), failed("good", 0), runs("bad", 1.0)).verdict == "undecided"
+
+
+def test_one_wild_run_changes_nothing() -> None:
+    wild = runs("good", 1.0)
+    wild.loc[wild["replicate"] == 3, "mean_reward"] *= 1e6
+    assert verdict(spec(BETTER), wild, runs("bad", 1.5, seed=1)).verdict == "not reproduced"
+
+
+def test_the_same_curves_give_the_same_numbers() -> None:
+    frames = [runs("good", 1.8), runs("bad", 1.7, seed=1)]
+    both = spec(BETTER, {"test": "at_least", "agent": "good", "value": 0.9})
+    assert verdict(both, *frames) == verdict(both, *frames)
+
+
+def test_nothing_tested_is_nothing_shown() -> None:
+    assert together([]) == "undecided"

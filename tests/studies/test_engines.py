@@ -1,0 +1,146 @@
+"""Whoever does the work, the files are the same; and workers need nothing but what a user would expect."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heavytail.errors import InputError
+from heavytail.studies import Study, plan
+from heavytail.studies.engines import Inline, Local, modules_for, next_part
+from heavytail.studies.plan import Part, evaluation_cells
+from heavytail.studies.spec import spec_of
+from heavytail.studies.study import engine_of
+from small_studies import Files, Notes, files, finished, small
+
+PLUGIN = Path(__file__).parents[1] / "plugin.py"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """The files of the small study, made inline, several parts for each agent and environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "STEPS_PER_PART", 1)
+        found = finished(small(), tmp_path_factory.mktemp("whole"))
+    assert len([name for name in found if name.startswith("parts/")]) == 4 * 2 + 4 * 3
+    return found
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_files_are_the_same_for_any_number_of_workers(workers: int, whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
+    notes = Notes()
+    Study(small(), tmp_path).run("local", workers=workers, watcher=notes)
+    assert files(tmp_path) == whole
+    assert [stage.phase for stage in notes.stages] == ["tuning", "evaluation"]
+    assert sorted(notes.parts) == sorted(part.id for stage in notes.stages for part in stage.parts)
+
+
+def test_files_are_the_same_when_every_part_is_done_alone(whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One part, then a stop; over and over, in the order of an engine that begins at the end."""
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
+
+    class OneBackwards(Inline):
+        def run(self, parts):  # type: ignore[no-untyped-def]
+            yield from super().run(list(parts)[-1:])
+            raise KeyboardInterrupt
+
+    stops = 0
+    while True:
+        study = Study(small(), tmp_path)
+        try:
+            study.run(OneBackwards() if stops < 15 else "inline")
+        except KeyboardInterrupt:
+            stops += 1
+        else:
+            break
+    assert stops == 15
+    assert files(tmp_path) == whole
+
+
+SCRIPT = """
+import {module}
+from heavytail.studies import Study
+print("once")
+raw = {{"name": "x", "episodes": 20, "seeds": 2, "envs": {{"six_arms": {{}}}}, "agents": {{"stubborn": {{"parameters": {{"action": 1}}}}}}}}
+try:
+    Study(raw, "out").run(workers=2)
+except ValueError as error:
+    print(error)
+    Study(raw, "out").run("inline")
+print(Study(raw, "out").curves()["error"].isna().sum())
+"""
+
+
+def run_script(text: str, folder: Path) -> list[str]:
+    """What a script prints, line by line, started as anyone starts it."""
+    (folder / "script.py").write_text(text)
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stderr == ""
+    return done.stdout.strip().split("\n")
+
+
+def test_a_script_needs_no_guard_and_its_modules_are_found(tmp_path: Path) -> None:
+    """An agent of a module that it imports: no ``if __name__ == "__main__"``, no entry point."""
+    (tmp_path / "mine.py").write_text(PLUGIN.read_text())
+    assert run_script(SCRIPT.format(module="mine"), tmp_path) == ["once", "40"]
+
+
+def test_what_is_registered_in_the_script_itself_is_sent_elsewhere(tmp_path: Path) -> None:
+    first, message, rows = run_script(PLUGIN.read_text() + SCRIPT.format(module="os"), tmp_path)
+    assert message == (
+        "the agent 'stubborn' is registered in the script itself, where other processes cannot find it; "
+        "put it into a module that the script imports, or use engine='inline'"
+    )
+    assert (first, rows) == ("once", "40")
+
+
+def test_an_engine_by_its_name() -> None:
+    assert isinstance(engine_of("inline", None, None), Inline)
+    local = engine_of("local", 3, None)
+    assert isinstance(local, Local)
+    assert local.workers == 3
+    assert engine_of(local, None, None) is local
+    assert Local().workers >= 1
+    for engine, workers, address, message in (
+        ("locl", None, None, "there is no engine 'locl'; choose from: inline, local, ray"),
+        ("local", 0, None, "workers is 0; it must be at least 1"),
+        ("local", None, "x:1", "an address is for the engine 'ray', and this is 'local'"),
+    ):
+        with pytest.raises(InputError) as caught:
+            engine_of(engine, workers, address)
+        assert str(caught.value) == message
+
+
+def parts_for(*agents: str) -> list[Part]:
+    spec = spec_of(small(seeds=2, envs={"six_arms": {}}, agents={agent: {} for agent in agents}))
+    return [part for cell in evaluation_cells(spec, {}) for part in cell.parts]
+
+
+def test_what_needs_compiling_is_compiled_by_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
+    a1, a2, b1, b2 = parts_for("random", "q_learning")
+    assert a1.combination == a2.combination != b1.combination
+    assert next_part([a1, a2, b1, b2], set(), []) == a1
+    assert next_part([a2, b1, b2], set(), [a1.combination]) == b1
+    assert next_part([a2, b2], set(), [a1.combination, b1.combination]) is None
+    assert next_part([a2, b2], {a1.combination}, [a1.combination, b1.combination]) == a2
+    assert next_part([], set(), []) is None
+
+
+def test_workers_are_started_without_losing_the_script_or_its_signals() -> None:
+    main, handler = sys.modules["__main__"], signal.getsignal(signal.SIGINT)
+    list(Local(1).run(parts_for("random")))
+    assert sys.modules["__main__"] is main
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_own_modules_are_not_imported_twice() -> None:
+    assert not any(module.startswith("heavytail.") for module in modules_for(parts_for("random")))

@@ -1,0 +1,667 @@
+"""What can happen to a study while it runs, and to its folder: nothing is lost, and the end is always the same files."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heavytail.errors import InputError
+from heavytail.studies import Study, plan
+from heavytail.studies.engines import Done
+from heavytail.studies.store import Store
+from heavytail.studies.study import Watcher
+from processes import python
+from small_studies import Files, Notes, files, finished, frame_of, small
+
+KILLS = 10
+PATIENCE = 60.0  # seconds until a test gives up waiting for something that takes one
+
+RUNS = """
+import json, sys
+from heavytail.studies import Study, plan
+from heavytail.studies.study import Watcher
+
+class Says(Watcher):
+    def stage(self, stage):
+        print("stage", flush=True)
+    def done(self, done):
+        print(done.part.id, flush=True)
+
+plan.STEPS_PER_PART = 1  # a part is a run
+Study(json.loads(sys.argv[1]), sys.argv[2]).run(workers=2, watcher=Says())
+"""
+
+
+def many() -> dict[str, Any]:
+    """Forty parts, a second or so of work."""
+    return small(episodes=5_000, seeds=10, agents={"random": {}, "q_learning": {}})
+
+
+def long_and_short(**changes: Any) -> dict[str, Any]:
+    """One part that takes many minutes, and one that is done at once."""
+    agents = {"random": {"envs": ["six_arms"]}, "q_learning": {"envs": ["double_chain"]}}
+    return small(agents=agents, envs={"six_arms": {"episodes": 10**9}, "double_chain": {}}, seeds=1, **changes)
+
+
+@pytest.fixture
+def one_run_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
+
+
+@pytest.fixture(scope="module")
+def many_whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "STEPS_PER_PART", 1)
+        return finished(many(), tmp_path_factory.mktemp("many"))
+
+
+@contextmanager
+def running(raw: dict[str, Any], folder: Path, script: str = RUNS) -> Iterator[subprocess.Popen[str]]:
+    """A study in a process group of its own, as a shell would start it."""
+    command = [sys.executable, "-W", "error", "-c", script, json.dumps(raw), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
+        try:
+            yield child
+        finally:
+            with_group(child, signal.SIGKILL)
+
+
+def with_group(child: "subprocess.Popen[str]", number: int) -> None:
+    """A signal to a process and all its workers."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+
+
+def line_of(child: "subprocess.Popen[str]") -> str:
+    assert child.stdout is not None
+    return child.stdout.readline().strip()
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def kept(raw: dict[str, Any], folder: Path) -> set[str]:
+    """The parts that count."""
+    (stage,) = Study(raw, folder).stages()
+    return {part.id for part in stage.parts} - {part.id for part in stage.missing}
+
+
+# Killed
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(many_whole: Files, tmp_path: Path) -> None:
+    """Every other kill falls into the work itself, soon after a part; the others anywhere, start-up included."""
+    chance = random.Random(5)  # noqa: S311 - nothing secret
+    folder, kills, steps = tmp_path / "0", 0, 0
+    while kills < KILLS:
+        before = kept(many(), folder) if folder.exists() else set()
+        with running(many(), folder) as child:
+            said = set()
+            if kills % 2:
+                said = {line for line in (line_of(child), line_of(child)) if line != "stage"}
+            try:
+                child.wait(chance.uniform(0.0, 0.4 if kills % 2 else 3.0))
+            except subprocess.TimeoutExpired:
+                kills += 1
+            with_group(child, signal.SIGKILL)
+        if folder.exists() and (folder / "study.json").exists():
+            after = kept(many(), folder)
+            assert before | said <= after
+            steps += len(after - before)
+            if len(after) == 40:  # it came to its end before it was killed
+                assert child.returncode == -signal.SIGKILL or files(folder) == many_whole
+                folder = tmp_path / str(int(folder.name) + 1)
+    assert steps >= KILLS // 2
+    for each in tmp_path.iterdir():
+        notes = Notes()
+        Study(many(), each).run("inline", watcher=notes)
+        assert files(each) == many_whole
+        assert len(frame_of(each)) == 40 * 10
+        assert not notes.damaged
+
+
+KILLS_ITSELF = """
+import json, os, pathlib, signal, sys
+from heavytail.studies import Study, plan
+
+plan.STEPS_PER_PART = 1
+raw = json.loads(sys.argv[1])
+Study(raw, sys.argv[2] + "/warm").run("inline")  # so that all is imported
+
+def dies_at(n, folder):
+    seen = 0
+    def counting(function):
+        def instead(*args):
+            nonlocal seen
+            if seen == n:
+                os.kill(os.getpid(), signal.SIGKILL)
+            seen += 1
+            return function(*args)
+        return instead
+    os.fsync, pathlib.Path.replace = counting(os.fsync), counting(pathlib.Path.replace)
+    Study(raw, folder).run("inline")
+
+for n in range(14):
+    if not (pid := os.fork()):
+        dies_at(n, f"{sys.argv[2]}/{n}")
+        os._exit(0)
+    print(n, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_killed_at_each_step_of_writing_it_ends_with_the_same_files(tmp_path: Path) -> None:
+    """Before each sync and each renaming of the first files: the study's page, then parts and their sidecars."""
+    raw = small(agents={"random": {}})
+    command = [sys.executable, "-c", KILLS_ITSELF, json.dumps(raw), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    assert done.stdout.split("\n")[:-1] == [f"{n} {-signal.SIGKILL}" for n in range(14)]
+    whole = finished(raw, tmp_path / "whole")
+    for n in range(14):
+        folder = tmp_path / str(n)
+        left = [path for path in folder.rglob("*") if path.name.endswith(".unfinished")]
+        assert len(left) == 1
+        if n >= 2:
+            assert len(kept(raw, folder)) == (n - 2) // 4
+        Study(raw, folder).run("inline")
+        assert files(folder) == whole
+
+
+def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
+    """Only the process that the user knows of is killed, by a batch system or for lack of memory."""
+    script = RUNS.replace('print("stage", flush=True)', "pass").replace(
+        "print(done.part.id, flush=True)",
+        "import multiprocessing; print(*(p.pid for p in multiprocessing.active_children()), flush=True)",
+    )
+    with running(long_and_short(), tmp_path, script) as child:
+        workers = [int(pid) for pid in line_of(child).split()]
+        assert len(workers) == 2
+        assert all(map(alive, workers))
+        child.kill()
+        assert eventually(lambda: not any(map(alive, workers)))
+
+
+class KillsAWorker(Watcher):
+    def done(self, done: Done) -> None:
+        for worker in multiprocessing.active_children()[:1]:
+            assert worker.pid is not None
+            os.kill(worker.pid, signal.SIGKILL)
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_a_killed_worker_is_one_line_and_nothing_is_lost(many_whole: Files, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        Study(many(), tmp_path).run("local", workers=2, watcher=KillsAWorker())
+    assert str(caught.value) == "a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume"
+    assert not multiprocessing.active_children()
+    before = kept(many(), tmp_path)
+    assert 1 <= len(before) < 40
+    notes = Notes()
+    Study(many(), tmp_path).run("inline", watcher=notes)
+    assert files(tmp_path) == many_whole
+    assert len(notes.parts) == 40 - len(before)
+
+
+# Interrupted
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_ctrl_c_keeps_what_is_done_and_it_goes_on_from_there(many_whole: Files, tmp_path: Path) -> None:
+    with running(many(), tmp_path) as child:
+        said = {line_of(child) for _ in range(4)} - {"stage"}
+        with_group(child, signal.SIGINT)
+        more, errors = child.communicate(timeout=PATIENCE)
+    assert child.returncode == -signal.SIGINT
+    assert errors.count("Traceback") == 1  # the script's own
+    assert errors.strip().endswith("KeyboardInterrupt")
+    said |= set(more.split())
+    before = kept(many(), tmp_path)
+    assert said <= before
+    assert len(before - said) <= 1  # kept, and interrupted before it could be said
+    assert 3 <= len(before) < 40
+    assert not [name for name in files(tmp_path) if "unfinished" in name]
+    Study(many(), tmp_path).run("inline")
+    assert files(tmp_path) == many_whole
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 3.0], ids=["while workers start", "a little later", "at work"])
+def test_ctrl_c_does_not_wait_for_parts_under_way(seconds: float, tmp_path: Path) -> None:
+    """Parts that would take many minutes; workers say nothing, whatever they were at."""
+    with running(small(episodes=10**9, agents={"random": {}}), tmp_path) as child:
+        assert line_of(child) == "stage"
+        time.sleep(seconds)
+        with_group(child, signal.SIGINT)
+        _, errors = child.communicate(timeout=PATIENCE)
+        assert eventually(lambda: not group_exists(child.pid))
+    assert child.returncode == -signal.SIGINT
+    assert errors.count("Traceback") == 1
+    assert errors.strip().endswith("KeyboardInterrupt")
+    assert list(files(tmp_path)) == ["study.json"]
+
+
+def group_exists(group: int) -> bool:
+    """Whether any process of a group is left that is not just waiting to be buried."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and alive(int(entry.name)):
+            try:
+                if os.getpgid(int(entry.name)) == group:
+                    return True
+            except ProcessLookupError:
+                continue
+    return False
+
+
+def test_ctrl_c_inline_stops_within_a_run(tmp_path: Path) -> None:
+    script = RUNS.replace("run(workers=2, ", "run('inline', ")
+    with running(small(episodes=10**9, agents={"random": {}}), tmp_path, script) as child:
+        assert line_of(child) == "stage"
+        time.sleep(1.0)
+        with_group(child, signal.SIGINT)
+        _, errors = child.communicate(timeout=PATIENCE)
+    assert errors.strip().endswith("KeyboardInterrupt")
+    assert list(files(tmp_path)) == ["study.json"]
+
+
+# Damaged
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:100] + bytes([content[100] ^ 1]) + content[101:]
+
+
+DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes | None], str]] = {
+    "truncated": ("parts/{}.parquet", lambda content: content[:-10], "altered"),
+    "emptied": ("parts/{}.parquet", lambda content: b"", "altered"),
+    "one bit": ("parts/{}.parquet", flipped, "altered"),
+    "longer": ("parts/{}.parquet", lambda content: content + b"x", "altered"),
+    "deleted": ("parts/{}.parquet", lambda content: None, "deleted"),
+    "sidecar truncated": ("sidecars/{}.json", lambda content: content[:50], "unreadable (Unterminated string"),
+    "sidecar emptied": ("sidecars/{}.json", lambda content: b"", "unreadable (Expecting value"),
+    "sidecar no UTF-8": ("sidecars/{}.json", lambda content: b"\xff", "unreadable ('utf-8' codec can't decode"),
+    "sidecar of another kind": ("sidecars/{}.json", lambda content: b"[]", "unreadable (list indices must be"),
+    "sidecar without checksum": ("sidecars/{}.json", lambda content: b"{}", "unreadable ('sha256')"),
+    "sidecar's checksum": ("sidecars/{}.json", lambda content: content.replace(b'"sha256": "', b'"sha256": "0'), "altered"),
+    "sidecar nested": ("sidecars/{}.json", lambda content: b"[" * 100_000, "unreadable (maximum recursion depth"),
+}
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_part_is_named_and_done_again_and_the_others_stay(kind: str, tmp_path: Path) -> None:
+    place, change, what = DAMAGE[kind]
+    raw = small(agents={"random": {}})
+    whole = finished(raw, tmp_path)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.*") if path.is_file()}
+    victim = Study(raw, tmp_path).cells()[1].parts[1].id
+    path = tmp_path / place.format(victim)
+    damaged = change(path.read_bytes())
+    path.unlink() if damaged is None else path.write_bytes(damaged)
+    with pytest.raises(InputError, match="5 of 6 parts of the evaluation are done; go on with: heavytail resume"):
+        Study(raw, tmp_path).curves()
+    notes = Notes()
+    Study(raw, tmp_path).run("inline", watcher=notes)
+    assert notes.parts == [victim]
+    assert list(notes.damaged) == [victim]
+    assert notes.damaged[victim].startswith(what)
+    assert "\n" not in notes.damaged[victim]
+    assert files(tmp_path) == whole
+    same = {path for path, before in times.items() if path.stat().st_mtime_ns == before}
+    assert {path.stem for path in set(times) - same} - {".lock"} == {victim}
+
+
+@pytest.mark.parametrize("gone", ["both files", "the sidecar", "every sidecar", "all parts", "everything but the page"])
+def test_what_was_deleted_is_done_again(gone: str, tmp_path: Path) -> None:
+    raw = small(agents={"random": {}})
+    whole = finished(raw, tmp_path)
+    victim = Study(raw, tmp_path).cells()[1].parts[0].id
+    folders = {"both files": ["parts", "sidecars"], "the sidecar": ["sidecars"], "every sidecar": ["sidecars"], "all parts": ["parts"]}
+    for name in folders.get(gone, ["parts", "sidecars"]):
+        for path in sorted((tmp_path / name).iterdir()):
+            if path.stem == victim or gone not in ("both files", "the sidecar"):
+                path.unlink()
+        if not any((tmp_path / name).iterdir()):
+            (tmp_path / name).rmdir()
+    notes = Notes()
+    Study(raw, tmp_path).run("inline", watcher=notes)
+    assert files(tmp_path) == whole
+    assert victim in notes.parts
+    assert len(notes.parts) == (1 if gone in ("both files", "the sidecar") else 2)
+
+
+def test_a_part_damaged_in_tuning_does_not_change_what_follows(tmp_path: Path) -> None:
+    whole = finished(small(), tmp_path)
+    study = Study(small(), tmp_path)
+    (tmp_path / "parts" / f"{study.cells('tuning')[0].parts[0].id}.parquet").write_bytes(b"")
+    notes = Notes()
+    study.run("inline", watcher=notes)
+    assert [len(stage.missing) for stage in notes.stages] == [1, 0]
+    assert files(tmp_path) == whole
+
+
+# A disk that is full, or not to be written
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk is full from the n-th file on, for every n."""
+    raw = small(agents={"random": {}})
+    whole, sync, left = finished(raw, tmp_path / "whole"), os.fsync, 0
+
+    def full_disk(handle: int) -> None:
+        nonlocal left
+        if left == 0:
+            raise OSError(28, "No space left on device")
+        left -= 1
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    for n in range(13):
+        folder, left = tmp_path / str(n), n
+        with pytest.raises(InputError) as caught:
+            Study(raw, folder).run("inline")
+        assert str(caught.value).startswith(str(folder))
+        assert str(caught.value).endswith(
+            f"cannot be written: No space left on device; what is done is kept, go on with: heavytail resume {folder}"
+        )
+        found = files(folder)
+        assert len(found) == n
+        assert found.items() <= whole.items()
+        left = 100
+        notes = Notes()
+        Study(raw, folder).run("inline", watcher=notes)
+        assert len(notes.parts) == 6 - max(0, n - 1) // 2
+        assert files(folder) == whole
+
+
+def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
+    """As real a failure to write as there is without a disk to fill: the kernel refuses. Not a byte of it stays."""
+    script = f"""
+    import resource
+    from heavytail.studies import Study
+    study = Study({small(agents={"random": {}})!r}, "out")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, resource.RLIM_INFINITY))
+    try:
+        study.run("inline")
+    except ValueError as error:
+        print(error)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    import os
+    print(*sorted(name for name in os.listdir("out")), *os.listdir("out/parts"))
+    study.run("inline")
+    """
+    message, names = python(script, folder=tmp_path, NUMBA_DISABLE_JIT="1").split("\n")
+    assert message.startswith("out/parts/")
+    assert message.endswith(".parquet cannot be written: File too large; what is done is kept, go on with: heavytail resume out")
+    assert names == ".lock parts study.json"
+    assert files(tmp_path / "out") == finished(small(agents={"random": {}}), tmp_path / "whole")
+
+
+READ_ONLY = """
+    import json, os, pathlib, sys, tempfile
+    from heavytail.studies import Study
+    raw = json.loads(RAW)
+    with tempfile.TemporaryDirectory() as name:
+        top = pathlib.Path(name)
+        Study(raw, top / "done").run("inline")
+        Study(raw, top / "half").run("inline")
+        next((top / "half" / "parts").iterdir()).unlink()
+        hidden = top / "hidden"
+        hidden.mkdir()
+        before = {p: p.stat().st_mtime_ns for p in top.rglob("*")}
+        folders = [top, *(p for p in top.rglob("*") if p.is_dir())]
+        for p in top.rglob("*"):
+            p.chmod(0o444 if p.is_file() else 0o555)
+        top.chmod(0o555)
+        hidden.chmod(0)
+        if os.geteuid() == 0:
+            os.seteuid(65534)  # what is forbidden to anyone is not to root
+        for folder in ("new", "half", "hidden"):
+            try:
+                Study(raw, top / folder).run("inline")
+            except ValueError as error:
+                print(str(error).replace(name, "TOP"))
+        print(len(Study.open(top / "done").curves()))
+        os.seteuid(os.getuid())
+        for p in folders:
+            p.chmod(0o755)
+        print(before == {p: p.stat().st_mtime_ns for p in top.rglob("*")})
+"""
+
+
+def test_a_read_only_folder_is_one_line_and_can_still_be_read(tmp_path: Path) -> None:
+    printed = python(READ_ONLY.replace("RAW", repr(json.dumps(small(agents={"random": {}})))), folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    assert printed.split("\n") == [
+        "TOP/new cannot be made: Permission denied; choose another folder with --out",
+        "TOP/half cannot be written: Permission denied",
+        "TOP/hidden cannot be read: Permission denied",
+        "60",
+        "True",
+    ]
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_a_folder_that_turns_read_only_on_the_way_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = small(agents={"random": {}})
+    whole, replace = finished(raw, tmp_path / "whole"), Path.replace
+
+    def read_only(self: Path, target: Path) -> Path:
+        if len(kept(raw, tmp_path / "x")) == 2:
+            raise OSError(30, "Read-only file system")
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        Study(raw, tmp_path / "x").store.create(Study(raw).spec, {})
+        page = json.loads((tmp_path / "whole" / "study.json").read_text())
+        Study(raw, tmp_path / "x").store.write_json("study.json", page)
+        patch.setattr(Path, "replace", read_only)
+        with pytest.raises(
+            InputError, match="parquet cannot be written: Read-only file system; what is done is kept, go on with: heavytail resume"
+        ):
+            Study(raw, tmp_path / "x").run("inline")
+    assert len(kept(raw, tmp_path / "x")) == 2
+    Study(raw, tmp_path / "x").run("inline")
+    assert files(tmp_path / "x") == whole
+
+
+# Two at once
+
+
+WAITS = """
+import json, sys
+from heavytail.studies import Study
+from heavytail.studies.engines import Inline
+
+class Waits(Inline):
+    def run(self, parts):
+        for done in super().run(parts):
+            print("ready", flush=True)
+            sys.stdin.readline()
+            yield done
+
+Study(json.loads(sys.argv[1]), sys.argv[2]).run(Waits())
+"""
+
+
+def test_a_second_process_is_told_of_the_first_and_changes_nothing(tmp_path: Path) -> None:
+    raw = small(agents={"random": {}})
+    command = [sys.executable, "-c", WAITS, json.dumps(raw), str(tmp_path / "x")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdin is not None
+        assert line_of(child) == "ready"
+        for spec in (raw, small(agents={"optimal": {}})):
+            before = files(tmp_path / "x")
+            with pytest.raises(InputError) as caught:
+                Study(spec, tmp_path / "x").run("inline")
+            assert "\n" not in str(caught.value)
+            if spec == raw:
+                said = f"another process (pid {child.pid} on {os.uname().nodename}) is working on {tmp_path / 'x'}; wait for it, or stop it"
+                assert str(caught.value) == said
+            assert files(tmp_path / "x") == before
+        child.communicate("\n\n", timeout=PATIENCE)
+        assert child.returncode == 0
+    assert files(tmp_path / "x") == finished(raw, tmp_path / "whole")
+    Study(raw, tmp_path / "x").run("inline")  # and nobody is told of a process that is gone
+
+
+def test_a_second_process_that_starts_at_the_same_moment_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looked when there was no study yet, and another one was started before it could."""
+    whole = finished(small(agents={"random": {}}), tmp_path)
+    answers = [False]
+    monkeypatch.setattr(Store, "exists", lambda self: answers.pop() if answers else True)
+    with pytest.raises(InputError) as caught:
+        Study(small(agents={"optimal": {}}), tmp_path).run("inline")
+    assert str(caught.value) == f"another process has just started a study in {tmp_path}; nothing was changed"
+    assert files(tmp_path) == whole
+
+
+# Runs that raise
+
+FRAGILE = """
+from typing import NamedTuple
+from heavytail.registry import register
+from heavytail.rng import uniform
+from heavytail.verbs import act, reset, update
+
+class Fragile(NamedTuple):
+    odds: float
+
+@register("agent", "fragile")
+def fragile(problem, *, odds: float = 0.0):
+    '''Now and then it chooses an action that is not there.'''
+    return Fragile(odds)
+
+@act.method(Fragile)
+def _act(agent, s, h, rng):
+    return 99 if uniform(rng) < agent.odds else 0
+
+@update.method(Fragile)
+def _update(agent, s, a, r, s_next, h, terminated, rng):
+    pass
+
+@reset.method(Fragile)
+def _reset(record):
+    pass
+"""
+RAISES = """
+    import fragile, json
+    from heavytail.studies import Study
+    agents = {"random": {}, "fragile": {"parameters": {"odds": 0.004}}, "tuned": {"agent": "fragile", "grid": {"odds": [1.0, 0.02, 0.0]}}}
+    study = Study({"name": "x", "episodes": 10, "seeds": 8, "envs": {"six_arms": {}}, "agents": agents, "tuning": {"share": 1.0}}, "out")
+    study.run(workers=2)
+    study.run("inline")
+    failed, curves = study.failures(), study.curves()
+    print(json.dumps({
+        "failed": failed[["agent_key", "replicate", "phase", "error"]].values.tolist(),
+        "rows": curves[curves["error"].isna()].groupby("agent_key").size().to_dict(),
+        "choices": study.choices(),
+        "nulls": bool(failed[["mean_reward", "realised_reward", "regret"]].isna().all(axis=None)),
+        "whole": bool(curves[curves["error"].isna()][["mean_reward", "regret"]].notna().all(axis=None)),
+    }))
+"""
+
+
+def test_a_run_that_raises_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    found = json.loads(python(RAISES, folder=tmp_path, NUMBA_DISABLE_JIT="1"))
+    evaluation = [row for row in found["failed"] if row[2] == "evaluation"]
+    assert {row[0] for row in evaluation} == {"fragile"}
+    assert 1 <= len(evaluation) <= 7
+    assert all(row[3].startswith("InputError: at step ") and row[3].endswith("`act` must return 0 to A - 1") for row in found["failed"])
+    assert found["rows"] == {"random": 80, "tuned": 80, "fragile": 10 * (8 - len(evaluation))}
+    assert found["nulls"]
+    assert found["whole"]
+    assert found["choices"] == {"tuned": {"six_arms": {"odds": found["choices"]["tuned"]["six_arms"]["odds"]}}}
+    assert found["choices"]["tuned"]["six_arms"]["odds"] != 1.0  # all of its runs failed
+
+
+@pytest.mark.usefixtures("one_run_a_part")
+def test_an_environment_without_an_optimum_is_an_error_of_its_runs_only(tmp_path: Path) -> None:
+    """Two states that are so nearly cut off from each other that planning gives up; that is no reason to lose the others."""
+    hard = {"env": "two_state", "parameters": {"delta": 1e-300, "gap": 1e-300}, "steps": 20}
+    raw = small(seeds=2, envs={"hard": hard, "six_arms": {}}, agents={"random": {}})
+    study = Study(raw, tmp_path)
+    study.run("inline")
+    failed = study.failures()
+    assert set(failed["env_key"]) == {"hard"}
+    assert len(failed) == 2
+    assert failed["error"].str.startswith("ArithmeticError: ").all()
+    assert len(study.curves()) == 2 + 2 * 10
+
+
+# Another study
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"episodes": 61}, "episodes was 60 and is 61"),
+        ({"seeds": 4}, "seeds was 3 and is 4"),
+        ({"agents": {"random": {}, "optimal": {}}}, "agents.optimal was not there and is {"),
+        (
+            {"envs": {"six_arms": {"parameters": {"horizon": 5}}}},
+            "envs.six_arms.parameters.horizon was not there and is 5; envs.double_chain was {",
+        ),
+        (
+            {"steps": 5, "seed": 1, "seeds": 1, "spacing": "log"},
+            "steps was not there and is 5; seeds was 3 and is 1; seed was 0 and is 1 and more",
+        ),
+    ],
+)
+def test_a_changed_spec_says_what_differs_and_starts_nothing(change: dict[str, Any], what: str, tmp_path: Path) -> None:
+    raw = small(agents={"random": {}})
+    Study(raw, tmp_path).run("inline")
+    (tmp_path / "parts" / f"{Study(raw, tmp_path).cells()[0].parts[0].id}.parquet").unlink()
+    before, notes = files(tmp_path), Notes()
+    with pytest.raises(InputError) as caught:
+        Study({**raw, **change}, tmp_path).run("inline", watcher=notes)
+    assert str(caught.value).startswith(f"{tmp_path} holds another study: {what}")
+    assert str(caught.value).endswith(
+        "Nothing was started; choose another folder with --out, or go on with the old one by: heavytail resume"
+    )
+    assert "\n" not in str(caught.value)
+    assert not notes.stages
+    assert files(tmp_path) == before
+
+
+def test_the_same_spec_in_other_words_is_no_other_study(tmp_path: Path) -> None:
+    Study(small(agents={"random": {}}), tmp_path).run("inline")
+    notes = Notes()
+    Study(small(agents={"random": {"agent": "random", "parameters": {}}}, spacing="even", seed=0), tmp_path).run("inline", watcher=notes)
+    assert notes.parts == []
+
+
+def test_a_mistake_on_the_way_stops_the_workers(tmp_path: Path) -> None:
+    """A watcher that raises, as any line of a user's may: the study ends, and no worker goes on."""
+
+    class Raises(Watcher):
+        def done(self, done: Done) -> None:
+            raise LookupError(textwrap.shorten(done.part.id, 5))
+
+    with pytest.raises(LookupError) as caught:
+        Study(long_and_short(), tmp_path).run("local", workers=2, watcher=Raises())
+    assert not multiprocessing.active_children(), caught

@@ -1,0 +1,59 @@
+"""`Study` as a whole: words may change, work may not; scores for rliable; the snippets of docs/studies.md."""
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavytail as ht
+
+SPEC: dict[str, Any] = {
+    "name": "small",
+    "episodes": 60,
+    "seeds": 3,
+    "tuning": {"seeds": 1, "share": 0.5},
+    "envs": {"two": {"env": "two_state", "parameters": {"horizon": 20}}, "chain": {"env": "double_chain"}},
+    "agents": {"random": {}, "q_learning": {"grid": {"bonus_scale": [0.01, 0.1]}}, "here": {"agent": "psrl", "envs": ["two"]}},
+}
+DOCS = Path(__file__).parent.parent.parent / "docs" / "studies.md"
+
+
+def test_words_may_change_and_work_may_not(tmp_path: Path) -> None:
+    ht.Study(SPEC, tmp_path).run("inline")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
+    condition = {"test": "at_least", "agent": "random", "value": 0.1}
+    words = {**SPEC, "title": "Another", "claims": [{"claim": "It plays.", "conditions": [condition]}], "statistics": {"confidence": 0.9}}
+    ht.Study(words, tmp_path).run("inline")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
+    assert ht.Study.open(tmp_path).spec.claims[0].claim == "It plays."
+    with pytest.raises(ht.InputError, match=r"holds another study: seeds was 3 and is 4\. Nothing was started"):
+        ht.Study({**words, "seeds": 4}, tmp_path).run("inline")
+
+
+def test_scores_for_rliable_are_shares_of_the_optimum(tmp_path: Path) -> None:
+    study = ht.Study({**SPEC, "agents": {**SPEC["agents"], "optimal": {}}, "episodes": 600}, tmp_path)
+    study.run("inline")
+    scores = study.to_rliable()
+    assert set(scores) == {"random", "q_learning", "optimal"}  # one agent did not run everywhere
+    assert all(matrix.shape == (3, 2) for matrix in scores.values())
+    assert (scores["random"].mean(axis=0) < scores["optimal"].mean(axis=0)).all()
+    np.testing.assert_allclose(scores["optimal"].mean(axis=0), 1.0, atol=0.3)
+
+
+def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its spec runs, at a hundredth of the length, and its snippets of Python do."""
+    text = DOCS.read_text()
+    (spec,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    raw = {**tomllib.loads(spec), "episodes": 300, "seeds": 2}
+    monkeypatch.chdir(tmp_path)
+    ht.Study(raw).run("inline")
+    Path("spec.toml").write_text(re.sub("episodes = .*", "episodes = 300", spec).replace("seeds = 10", "seeds = 2"))
+    scope: dict[str, Any] = {}
+    for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        if "polars" not in snippet:  # no dependency
+            exec(snippet, scope)  # noqa: S102 - the snippet is ours
+    assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning"}
+    assert Path("results/mine/report.html").exists()
