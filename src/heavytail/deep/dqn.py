@@ -120,8 +120,9 @@ def act(env: Environment, settings: Settings, run: Run, state: DQN, t: jax.Array
     moved, clean, terminated = env.step(state.env, action)
     reward = clean + stable_noise(for_noise, run.treatment.noise_alpha, run.treatment.noise_scale)
     code = hash_code(state.projection, state.observation)
-    counts = state.counts.at[code, action].add(1)
-    learnt, changed = transformed(reward, counts[code, action], run.treatment)
+    n = state.counts[code, action] + 1  # read before it is written: then the table is changed in place
+    counts = state.counts.at[code, action].set(n)
+    learnt, changed = transformed(reward, n, run.treatment)
     kept = learnt if settings.transform_at == "collection" else reward
     following = scaled(env, env.observe(moved))
     replay = store(state.replay, t, Replay(state.observation, action, kept, following, terminated, code))
@@ -178,22 +179,57 @@ def new_batch(env: Environment, settings: Settings, runs: Run) -> DQN:
     return jax.jit(jax.vmap(partial(new_dqn, env, settings)))(runs)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 5), donate_argnums=(3,))
-def learn(env: Environment, settings: Settings, runs: Run, states: DQN, t: jax.Array, rounds: int) -> DQN:
-    """So many rounds of `update_every` steps and one update, of all runs, from step t on."""
+def _round(env: Environment, settings: Settings, runs: Run, updates: bool, states: DQN, t: jax.Array) -> DQN:
+    """`update_every` steps of all runs, and an update."""
     acting = jax.vmap(partial(act, env, settings), in_axes=(0, 0, None))
-    updating = jax.vmap(partial(update, settings), in_axes=(0, 0, None))
+    for j in range(settings.update_every):
+        states = acting(runs, states, t + j)
+    if not updates:
+        return states
+    network, adam, key = jax.vmap(partial(update, settings), in_axes=(0, 0, None))(runs, states, t + settings.update_every)
+    return states._replace(network=network, adam=adam, key=key)
+
+
+@partial(jax.jit, static_argnums=(0, 1, 5, 6), donate_argnums=(3,))
+def learn_rounds(env: Environment, settings: Settings, runs: Run, states: DQN, t: jax.Array, rounds: int, updates: bool) -> DQN:
+    """So many rounds of all runs from step t on, with updates or without, and with one target."""
 
     def one_round(states: DQN, i: jax.Array) -> tuple[DQN, None]:
-        now = t + i * settings.update_every
-        for j in range(settings.update_every):
-            states = acting(runs, states, now + j)
-        now = now + settings.update_every
-        network, adam, key = jax.lax.cond(
-            now >= settings.start, lambda: updating(runs, states, now), lambda: (states.network, states.adam, states.key)
-        )
-        due = now % settings.target_every < settings.update_every
-        target = jax.lax.cond(due, lambda: network, lambda: states.target)
-        return states._replace(network=network, adam=adam, key=key, target=target), None
+        return _round(env, settings, runs, updates, states, t + i * settings.update_every), None
 
     return jax.lax.scan(one_round, states, jnp.arange(rounds))[0]
+
+
+@partial(jax.jit, static_argnums=(0, 1, 5), donate_argnums=(3,))
+def learn_periods(env: Environment, settings: Settings, runs: Run, states: DQN, t: jax.Array, periods: int) -> DQN:
+    """So many periods of `target_every` steps from step t on, each with its own target: one loop in another, and no branch."""
+    rounds = settings.target_every // settings.update_every
+
+    def one_period(states: DQN, i: jax.Array) -> tuple[DQN, None]:
+        states = states._replace(target=states.network)
+        return learn_rounds(env, settings, runs, states, t + i * settings.target_every, rounds, True), None
+
+    return jax.lax.scan(one_period, states, jnp.arange(periods))[0]
+
+
+def learn(env: Environment, settings: Settings, runs: Run, states: DQN, t: int, until: int) -> DQN:
+    """All runs from step t to step `until`, both multiples of `update_every`.
+
+    A new target is taken at every multiple of `target_every` from the first update on. Where the way is cut changes nothing.
+    """
+    every, period = settings.update_every, settings.target_every
+    first = -(-settings.start // every) * every  # the first update comes with the round in which `start` steps are reached
+    while t < until:
+        if t + every < first:
+            stop = min(until, first - every)
+            states = learn_rounds(env, settings, runs, states, jnp.int32(t), (stop - t) // every, False)
+        elif t % period == 0 and t + period <= until:
+            stop = t + (until - t) // period * period
+            states = learn_periods(env, settings, runs, states, jnp.int32(t), (stop - t) // period)
+        else:
+            if t % period == 0:
+                states = states._replace(target=jax.tree.map(jnp.copy, states.network))
+            stop = min(until, (t // period + 1) * period)
+            states = learn_rounds(env, settings, runs, states, jnp.int32(t), (stop - t) // every, True)
+        t = stop
+    return states

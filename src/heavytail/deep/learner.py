@@ -39,7 +39,7 @@ DEFAULTS: dict[str, Any] = {
     "learning_rate": 1e-4,
     "last_learning_rate": 1e-5,
 }
-MOST_ROUNDS = 1000  # in one call of compiled code, so that Ctrl-C is heard
+AT_ONCE = 5000  # steps in one call of compiled code, so that Ctrl-C is heard
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ class DeepLearner:
             try:
                 for mark in marks.tolist():
                     while self.steps < mark:
-                        rounds = min(MOST_ROUNDS, (mark - self.steps) // self.settings.update_every)
-                        self.states = learn(self.env, self.settings, self.runs, self.states, jnp.int32(self.steps), rounds)
+                        stop = min(mark, (self.steps // AT_ONCE + 1) * AT_ONCE)
+                        self.states = learn(self.env, self.settings, self.runs, self.states, self.steps, stop)
                         self.states.totals.episodes.block_until_ready()
-                        self.steps += rounds * self.settings.update_every
+                        self.steps = stop
                         between(self.steps)
                         let_interrupt_through()
                     rows.append((self.steps, _host(self.states.totals)))
@@ -186,6 +186,10 @@ def heavy_dqn(
     for name, value, known in (("loss", loss, ("huber", "squared")), ("transform_at", transform_at, ("collection", "replay"))):
         if value not in known:
             raise InputError(f"heavy_dqn: {name} is {value!r}; {suggestion(str(value), known)}")
+    if target_every % update_every or min(update_every, target_every, batch, replay, bits) < 1 or start < batch:
+        raise InputError(
+            f"heavy_dqn: update_every {update_every} must divide target_every {target_every}, sizes must be at least 1, and start {start} at least batch {batch}"
+        )
     settings = Settings(
         total_steps=int(total_steps) // update_every * update_every,
         cap=int(cap or found.cap), hidden=tuple(hidden), discount=discount, batch=batch, replay=replay, start=start, update_every=update_every,
