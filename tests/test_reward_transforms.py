@@ -130,7 +130,7 @@ def test_extreme_sizes_give_a_coefficient_all_the_same(size: float) -> None:
         (lambda: truncate(0.0, 1.0), "epsilon must be above 0, got 0.0"),
         (lambda: truncate(1.5, 1.0), "epsilon must be at most 1, got 1.5"),
         (lambda: truncate(0.5, -1), "coefficient must be above 0, got -1.0"),
-        (lambda: truncate(0.5, 1.0, "zeros"),  # type: ignore[arg-type] "mode is 'zeros'; did you mean 'zero'?"),
+        (lambda: truncate(0.5, 1.0, "zeros"), "mode is 'zeros'; did you mean 'zero'?"),  # type: ignore[arg-type]
         (lambda: clip(math.inf), "limit must be finite, got inf"),
         (lambda: fixed(0), "limit must be above 0, got 0.0"),
         (lambda: coefficient_from([0.0], 0.5), "rewards has none that is finite and not 0; a coefficient needs at least one"),

@@ -1,4 +1,4 @@
-"""heavytail and Gymnasium: heavytail's environments for every framework, and heavy-tailed rewards for every environment.
+"""heavytail and Gymnasium: heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation against them for every learner.
 
 >>> import heavytail as ht
 >>> env = ht.gym.AddRewardNoise(ht.gym.MDPEnv("six_arms"), ht.laws.alpha_stable(alpha=1.1))
@@ -16,10 +16,19 @@ from heavytail.starting import collector_paused
 if TYPE_CHECKING:
     from heavytail.gym.env import MDPEnv
     from heavytail.gym.noise import AddRewardNoise
+    from heavytail.gym.stable_baselines3 import VecTruncateReward
+    from heavytail.gym.truncation import TruncateReward
+    from heavytail.gym.vector_truncation import VectorTruncateReward
 
-_HOME = {"AddRewardNoise": "noise", "MDPEnv": "env"}
+_HOME = {
+    "AddRewardNoise": "noise",
+    "MDPEnv": "env",
+    "TruncateReward": "truncation",
+    "VecTruncateReward": "stable_baselines3",
+    "VectorTruncateReward": "vector_truncation",
+}
 
-__all__ = ["AddRewardNoise", "MDPEnv"]
+__all__ = ["AddRewardNoise", "MDPEnv", "TruncateReward", "VecTruncateReward", "VectorTruncateReward"]
 
 
 def __getattr__(name: str) -> Any:
