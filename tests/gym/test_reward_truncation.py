@@ -387,6 +387,10 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
 # Vectors
 
 
+# A process with threads of other libraries is not to be forked.
+SPAWNED: dict[str, dict[str, str]] = {"sync": {}, "async": {"context": "spawn"}}
+
+
 @pytest.mark.parametrize("reset", ["NextStep", "SameStep"])
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_the_environments_of_a_vector_share_one_count(mode: str, reset: str) -> None:
@@ -395,7 +399,7 @@ def test_the_environments_of_a_vector_share_one_count(mode: str, reset: str) -> 
         "heavytail/SixArms-v0",
         num_envs=3,
         vectorization_mode=mode,
-        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(reset)},
+        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(reset), **SPAWNED[mode]},
         horizon=4,
         wrappers=[lambda env: AddRewardNoise(env, HEAVY)],
     )
