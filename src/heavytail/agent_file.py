@@ -6,22 +6,18 @@ checksum of the zip format; what does not fit the agent it claims to be is refus
 
 import json
 import os
-import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from heavytail.arrays import Record
 from heavytail.errors import InputError
+from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.room import pools_of
 
 FORMAT = 1
 PAGE = "heavytail.json"
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 class AgentFile(NamedTuple):
@@ -62,45 +58,14 @@ def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) 
 
 def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
     """Write the file, or leave what was there."""
-    target = Path(path)
     page = json.dumps({**file.page, "format": FORMAT}, indent=1).encode()
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast.
-                np.savez(out, allow_pickle=False, **{PAGE: np.frombuffer(page, np.uint8), **file.arrays})
-                os.fchmod(out.fileno(), 0o666 & ~_umask())  # as any other file: a temporary one is for its owner alone
-                out.flush()
-                os.fsync(out.fileno())
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink()
-            raise
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}") from error
-
-
-def _umask() -> int:
-    """The permissions that new files go without; it can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    write_arrays(path, {PAGE: np.frombuffer(page, np.uint8), **file.arrays})
 
 
 def read_agent_file(path: str | os.PathLike[str]) -> AgentFile:
     """Read the file; anything wrong with it is a one-line error."""
-    target = Path(path)
-    try:
-        with target.open("rb") as source, zipfile.ZipFile(source):  # a file of another kind ends here, and np.load sees zip files only
-            source.seek(0)
-            with np.load(source, allow_pickle=False) as stored:
-                arrays = {name: stored[name] for name in stored.files}
-    except OSError as error:
-        raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
-    except Exception as error:
-        raise InputError(f"{target} is no agent file, or a damaged one: {_one_line(error)}") from error
-    return AgentFile(_page(target, arrays), arrays)
+    arrays = read_arrays(path, "agent file")
+    return AgentFile(_page(Path(path), arrays), arrays)
 
 
 def _page(target: Path, arrays: Arrays) -> dict[str, Any]:
@@ -116,7 +81,3 @@ def _page(target: Path, arrays: Arrays) -> dict[str, Any]:
             f"{target} has format {version}, this version of heavytail reads format {FORMAT}; save it again with a matching version"
         )
     return page
-
-
-def _one_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

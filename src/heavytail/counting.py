@@ -34,6 +34,7 @@ from gymnasium.spaces.utils import flatten, flatten_space
 from heavytail.arguments import numbers_of
 from heavytail.arrays import Bools, Floats
 from heavytail.errors import InputError, suggestion
+from heavytail.files import Arrays
 from heavytail.registry import Count, cast_value
 
 BITS = 32
@@ -41,7 +42,6 @@ COUNTERS = ("auto", "exact", "simhash")
 UNBOUNDED = 1e10  # bounds beyond this, such as the largest float, say as little as infinite ones
 
 Code: TypeAlias = Callable[[Any], Hashable]
-Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 class Projection(NamedTuple):

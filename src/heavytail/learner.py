@@ -10,13 +10,14 @@ from typing import Any, Literal
 import numpy as np
 
 from heavytail import loop
-from heavytail.agent_file import AgentFile, Arrays, flatten, read_agent_file, restore, write_agent_file
+from heavytail.agent_file import AgentFile, flatten, read_agent_file, restore, write_agent_file
 from heavytail.arrays import Record
 from heavytail.building import mdp_from_slots
 from heavytail.changing import ChangingMDP, changing_mdp
 from heavytail.checking import check_mdp
 from heavytail.curve import Curve, Spacing, curve_of, place_checkpoints
 from heavytail.errors import InputError
+from heavytail.files import Arrays
 from heavytail.mdp import MDP
 from heavytail.problem import Problem
 from heavytail.progress import progress_bar
@@ -24,6 +25,7 @@ from heavytail.registry import find
 from heavytail.rng import Seed, Streams, seed_sequence, streams
 from heavytail.settings import GymSetting, MDPSetting
 from heavytail.stepwise import Stepwise
+from heavytail.verbs import counter_names
 
 
 class Learner:
@@ -118,7 +120,7 @@ class Learner:
             try:
                 self.setting.run(self.agent, self.streams, self.clock, recorded, until, between)
             finally:
-                self.curve = curve_of(recorded, self.unit, loop.counter_names(self.agent))
+                self.curve = curve_of(recorded, self.unit, counter_names(self.agent))
         return self.curve
 
     def predict(self, observation: int, step: int = 0) -> int:

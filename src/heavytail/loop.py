@@ -21,7 +21,7 @@ from heavytail.numerics import as_int
 from heavytail.rng import Streams
 from heavytail.room import grown, out_of_room
 from heavytail.starting import collector_paused
-from heavytail.verbs import act, begin, counters, update
+from heavytail.verbs import act, begin, counter_names, counters, update
 
 CHUNK_SECONDS = 0.1
 FIRST_CHUNK = 1000
@@ -74,11 +74,6 @@ def new_clock() -> Clock:
         started=np.zeros(1, np.int64),
         totals=np.zeros(2),
     )
-
-
-def counter_names(agent: Record) -> tuple[str, ...]:
-    """The names of what an agent counts."""
-    return tuple(agent.counter_names()) if hasattr(agent, "counter_names") else ()
 
 
 def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:

@@ -16,6 +16,12 @@ class Problem(NamedTuple):
     mdp: MDP | None = None  # the whole truth, where there is one; for yardsticks, which know it
 
 
+def problem_of(*mdps: MDP) -> Problem:
+    """What an agent may know of an MDP, or of several that come one after the other."""
+    first, r_max = mdps[0], max(float(mdp.row_means.max()) for mdp in mdps)
+    return Problem(first.n_states, first.n_actions, first.horizon, r_max, first if len(mdps) == 1 else None)
+
+
 def need_episodes(agent: str, problem: Problem) -> int:
     """The horizon, for an agent that only learns in episodes."""
     if problem.horizon == 0:

@@ -1,12 +1,13 @@
 """The moments of the rewards of an MDP: the bounds u and v that robust agents ask for, exactly."""
 
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.laws.law import laws_of
+from heavytail.laws.law import Law, laws_of
 from heavytail.mdp import MDP
 
 
@@ -22,12 +23,14 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
         raise InputError(f"reward_moments: kind is {kind!r}; it must be 'raw' or 'central'")
     laws, rows = laws_of(mdp.laws), mdp.rows()
     centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
-    known: dict[tuple[int, float], float] = {}
-    for law, center in zip(mdp.law.tolist(), centers.tolist(), strict=True):
-        if (law, center) not in known:
-            known[law, center] = laws[law].moment(p, center)
-    moments = np.array([known[each] for each in zip(mdp.law.tolist(), centers.tolist(), strict=True)])
+    moments = np.array([_moment(laws[i], p, center) for i, center in zip(mdp.law.tolist(), centers.tolist(), strict=True)])
     weights = mdp.probabilities()
     with np.errstate(invalid="ignore"):  # an infinite moment that never occurs
         total = np.bincount(rows, weights=np.where(weights > 0, weights * moments, 0.0), minlength=len(mdp.row_means))
     return np.asarray(total, np.float64).reshape(mdp.mean_rewards.shape)
+
+
+@lru_cache(maxsize=4096)
+def _moment(law: Law, p: float, center: float) -> float:
+    """Each is an integral, and most MDPs and all studies ask for the same few again and again."""
+    return law.moment(p, center)

@@ -13,10 +13,9 @@ from numba import types
 from numba.extending import overload
 
 from heavytail.arrays import Record
-from heavytail.compiling import KERNEL_OPTIONS, entry, kernel
+from heavytail.compiling import entry, kernel
+from heavytail.generic import INLINED
 from heavytail.verbs import full
-
-INLINED: Any = KERNEL_OPTIONS
 
 
 def pools_of(record: Record) -> tuple[str, ...]:

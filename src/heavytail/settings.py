@@ -14,7 +14,7 @@ from heavytail.changing import ChangingMDP
 from heavytail.checking import check_mdp
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
-from heavytail.problem import Problem
+from heavytail.problem import Problem, problem_of
 from heavytail.rng import Streams
 
 Between = Callable[[Record], None]
@@ -25,9 +25,7 @@ class MDPSetting:
 
     def __init__(self, worlds: ChangingMDP) -> None:
         self.worlds = worlds
-        first, *_ = map(check_mdp, worlds.mdps)
-        r_max = max(float(mdp.row_means.max()) for mdp in worlds.mdps)
-        self.problem = Problem(first.n_states, first.n_actions, first.horizon, r_max, first if len(worlds.mdps) == 1 else None)
+        self.problem = problem_of(*map(check_mdp, worlds.mdps))
 
     def run(self, agent: Record, streams: Streams, clock: loop.Clock, recorded: loop.Checkpoints, until: int, between: Between) -> None:
         """The fused loop, from change to change."""

@@ -51,6 +51,11 @@ def counters(agent: Record, out: Floats) -> None:
     """Write what the agent counts into `out`, in the order of its class's method `counter_names`. Called at checkpoints only."""
 
 
+def counter_names(record: Record) -> tuple[str, ...]:
+    """The names of what a record counts; none if its class has no method `counter_names`."""
+    return tuple(record.counter_names()) if hasattr(record, "counter_names") else ()
+
+
 # Estimators: one record serves many cells, each a mean of its own
 
 

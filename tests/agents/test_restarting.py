@@ -18,11 +18,12 @@ import pytest
 
 import heavytail as ht
 import worlds
-from heavytail.agent_file import Arrays, flatten
+from heavytail.agent_file import flatten
 from heavytail.agents.restarting import restart_steps
 from heavytail.arrays import Record
 from heavytail.compiling import entry
 from heavytail.errors import InputError
+from heavytail.files import Arrays
 from heavytail.registry import find, own_builders
 from heavytail.rng import streams
 from heavytail.room import pools_of

@@ -13,8 +13,9 @@ from scipy import stats
 
 import heavytail as ht
 from heavytail.deep.dqn import exploration
-from heavytail.deep.learner import ENVIRONMENTS, heavy_dqn
-from heavytail.deep.rewards import TRANSFORMS, Treatment, hash_code, stable_noise, transformed
+from heavytail.deep.learner import ENVIRONMENTS, TRANSFORMS, heavy_dqn
+from heavytail.deep.rewards import hash_code, stable_noise, transformed
+from heavytail.reward_transforms import transform_one
 
 IDS = {"mountain_car": "MountainCar-v0", "cart_pole": "CartPole-v1", "acrobot": "Acrobot-v1"}
 SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
@@ -71,8 +72,10 @@ def test_the_noise_has_its_law() -> None:
 
 def test_transforms_are_what_they_say() -> None:
     def one(name: str, reward: float, n: int) -> tuple[float, bool]:
-        treatment = Treatment(*(jnp.float32(x) for x in (0, 0.015, 0.05, 5.0, 0.0, 1.1)))._replace(transform=jnp.int32(TRANSFORMS[name]))
-        value, changed = transformed(jnp.float32(reward), jnp.int32(n), treatment)
+        transform = TRANSFORMS[name]({"coefficient": 0.015, "epsilon": 0.05, "clip": 5.0})
+        value, changed = transformed(jnp.float32(reward), jnp.int32(n), transform)
+        expected, _, beyond = transform_one(transform, reward, n)
+        assert (float(value), bool(changed)) == (pytest.approx(expected, rel=1e-6), beyond)  # type: ignore[comparison-overlap]
         return float(value), bool(changed)
 
     bound = (0.015 * 1000) ** (1 / 1.05)

@@ -67,13 +67,16 @@ from ray.cluster_utils import Cluster
 from heavytail.studies import Study, engines, on_ray, plan
 
 plan.STEPS_PER_PART = 1
-notes = Path(sys.argv[2]) / "notes"
+notes, victim = Path(sys.argv[2]) / "notes", Path(sys.argv[2]) / "victim"
 notes.touch()
 
 def noted(part_json, modules):
     node = ray.get_runtime_context().get_node_id()
     with notes.open("a") as out:
         out.write(f"begun {node}\\n")
+        held = node == victim.read_text() and "done" in notes.read_text()
+        out.write("held\\n" if held else "")
+    time.sleep(600 if held else 0)  # it is at work until it is killed
     result = engines.timed_part(part_json, modules)
     with notes.open("a") as out:
         out.write(f"done {node}\\n")
@@ -82,17 +85,13 @@ def noted(part_json, modules):
 on_ray.timed_part = noted
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 second = cluster.add_node(num_cpus=1)
+victim.write_text(second.node_id)
 cluster.wait_for_nodes()
 
 def kill_when_at_work():
-    seen = 0
-    while True:
-        lines = notes.read_text().splitlines()
-        if f"begun {second.node_id}" in lines[seen:] and any(line.startswith("done") for line in lines):
-            cluster.remove_node(second, allow_graceful=False)
-            return
-        seen = len(lines)
+    while "held" not in notes.read_text():
         time.sleep(0.005)
+    cluster.remove_node(second, allow_graceful=False)
 
 threading.Thread(target=kill_when_at_work, daemon=True).start()
 try:

@@ -21,7 +21,7 @@ from heavytail.errors import InputError
 from heavytail.numerics import LARGEST_EXPONENT
 from heavytail.problem import Problem
 from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
-from heavytail.verbs import act, begin, counters, reset, update
+from heavytail.verbs import act, begin, counter_names, counters, reset, update
 
 ROUNDING = 1e-13  # 5^22 / 5^21 should be 5, and not the least bit more
 EXACT = 2.0**53  # beyond it every float is a whole number
@@ -40,8 +40,7 @@ class Restarting(NamedTuple):
 
     def counter_names(self) -> tuple[str, ...]:
         """How many restarts there were, and what the agent counted since the last one."""
-        own = self.agent.counter_names() if hasattr(self.agent, "counter_names") else ()
-        return ("restarts", *own)
+        return ("restarts", *counter_names(self.agent))
 
 
 @register("agent", "restarting", example={"agent": "heavy_ucrl2", "changes": 5, "epsilon": 0.5, "moment": 10.0})

@@ -24,7 +24,7 @@ from heavytail.model import Model, expected, new_model, observe
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, NonNegative, OpenProbability, register
 from heavytail.rows import argmax_row
-from heavytail.verbs import act, begin, counters, mean, push, radius, reset, update
+from heavytail.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
 
 
 class UCBVI(NamedTuple):
@@ -44,7 +44,7 @@ class UCBVI(NamedTuple):
 
     def counter_names(self) -> tuple[str, ...]:
         """What the estimator counts."""
-        return self.estimator.counter_names() if hasattr(self.estimator, "counter_names") else ()
+        return counter_names(self.estimator)
 
 
 @register("agent", "ucbvi")

@@ -28,7 +28,7 @@ from heavytail.numerics import as_int
 from heavytail.optimism import plan_average, plan_episode
 from heavytail.problem import Problem, need_r_max
 from heavytail.registry import MomentOrder, NonNegative, OpenProbability, Positive, register
-from heavytail.verbs import act, begin, counters, mean, push, radius, reset, update
+from heavytail.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
 
 MOST_STEPS = 1e12  # estimators are prepared for the log-confidence of so many
 MOST_RADIUS = 1e100
@@ -56,8 +56,7 @@ class UCRL2(NamedTuple):
 
     def counter_names(self) -> tuple[str, ...]:
         """How many phases there were, how evenly actions were played (`uniformity`), and what the estimator counts."""
-        own = self.estimator.counter_names() if hasattr(self.estimator, "counter_names") else ()
-        return ("phases", "uniformity", *own)
+        return ("phases", "uniformity", *counter_names(self.estimator))
 
 
 @register("agent", "ucrl2")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heavytail.cli.app import app, one_line_errors, print_table
-from heavytail.errors import InputError
 
 if TYPE_CHECKING:
     from heavytail.studies.study import Stage, Study
@@ -157,12 +156,4 @@ def _go(study: "Study", engine: str, workers: int | None, address: str | None, a
 
 
 def _report(study: "Study", out: Path | None) -> Path:
-    from heavytail.studies.reporting import write_report
-
-    path = out or study.store.folder / "report.html"
-    command = shlex.join(["heavytail", *sys.argv[1:]])
-    try:
-        write_report(study, path, command=command)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
-    return path
+    return study.report(out, shlex.join(["heavytail", *sys.argv[1:]]))

@@ -122,7 +122,7 @@ def act(env: Environment, settings: Settings, run: Run, state: DQN, t: jax.Array
     code = hash_code(state.projection, state.observation)
     n = state.counts[code, action] + 1  # read before it is written: then the table is changed in place
     counts = state.counts.at[code, action].set(n)
-    learnt, changed = transformed(reward, n, run.treatment)
+    learnt, changed = transformed(reward, n, run.treatment.transform)
     kept = learnt if settings.transform_at == "collection" else reward
     following = scaled(env, env.observe(moved))
     replay = store(state.replay, t, Replay(state.observation, action, kept, following, terminated, code))
@@ -155,7 +155,7 @@ def update(settings: Settings, run: Run, state: DQN, t: jax.Array) -> tuple[Para
     reward = batch.reward
     if settings.transform_at == "replay":
         n = jnp.maximum(state.counts[batch.code, batch.action], 1)
-        reward = jax.vmap(lambda r, n: transformed(r, n, run.treatment)[0])(reward, n)
+        reward = jax.vmap(lambda r, n: transformed(r, n, run.treatment.transform)[0])(reward, n)
     best = jnp.max(q_values(state.target, batch.following), axis=-1)
     goal = reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
 

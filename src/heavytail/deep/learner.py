@@ -23,9 +23,10 @@ from heavytail.deep.dqn import DQN, Run, Settings, learn, new_batch, scaled
 from heavytail.deep.environment import Environment
 from heavytail.deep.mountain_car import MOUNTAIN_CAR
 from heavytail.deep.network import q_values
-from heavytail.deep.rewards import TRANSFORMS, Treatment
+from heavytail.deep.rewards import Treatment
 from heavytail.errors import InputError, suggestion
 from heavytail.interrupts import held_interrupts
+from heavytail.reward_transforms import RewardTransform, clip, none, sign, truncate
 
 ENVIRONMENTS: dict[str, Environment] = {env.name: env for env in (ACROBOT, CART_POLE, MOUNTAIN_CAR)}
 DEFAULTS: dict[str, Any] = {
@@ -38,6 +39,13 @@ DEFAULTS: dict[str, Any] = {
     "noise_alpha": 1.1,
     "learning_rate": 1e-4,
     "last_learning_rate": 1e-5,
+}
+TRANSFORMS: dict[str, Callable[[Mapping[str, Any]], RewardTransform]] = {
+    "none": lambda p: none(),
+    "clip": lambda p: clip(p["clip"]),
+    "sign": lambda p: sign(),
+    "zero": lambda p: truncate(p["epsilon"], p["coefficient"]),
+    "truncate_clip": lambda p: truncate(p["epsilon"], p["coefficient"], "clip"),
 }
 AT_ONCE = 5000  # steps in one call of compiled code, so that Ctrl-C is heard
 
@@ -220,14 +228,9 @@ def _learner(env: Environment, settings: Settings, parameters: list[dict[str, An
     def column(name: str) -> jax.Array:
         return jnp.array([p[name] for p in parameters], jnp.float32)
 
-    treatment = Treatment(
-        transform=jnp.array([TRANSFORMS[p["transform"]] for p in parameters], jnp.int32),
-        coefficient=column("coefficient"),
-        epsilon=column("epsilon"),
-        clip=column("clip"),
-        noise_scale=column("noise_scale"),
-        noise_alpha=column("noise_alpha"),
-    )
+    transforms = [TRANSFORMS[p["transform"]](p) for p in parameters]
+    stacked = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *transforms)
+    treatment = Treatment(stacked, column("noise_scale"), column("noise_alpha"))
     keys = jax.vmap(jax.random.key)(jnp.array([int(p["seed"]) for p in parameters], jnp.uint32))
     runs = Run(keys, column("learning_rate"), column("last_learning_rate"), treatment)
     return DeepLearner(env, settings, parameters, runs, new_batch(env, settings, runs), 0)

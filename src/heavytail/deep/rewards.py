@@ -1,7 +1,6 @@
 r"""Heavy-tailed noise, visit counts and reward transforms, compiled; `heavytail.reward_transforms` and `heavytail.counting` say the same in NumPy.
 
-A transform is a number, so that runs of one batch may differ in it. The adaptive threshold is (C n)^(1/(1+epsilon)), n counting the visits of the hashed observation and the
-action, this one included: Zhuang and Sui (2021), section 3.4.
+A transform is the same record of four numbers as there, so that runs of one batch may differ in it.
 """
 
 from typing import NamedTuple
@@ -9,17 +8,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-NONE, CLIP, SIGN, TRUNCATE, TRUNCATE_CLIP = range(5)
-TRANSFORMS = {"none": NONE, "clip": CLIP, "sign": SIGN, "zero": TRUNCATE, "truncate_clip": TRUNCATE_CLIP}
+from heavytail.reward_transforms import CLIP, SIGN, RewardTransform
 
 
 class Treatment(NamedTuple):
     """What is done to rewards in one run: arrays, so that runs of a batch may differ."""
 
-    transform: jax.Array
-    coefficient: jax.Array  # C
-    epsilon: jax.Array
-    clip: jax.Array  # the fixed range, for "clip"
+    transform: RewardTransform
     noise_scale: jax.Array
     noise_alpha: jax.Array
 
@@ -40,22 +35,9 @@ def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:
     return jnp.sum(bits * (1 << jnp.arange(projection.shape[0])))
 
 
-def threshold(n: jax.Array, treatment: Treatment) -> jax.Array:
-    """Beyond which an adaptive transform lets nothing through."""
-    return (treatment.coefficient * n) ** (1.0 / (1.0 + treatment.epsilon))
-
-
-def transformed(reward: jax.Array, n: jax.Array, treatment: Treatment) -> tuple[jax.Array, jax.Array]:
-    """The reward that the agent learns from at its n-th visit, and whether it differs from what came."""
-    bound = threshold(n, treatment)
-    outcomes = jnp.stack(
-        [
-            reward,
-            jnp.clip(reward, -treatment.clip, treatment.clip),
-            jnp.sign(reward),
-            jnp.where(jnp.abs(reward) > bound, 0.0, reward),
-            jnp.clip(reward, -bound, bound),
-        ]
-    )
-    chosen = outcomes[treatment.transform]
-    return chosen, chosen != reward
+def transformed(reward: jax.Array, n: jax.Array, transform: RewardTransform) -> tuple[jax.Array, jax.Array]:
+    """The reward that the agent learns from at its n-th visit, and whether it was beyond the threshold: `reward_transforms.transform_reward`, compiled."""
+    threshold = transform.limit * (transform.coefficient * n) ** transform.exponent
+    beyond = jnp.abs(reward) > threshold
+    cut = jnp.where(transform.mode == CLIP, jnp.copysign(threshold, reward), 0.0)
+    return jnp.where(transform.mode == SIGN, jnp.sign(reward), jnp.where(beyond, cut, reward)), beyond

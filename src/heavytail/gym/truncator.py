@@ -2,10 +2,7 @@
 
 import math
 import os
-import tempfile
-import zipfile
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
@@ -13,8 +10,9 @@ import numpy.typing as npt
 from gymnasium import Space
 
 from heavytail import reward_transforms
-from heavytail.counting import BITS, Arrays, VisitCounter, visit_counter
+from heavytail.counting import BITS, VisitCounter, visit_counter
 from heavytail.errors import InputError
+from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.registry import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.reward_transforms import RewardTransform, coefficient_from, transform_one
 
@@ -166,7 +164,7 @@ class Truncating:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Go on from a file of counts; if anything is wrong with it, nothing changes."""
-        arrays = read_arrays(path)
+        arrays = read_arrays(path, "file of counts")
         try:
             self.load_state_dict(arrays)
         except InputError as error:
@@ -203,34 +201,3 @@ def _numbers(name: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int
     if array.dtype != kind or (array.ndim != 1 if shape is None else array.shape != shape):
         raise InputError(f"{name} is {array.dtype}{list(array.shape)}, which it should not be")
     return array
-
-
-def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
-    """Write an ``.npz`` file, or leave what was there."""
-    target = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as out:
-                np.savez(out, allow_pickle=False, **arrays)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink()
-            raise
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}") from error
-
-
-def read_arrays(path: str | os.PathLike[str]) -> Arrays:
-    """Read an ``.npz`` file; whatever is wrong with it is one line."""
-    target = Path(path)
-    try:
-        with target.open("rb") as source, zipfile.ZipFile(source):  # a file of another kind ends here, and np.load sees zip files only
-            source.seek(0)
-            with np.load(source, allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
-    except OSError as error:
-        raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
-    except Exception as error:
-        why = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"{target} is no file of counts, or a damaged one: {why}") from error

@@ -12,19 +12,20 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from types import ModuleType
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from heavytail.errors import InputError
 from heavytail.registry import FOLDERS, Kind, find, registered
 from heavytail.studies.plan import Part
 
 Result: TypeAlias = tuple[bytes, float, str]  # the bytes of a part, seconds, host
+H = TypeVar("H")  # what an engine knows a part by while it is being done
 
 
 class Done(NamedTuple):
@@ -88,26 +89,53 @@ class Local:
     """Processes on this machine."""
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or os.process_cpu_count() if hasattr(os, "process_cpu_count") else workers or len(os.sched_getaffinity(0))
+        self.workers = workers or len(os.sched_getaffinity(0))
 
     def run(self, parts: Sequence[Part]) -> Iterator[Done]:
-        """Do these parts. What a part needs compiled is compiled by one worker while the others do something else."""
-        waiting, compiled, busy, modules = list(parts), set[str](), dict[Future[Result], Part](), modules_for(parts)
-        pool = ProcessPoolExecutor(min(self.workers, max(len(waiting), 1)), mp_context=get_context("spawn"), initializer=_begin_worker)
+        """Do these parts."""
+        modules = modules_for(parts)
+        pool = ProcessPoolExecutor(min(self.workers, max(len(parts), 1)), mp_context=get_context("spawn"), initializer=_begin_worker)
+
+        def submit(part: Part) -> Future[Result]:
+            with _spawning():
+                return pool.submit(timed_part, part.model_dump_json(), modules)
+
+        def next_done(busy: Iterable[Future[Result]]) -> list[Future[Result]]:
+            return sorted(wait(busy, return_when=FIRST_COMPLETED).done, key=lambda future: future.exception() is not None)
+
         try:
-            while waiting or busy:
-                while len(busy) < self.workers and (part := next_part(waiting, compiled, [p.combination for p in busy.values()])):
-                    waiting.remove(part)
-                    with _spawning():
-                        busy[pool.submit(timed_part, part.model_dump_json(), modules)] = part
-                for future in sorted(wait(busy, return_when=FIRST_COMPLETED).done, key=lambda future: future.exception() is not None):
-                    part = busy.pop(future)
-                    yield Done(part, *future.result())
-                    compiled.add(part.combination)
+            yield from scheduled(parts, self.workers, submit, next_done, lambda future: future.result())
         except BrokenProcessPool:
             raise InputError("a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume") from None
         finally:
             _stop(pool)
+
+
+def scheduled(
+    parts: Sequence[Part],
+    workers: int,
+    submit: Callable[[Part], H],
+    next_done: Callable[[Iterable[H]], Iterable[H]],
+    result: Callable[[H], Result],
+) -> Iterator[Done]:
+    """Do parts, so many at a time. What a part needs compiled is compiled by one worker while the others do something else.
+
+    Args:
+        parts: what to do.
+        workers: how many at a time.
+        submit: starts a part; what it gives stands for it.
+        next_done: waits until one or more of these are done.
+        result: of one that is.
+    """
+    waiting, compiled, busy = list(parts), set[str](), dict[H, Part]()
+    while waiting or busy:
+        while len(busy) < workers and (part := next_part(waiting, compiled, [p.combination for p in busy.values()])):
+            waiting.remove(part)
+            busy[submit(part)] = part
+        for handle in next_done(list(busy)):
+            part = busy.pop(handle)
+            yield Done(part, *result(handle))
+            compiled.add(part.combination)
 
 
 def next_part(waiting: Sequence[Part], compiled: set[str], compiling: Sequence[str]) -> Part | None:

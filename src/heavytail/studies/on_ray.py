@@ -7,11 +7,11 @@ cluster needs no common disk.
 import os
 import socket
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from heavytail.errors import InputError
-from heavytail.studies.engines import Done, Result, modules_for, next_part, timed_part
+from heavytail.studies.engines import Done, Result, modules_for, scheduled, timed_part
 from heavytail.studies.plan import Part
 
 SECONDS_TO_ANSWER = 10
@@ -43,18 +43,23 @@ class OnRay:
         """Do these parts."""
         ray = self._ray
         task = ray.remote(num_cpus=1, max_retries=MOST_RETRIES)(timed_part)
-        waiting, compiled, busy, modules = list(parts), set[str](), dict[Any, Part](), modules_for(parts)
+        modules, started = modules_for(parts), dict[Any, None]()
+
+        def submit(part: Part) -> Any:
+            reference = task.remote(part.model_dump_json(), modules)
+            started[reference] = None
+            return reference
+
+        def next_done(busy: Iterable[Any]) -> list[Any]:
+            done: list[Any] = ray.wait(list(busy), num_returns=1)[0]
+            for reference in done:
+                del started[reference]
+            return done
+
         try:
-            while waiting or busy:
-                while len(busy) < self.workers and (part := next_part(waiting, compiled, [p.combination for p in busy.values()])):
-                    waiting.remove(part)
-                    busy[task.remote(part.model_dump_json(), modules)] = part
-                (ready,), _ = ray.wait(list(busy), num_returns=1)
-                part = busy.pop(ready)
-                yield Done(part, *self._result(ready))
-                compiled.add(part.combination)
+            yield from scheduled(parts, self.workers, submit, next_done, self._result)
         finally:
-            for reference in busy:
+            for reference in started:
                 ray.cancel(reference, force=True)
 
     def _result(self, reference: Any) -> Result:

@@ -18,11 +18,12 @@ from pydantic import BaseModel, ConfigDict
 
 from heavytail.arrays import Record
 from heavytail.errors import InputError, suggestion
-from heavytail.loop import counter_names
 from heavytail.mdp import MDP
-from heavytail.problem import Problem
+from heavytail.problem import problem_of
 from heavytail.registry import find
+from heavytail.reward_moments import reward_moments
 from heavytail.studies.spec import AgentSpec, EnvSpec, Spec, canonical, place_of, points, shown
+from heavytail.verbs import counter_names
 
 RESULTS_VERSION = 1  # raised by hand when results change; tests/golden says when they do
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
@@ -216,11 +217,6 @@ def mdp_of(env: EnvSpec) -> MDP:
     return _mdps[name]
 
 
-def problem_of(mdp: MDP) -> Problem:
-    """What an agent may know of an MDP."""
-    return Problem(mdp.n_states, mdp.n_actions, mdp.horizon, float(mdp.row_means.max()), mdp)
-
-
 def resolved(agent: str, parameters: Mapping[str, Any], mdp: MDP, steps: int) -> dict[str, Any]:
     """An agent's parameters, complete: T is what will be run, and ``moment = "true"`` is computed from the environment."""
     found, given = find("agent", agent), dict(parameters)
@@ -241,7 +237,7 @@ def true_moment(agent: str, parameters: Mapping[str, Any], mdp: MDP) -> float:
         raise InputError(f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number")
     kinds = set(_moment_kinds(built))
     order = 1.0 + float(parameters.get("epsilon", found.parameters["epsilon"].default))
-    moment = _largest_moment(id(mdp), mdp, order, "central" if "central" in kinds else "raw")
+    moment = float(reward_moments(mdp, order, "central" if "central" in kinds else "raw").max())
     if not np.isfinite(moment):
         raise InputError(f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be smaller")
     return moment
@@ -254,15 +250,3 @@ def _moment_kinds(record: Any) -> Iterator[str]:
     elif isinstance(record, tuple):
         for inner in record:
             yield from _moment_kinds(inner)
-
-
-_moments: dict[tuple[int, float, str], float] = {}
-
-
-def _largest_moment(name: int, mdp: MDP, order: float, kind: Literal["raw", "central"]) -> float:
-    """Computed once for each of the MDPs that `mdp_of` keeps."""
-    from heavytail.reward_moments import reward_moments
-
-    if (name, order, kind) not in _moments:
-        _moments[name, order, kind] = float(reward_moments(mdp, order, kind).max())
-    return _moments[name, order, kind]

@@ -1,18 +1,16 @@
 """A study on disk: a folder that is whole at every moment.
 
     study.json               the spec, versions and where it was started
-    choices.json             the chosen point of every grid, once tuning is done
     parts/ID.parquet         the curves of one part
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
 
-A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that any reader of such folders reads it. Files are written under temporary names, synced and renamed, so that an interruption at any moment leaves either the
-old state or the new one. Nothing is ever read that is not data: no pickle.
+A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that any reader of such folders reads it. Files appear whole
+(`heavytail.files`), so that an interruption at any moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
 
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError
+from heavytail.files import write_whole
 from heavytail.studies.plan import Part
 from heavytail.studies.spec import Spec, spec_of
 
@@ -153,17 +152,7 @@ class Store:
     def _write(self, target: Path, content: bytes) -> None:
         try:
             target.parent.mkdir(exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=TEMPORARY)
-            try:
-                with os.fdopen(handle, "wb") as out:
-                    out.write(content)
-                    out.flush()
-                    os.fsync(out.fileno())
-                Path(temporary).chmod(0o644)
-                Path(temporary).replace(target)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            write_whole(target, lambda out: out.write(content), TEMPORARY)
         except OSError as error:
             raise InputError(
                 f"{target} cannot be written: {error.strerror}; what is done is kept, go on with: heavytail resume {self.folder}"

@@ -1,0 +1,62 @@
+"""Files that are whole or not there at all, and arrays in them. No pickle is written or read."""
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.errors import InputError
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+
+def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str = "") -> None:
+    """Write a file under a temporary name, sync it and rename it: an interruption leaves what was there. The temporary name ends in `suffix`."""
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=suffix)
+    try:
+        with os.fdopen(handle, "wb") as out:
+            write(out)
+            os.fchmod(out.fileno(), 0o666 & ~_umask())  # as any other file: a temporary one is for its owner alone
+            out.flush()
+            os.fsync(out.fileno())
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """The permissions that new files go without; it can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
+    """Write an ``.npz`` file, or leave what was there."""
+    target = Path(path)
+    try:
+        # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast.
+        write_whole(target, lambda out: np.savez(out, allow_pickle=False, **arrays))
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
+    """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
+    target = Path(path)
+    try:
+        with target.open("rb") as source, zipfile.ZipFile(source):  # a file of another kind ends here, and np.load sees zip files only
+            source.seek(0)
+            with np.load(source, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+    except OSError as error:
+        raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
+    except Exception as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{target} is no {what}, or a damaged one: {why}") from error
