@@ -18,11 +18,11 @@ from heavytail.gym.ids import register_ids
 from heavytail.starting import collector_paused
 
 if TYPE_CHECKING:
-    from heavytail import bounds, estimators, gym, laws, planning, statistics
+    from heavytail import bounds, deep, estimators, gym, laws, planning, statistics
     from heavytail.building import mdp_from_arrays, mdp_from_gymnasium, mdp_from_slots
     from heavytail.changing import ChangingMDP, changing_mdp
     from heavytail.curve import Curve
-    from heavytail.envs import make_mdp
+    from heavytail.envs import make_changing_mdp, make_mdp
     from heavytail.errors import InputError
     from heavytail.learner import Learner, load_agent, make_agent, make_stepwise
     from heavytail.mdp import MDP
@@ -47,6 +47,7 @@ _HOME = {
     "changing_mdp": "changing",
     "load_agent": "learner",
     "make_agent": "learner",
+    "make_changing_mdp": "envs",
     "make_mdp": "envs",
     "make_stepwise": "learner",
     "mdp_from_arrays": "building",
@@ -67,11 +68,13 @@ __all__ = [
     "Study",
     "bounds",
     "changing_mdp",
+    "deep",
     "estimators",
     "gym",
     "laws",
     "load_agent",
     "make_agent",
+    "make_changing_mdp",
     "make_mdp",
     "make_stepwise",
     "mdp_from_arrays",

@@ -8,7 +8,8 @@ import pytest
 
 import heavytail as ht
 from heavytail.checking import check_mdp
-from heavytail.gym.ids import id_of
+from heavytail.errors import InputError
+from heavytail.gym.ids import CHANGING, id_of
 from heavytail.registry import own_builders
 
 ENVS = sorted(own_builders("env"))
@@ -21,9 +22,11 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_it_builds_and_a_learner_walks_through_it(name: str) -> None:
-    mdp = check_mdp(ht.make_mdp(name))
-    learner = ht.make_agent("random", mdp, seed=1)
-    curve = learner.learn(50) if mdp.horizon else learner.learn(steps=500)
+    world = ht.make_changing_mdp(name)
+    for mdp in world.mdps:
+        check_mdp(mdp)
+    learner = ht.make_agent("random", world, seed=1)
+    curve = learner.learn(50) if learner.unit == "episodes" else learner.learn(steps=500)
     assert np.isfinite(curve.mean_reward).all()
 
 
@@ -35,19 +38,30 @@ def test_its_docstring_is_a_page_in_fixed_sections(name: str) -> None:
 
 
 def test_its_law_can_be_replaced_and_its_means_stay(name: str) -> None:
-    usual = ht.make_mdp(name)
-    for replaced in (ht.make_mdp(name, law="student_t", df=1.5), ht.make_mdp(name, law=ht.laws.pareto(1.5, scale=0.1))):
-        np.testing.assert_allclose(replaced.mean_rewards, usual.mean_rewards, atol=1e-12)
-        assert {*replaced.laws.code} != {*usual.laws.code}
-        np.testing.assert_array_equal(replaced.transitions, usual.transitions)
+    usual = ht.make_changing_mdp(name)
+    laws = {"law": "student_t", "df": 1.5}, {"law": ht.laws.pareto(1.5, scale=0.1)}
+    for replaced in (ht.make_changing_mdp(name, **law) for law in laws):
+        assert replaced.at == usual.at
+        for mdp, other in zip(usual.mdps, replaced.mdps, strict=True):
+            np.testing.assert_allclose(other.mean_rewards, mdp.mean_rewards, atol=1e-12)
+            assert {*other.laws.code} != {*mdp.laws.code}
+            np.testing.assert_array_equal(other.transitions, mdp.transitions)
 
 
 def test_it_is_reproducible(name: str) -> None:
-    one, two = ht.make_mdp(name), ht.make_mdp(name)
-    for left, right in zip(one[:5], two[:5], strict=True):
-        np.testing.assert_array_equal(left, right)
+    one, two = ht.make_changing_mdp(name), ht.make_changing_mdp(name)
+    for first, second in zip(one.mdps, two.mdps, strict=True):
+        for left, right in zip(first[:5], second[:5], strict=True):
+            np.testing.assert_array_equal(left, right)
 
 
-def test_it_has_an_id_in_gymnasium(name: str) -> None:
-    env = gymnasium.make(id_of(name))
-    assert env.unwrapped.mdp.n_states == ht.make_mdp(name).n_states  # type: ignore[attr-defined]  # ours has it
+def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
+    world = ht.make_changing_mdp(name)
+    assert (len(world.mdps) > 1) == name.startswith(CHANGING)
+    if len(world.mdps) > 1:
+        assert id_of(name) not in gymnasium.registry
+        with pytest.raises(InputError, match=f"^{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp"):
+            ht.make_mdp(name)
+    else:
+        env = gymnasium.make(id_of(name))
+        assert env.unwrapped.mdp.n_states == ht.make_mdp(name).n_states  # type: ignore[attr-defined]  # ours has it

@@ -22,6 +22,7 @@ class What(StrEnum):
     envs = "envs"
     estimators = "estimators"
     laws = "laws"
+    deep = "deep"
 
 
 KINDS: dict[What, Kind] = {What.agents: "agent", What.envs: "env", What.estimators: "estimator", What.laws: "law"}
@@ -51,7 +52,7 @@ def list_things(
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
 ) -> None:
     """List what can be built by name, with its parameters; environments with what is exactly true of them."""
-    found = {each.value: [_row(each, r) for r in ht.registered(KINDS[each])] for each in ([what] if what else What)}
+    found = {each.value: _rows(each) for each in ([what] if what else What)}
     if as_json:
         typer.echo(json.dumps(finite(found), indent=1, allow_nan=False))
         return
@@ -87,6 +88,19 @@ def parameter_of(text: str) -> tuple[str, Any]:
         return name, value
 
 
+def _rows(what: What) -> list[dict[str, Any]]:
+    return _deep_rows() if what is What.deep else [_row(what, entry) for entry in ht.registered(KINDS[what])]
+
+
+def _deep_rows() -> list[dict[str, Any]]:
+    """Deep agents and compiled environments; their names need no JAX."""
+    from heavytail.deep.parameters import AGENTS, CAPS, DEFAULTS, OF_AN_ENVIRONMENT
+
+    agents = [{"name": name, "parameters": list(DEFAULTS), "about": "DQN with a reward transform; by default Heavy-DQN"} for name in AGENTS]
+    about = "compiled, as in Gymnasium; episodes of at most {:,} steps"
+    return agents + [{"name": name, "parameters": list(OF_AN_ENVIRONMENT), "about": about.format(cap)} for name, cap in CAPS.items()]
+
+
 def _row(what: What, entry: Registered) -> dict[str, Any]:
     about = entry.doc.splitlines()[0] if entry.doc else ""
     parameters = [name for name in entry.parameters if name != "problem"]
@@ -98,14 +112,15 @@ def _facts(entry: Registered) -> dict[str, Any]:
     """Sizes and exact optima, where they exist."""
     if any(p.default is p.empty for p in entry.parameters.values()):  # an environment that cannot be built without being told how
         return dict.fromkeys(("S", "A", "H", "value", "gain", "diameter"))
-    mdp, planning = ht.make_mdp(entry.name), ht.planning
+    (mdp, *others), planning = ht.make_changing_mdp(entry.name).mdps, ht.planning
+    long_run = mdp.n_stages == 1 and not others
     return {
         "S": mdp.n_states,
         "A": mdp.n_actions,
         "H": mdp.horizon or None,
-        "value": planning.optimal_value(mdp) if mdp.horizon else None,
-        "gain": _if(mdp.n_stages == 1, planning.gain, mdp),
-        "diameter": _if(mdp.n_stages == 1, planning.diameter, mdp),
+        "value": _if(mdp.horizon > 0 and not others, planning.optimal_value, mdp),
+        "gain": _if(long_run, planning.gain, mdp),
+        "diameter": _if(long_run, planning.diameter, mdp),
     }
 
 

@@ -1,7 +1,8 @@
-"""Environments, one per file: a function that returns an MDP. Its docstring is its documentation page."""
+"""Environments, one per file: a function that returns an MDP, or one that changes. Its docstring is its documentation page."""
 
 from typing import Any
 
+from heavytail.changing import ChangingMDP, changing_mdp
 from heavytail.errors import InputError, suggestion
 from heavytail.mdp import MDP
 from heavytail.registry import find
@@ -23,6 +24,31 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
     >>> (other.mean_rewards == mdp.mean_rewards).all()
     np.True_
     """
+    made = _made(name, parameters)
+    if isinstance(made, ChangingMDP):
+        raise InputError(
+            f"{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp({name!r}) is for learning in it"
+        )
+    return made
+
+
+def make_changing_mdp(name: str, **parameters: Any) -> ChangingMDP:
+    """An environment by its name, as one that may change: most never do.
+
+    Args:
+        name: the environment's id.
+        **parameters: the environment's own, as in `make_mdp`.
+
+    >>> import heavytail as ht
+    >>> ht.make_changing_mdp("six_arms").at, ht.make_changing_mdp("changing_bandits", planned_steps=1000).at
+    ((), (500,))
+    """
+    made = _made(name, parameters)
+    return made if isinstance(made, ChangingMDP) else changing_mdp([made], at=[])
+
+
+def _made(name: str, parameters: dict[str, Any]) -> MDP | ChangingMDP:
+    """What a builder makes; a law may be given by its name, its parameters beside the environment's."""
     found = find("env", name)
     if isinstance(parameters.get("law"), str) and "law" in found.parameters:
         law = find("law", parameters["law"])
@@ -34,5 +60,5 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
                     f"neither {name} nor {law.name} has a parameter {key!r}; {suggestion(key, {**found.parameters, **law.parameters})}"
                 )
         parameters = {**own, "law": law.builder(**others)}
-    mdp: MDP = found.builder(**parameters)
-    return mdp
+    made: MDP | ChangingMDP = found.builder(**parameters)
+    return made

@@ -8,10 +8,11 @@ from pathlib import Path
 import gymnasium
 
 ENVS = Path(__file__).parent.parent / "envs"
+CHANGING = "changing_"  # so begin the names of environments that are no MDP but several in turn, which Gymnasium has no word for
 
 
 def register_ids() -> None:
-    """Register an id for each environment of heavytail; those that are registered already stay as they are.
+    """Register an id for each environment of heavytail that stays as it is; ids that are registered already stay as they are.
 
     There is no ``max_episode_steps``: the horizon is a parameter of the environment, which truncates by itself.
 
@@ -20,6 +21,8 @@ def register_ids() -> None:
     {'name': 'six_arms'}
     """
     for file in sorted(ENVS.glob("[!_]*.py")):
+        if file.stem.startswith(CHANGING):
+            continue
         env_id = id_of(file.stem)
         if env_id not in gymnasium.registry:  # to register again would warn
             gymnasium.register(env_id, entry_point="heavytail.gym.env:MDPEnv", kwargs={"name": file.stem})

@@ -15,9 +15,11 @@ For values without a variance, such as realised returns: `heavytail.statistics.h
 from heavytail.statistics import heavy
 from heavytail.statistics.bands import Band, central_band, quantile_band, quantiles
 from heavytail.statistics.bootstrap import bootstrap_interval, stratified_bootstrap_interval
+from heavytail.statistics.growth import exponent_of, growth_exponent
 from heavytail.statistics.improvement import improvement_interval, probability_of_improvement, stratified_improvement_interval
 from heavytail.statistics.location import MeanAndDeviation, Statistic, interquartile_mean, location_of, mean_and_deviation, median
 from heavytail.statistics.permutation import Comparison, holm, paired_permutation_test, permutation_test
+from heavytail.statistics.rates import rate_interval
 from heavytail.statistics.samples import Interval
 
 __all__ = [
@@ -28,6 +30,8 @@ __all__ = [
     "Statistic",
     "bootstrap_interval",
     "central_band",
+    "exponent_of",
+    "growth_exponent",
     "heavy",
     "holm",
     "improvement_interval",
@@ -40,6 +44,7 @@ __all__ = [
     "probability_of_improvement",
     "quantile_band",
     "quantiles",
+    "rate_interval",
     "stratified_bootstrap_interval",
     "stratified_improvement_interval",
 ]

@@ -1,0 +1,296 @@
+r"""An agent that is watched: whether what it believes holds the truth, as the theory promises with probability 1 - delta.
+
+The auditor knows the MDP, changes nothing and looks
+
+* at UCRL2 and Heavy-UCRL2 whenever a phase starts: whether for every state and action the mean reward lies within the interval, and the transitions within their L1 distance;
+* at Q-learning and Heavy-Q-Learning after every step: whether Q is at least Q*, where it was changed. (Nowhere else can it have become smaller.)
+
+A run *escapes* if that fails once. The theorems say that at most a share delta of runs does, with all scales at 1; that says something only where the intervals are not so wide that nothing
+could escape. So the auditor also tells how narrow they are where the agent has been most often: of UCRL2 the wider of the radius of rewards over r_max and of half the L1 distance, of
+Q-learning the bonus over H r_max, at the step of an episode where it is largest.
+"""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heavytail.agents.heavy_q_learning import HeavyQLearning
+from heavytail.agents.q_learning import QLearning
+from heavytail.agents.ucrl2 import MOST_RADIUS, UCRL2
+from heavytail.arrays import Floats, Ints, Record, Stream, U
+from heavytail.bonuses import Bernstein, Hoeffding
+from heavytail.compiling import kernel
+from heavytail.errors import InputError
+from heavytail.generic import generic
+from heavytail.matrices import matrix_of
+from heavytail.mdp import MDP
+from heavytail.planning import episodic_plan
+from heavytail.problem import Problem
+from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
+from heavytail.verbs import act, begin, counter_names, counters, mean, radius, reset, update
+
+ROUNDING = 1e-9  # of the largest value: so far below Q* is no escape
+
+
+class Truth(NamedTuple):
+    """What is so. A row is (stage, state, action)."""
+
+    means: Floats  # [G*S*A]
+    transitions: Floats  # [G*S*A, S + 1], the end last
+    values: Floats  # [H, S, A] Q*, less what rounding may take; empty in a continuing problem
+    r_max: float  # the largest mean reward, regardless of sign
+
+
+class Audited(NamedTuple):
+    """An agent, the truth, and how often the two were found apart."""
+
+    agent: Record
+    truth: Truth
+    audits: Ints  # [1]
+    escapes: Ints  # [1]
+
+    def counter_names(self) -> tuple[str, ...]:
+        """How often was looked and how often the truth was outside, how narrow intervals are, and what the agent counts."""
+        return ("audits", "escapes", "narrowest", *counter_names(self.agent))
+
+
+@register("agent", "audited", example={"epsilon": 0.05, "moment": 14.25, "bonus_scale": 0.1})
+def audited(
+    problem: Problem,
+    *,
+    agent: str = "heavy_ucrl2",
+    epsilon: MomentOrder | None = None,
+    delta: OpenProbability = 0.05,
+    planned_steps: Count | None = None,
+    **parameters: Any,
+) -> Audited:
+    """An agent that is watched: how often the true MDP leaves its confidence set, or its values fall below the optimal ones.
+
+    Args:
+        problem: the environment, which must be an MDP that stays as it is.
+        agent: the id of the agent: heavy_ucrl2, heavy_q_learning, ucrl2 or q_learning.
+        epsilon: rewards have a finite moment of order 1 + epsilon; for an agent that needs it.
+        delta: one minus the confidence; 0.05 throughout heavytail.
+        planned_steps: the T inside the logarithm of the agents that have one; the agent's own if not given.
+        **parameters: the agent's own.
+
+    >>> import heavytail as ht
+    >>> mdp = ht.make_mdp("two_state", law="student_t", df=3.0)
+    >>> learner = ht.make_agent("audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=4.0)
+    >>> learner.learn(steps=10_000).counters["escapes"][-1]
+    np.float64(0.0)
+    """
+    if problem.mdp is None:
+        raise InputError(
+            "audited compares an agent with the MDP it plays in, and this environment is none, or one that changes; give it an MDP such as make_mdp('six_arms')"
+        )
+    found = find("agent", agent)
+    shared = {"epsilon": epsilon, "delta": delta, "planned_steps": planned_steps}
+    inner = found.builder(problem, **{k: v for k, v in shared.items() if k in found.parameters and v is not None}, **parameters)
+    if type(inner) not in outside.methods:
+        raise InputError(
+            f"audited: {agent} promises nothing that could be looked at; choose from: heavy_q_learning, heavy_ucrl2, q_learning, ucrl2"
+        )
+    return Audited(inner, truth_of(problem.mdp), np.zeros(1, np.int64), np.zeros(1, np.int64))
+
+
+def truth_of(mdp: MDP) -> Truth:
+    """What is exactly so of an MDP.
+
+    >>> import heavytail as ht
+    >>> truth_of(ht.make_mdp("two_state")).transitions.round(2).tolist()
+    [[0.85, 0.15, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.1, 0.9, 0.0]]
+    """
+    alive = np.asarray(matrix_of(mdp, restart=False).todense())
+    ended = 1.0 - alive.sum(axis=1, keepdims=True)
+    return Truth(
+        means=mdp.row_means.copy(),
+        transitions=np.concatenate([alive, np.maximum(ended, 0.0)], axis=1),
+        values=_optimal_values(mdp, alive),
+        r_max=max(float(np.abs(mdp.row_means).max()), 1e-300),
+    )
+
+
+def _optimal_values(mdp: MDP, alive: Floats) -> Floats:
+    S, A, H = mdp.n_states, mdp.n_actions, mdp.horizon
+    if H == 0:
+        return np.zeros((0, S, A))
+    after = episodic_plan(mdp).values[1:, :, None]  # [H, S, 1]
+    q = (mdp.row_means.reshape(-1, S * A, 1) + alive.reshape(-1, S * A, S) @ after).reshape(H, S, A)
+    return q - ROUNDING * np.abs(q).max()
+
+
+# What an agent is asked
+
+
+@generic()
+def due(agent: Record, audits: int, learnt: bool) -> bool:  # type: ignore[empty-body]
+    """Whether to look now, after so many audits; `learnt`: a step was just made, and no episode just begun."""
+
+
+@generic()
+def outside(agent: Record, truth: Truth, s: int, a: int, h: int) -> bool:  # type: ignore[empty-body]
+    """Whether the truth is outside what the agent believes; (s, a) was played at step h."""
+
+
+@generic()
+def narrowest(agent: Record, truth: Truth) -> float:  # type: ignore[empty-body]
+    """How wide intervals are where the agent has been most often, as a share of the largest value there may be."""
+
+
+@generic()
+def bonus_at(bonus: Record, cell: int, t: float) -> float:  # type: ignore[empty-body]
+    """The bonus that Q-learning has for transitions, after t visits of a cell."""
+
+
+# UCRL2
+
+
+@due.method(UCRL2)
+def _new_phase(agent: UCRL2, audits: int, learnt: bool) -> bool:
+    return agent.phases[0] > audits
+
+
+@outside.method(UCRL2)
+def _mdp_outside(agent: UCRL2, truth: Truth, s: int, a: int, h: int) -> bool:
+    cells = agent.rewards.size
+    level = _level(agent)
+    for row in range(truth.means.size):
+        cell = row % cells
+        n = agent.model.visits[cell]
+        centre = mean(agent.estimator, cell, level)
+        if not abs(centre) < MOST_RADIUS:  # as the agent does
+            centre = 0.0
+        width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
+        if abs(centre - truth.means[row]) > width:
+            return True
+        if n > 0 and _distance(agent, truth, row, cell) > 2.0 * agent.halves[cell]:
+            return True
+    return False
+
+
+@kernel
+def _level(agent: UCRL2) -> float:
+    """The log-confidence of rewards, were a phase to start now."""
+    return 7.0 * math.log(2.0 * agent.rewards.size * (agent.steps[0] + 1.0) / agent.delta)
+
+
+@kernel
+def _distance(agent: UCRL2, truth: Truth, row: int, cell: int) -> float:
+    """The L1 distance of the frequencies of a cell from the probabilities of a row: of those that were never seen, their sum."""
+    model, distance = agent.model, 1.0
+    for k in range(model.first[cell], model.first[cell] + model.used[cell]):
+        p = truth.transitions[row, model.successor[k]]
+        distance += abs(model.times[k] / model.visits[cell] - p) - p
+    return distance
+
+
+@narrowest.method(UCRL2)
+def _ucrl2_narrowest(agent: UCRL2, truth: Truth) -> float:
+    most = 0
+    for cell in range(agent.rewards.size):
+        if agent.model.visits[cell] > agent.model.visits[most]:
+            most = cell
+    return max(agent.reward_scale * radius(agent.estimator, most, _level(agent)) / truth.r_max, agent.halves[most])
+
+
+# Q-learning
+
+
+@due.method(QLearning)
+def _table_changed(agent: QLearning, audits: int, learnt: bool) -> bool:
+    return learnt
+
+
+@due.method(HeavyQLearning)
+def _heavy_table_changed(agent: HeavyQLearning, audits: int, learnt: bool) -> bool:
+    return learnt
+
+
+@outside.method(QLearning)
+def _below(agent: QLearning, truth: Truth, s: int, a: int, h: int) -> bool:
+    return not agent.q[U(h), U(s), U(a)] >= truth.values[U(h), U(s), U(a)]
+
+
+@outside.method(HeavyQLearning)
+def _heavy_below(agent: HeavyQLearning, truth: Truth, s: int, a: int, h: int) -> bool:
+    return outside(agent.table, truth, s, a, h)
+
+
+@narrowest.method(QLearning)
+def _q_narrowest(agent: QLearning, truth: Truth) -> float:
+    return _largest_bonus(agent, truth, 0.0, 1.0)
+
+
+@narrowest.method(HeavyQLearning)
+def _heavy_q_narrowest(agent: HeavyQLearning, truth: Truth) -> float:
+    return _largest_bonus(agent.table, truth, agent.reward_bonus, agent.b)
+
+
+@kernel
+def _largest_bonus(table: QLearning, truth: Truth, reward_bonus: float, b: float) -> float:
+    """Of all steps h the largest bonus at their most visited cell, that for rewards being reward_bonus / t^b."""
+    H, S, A = table.q.shape
+    largest = 0.0
+    for h in range(H):
+        most = 0
+        for cell in range(S * A):
+            if table.visits[h, cell // A, cell % A] > table.visits[h, most // A, most % A]:
+                most = cell
+        t = max(float(table.visits[h, most // A, most % A]), 1.0)
+        largest = max(largest, bonus_at(table.bonus, h * S * A + most, t) + reward_bonus * t**-b)
+    return largest / (H * truth.r_max)
+
+
+@bonus_at.method(Hoeffding)
+def _hoeffding_at(bonus: Hoeffding, cell: int, t: float) -> float:
+    return bonus.factor / math.sqrt(t)
+
+
+@bonus_at.method(Bernstein)
+def _bernstein_at(bonus: Bernstein, cell: int, t: float) -> float:
+    return 0.5 * bonus.before[cell]
+
+
+# The verbs
+
+
+@kernel
+def _look(agent: Audited, s: int, a: int, h: int, learnt: bool) -> None:
+    if due(agent.agent, agent.audits[0], learnt):
+        agent.audits[0] += 1
+        if outside(agent.agent, agent.truth, s, a, h):
+            agent.escapes[0] += 1
+
+
+@begin.method(Audited)
+def _begin(agent: Audited, s: int, rng: Stream) -> None:
+    begin(agent.agent, s, rng)
+    _look(agent, s, 0, 0, False)
+
+
+@act.method(Audited)
+def _act(agent: Audited, s: int, h: int, rng: Stream) -> int:
+    return act(agent.agent, s, h, rng)
+
+
+@update.method(Audited)
+def _update(agent: Audited, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    update(agent.agent, s, a, r, s_next, h, terminated, rng)
+    _look(agent, s, a, h, True)
+
+
+@counters.method(Audited)
+def _counters(agent: Audited, out: Floats) -> None:
+    out[0] = agent.audits[0]
+    out[1] = agent.escapes[0]
+    out[2] = narrowest(agent.agent, agent.truth)
+    counters(agent.agent, out[3:])
+
+
+@reset.method(Audited)
+def _reset(record: Audited) -> None:
+    reset(record.agent)
+    record.audits[0] = 0
+    record.escapes[0] = 0

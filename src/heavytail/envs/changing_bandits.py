@@ -1,0 +1,58 @@
+"""Bandits whose best arms move on: an MDP that changes at times spread evenly over a run."""
+
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le
+
+from heavytail.changing import ChangingMDP, changing_mdp
+from heavytail.envs.bandits import bandits
+from heavytail.errors import InputError
+from heavytail.laws import Law
+from heavytail.registry import Count, register
+
+
+@register("env", "changing_bandits")
+def changing_bandits(
+    *,
+    changes: Count = 2,
+    planned_steps: Count = 10_000,
+    n_states: Count = 2,
+    n_actions: Annotated[int, Ge(2)] = 2,
+    gap: Annotated[float, Gt(0), Le(1)] = 0.5,
+    law: Law | None = None,
+) -> ChangingMDP:
+    """The bandits of `bandits`, one set after the other; with each change the best arm of every state is the next one.
+
+    States:
+        0 to n_states - 1.
+    Actions:
+        The arms of the bandit of this state.
+    Transitions:
+        To every state with equal probability, whatever the action.
+    Rewards:
+        By `law`: 1 on average for the best arm, 1 - gap for the others. In the i-th of the l = `changes` stretches, counted from 0, arm (s + i) mod n_actions of state s is best.
+    Start:
+        Every state with equal probability.
+    Optimum:
+        The best arm of the stretch: 1 at every step.
+
+        >>> import heavytail as ht
+        >>> world = ht.make_changing_mdp("changing_bandits", changes=3, planned_steps=3000)
+        >>> world.at, [mdp.mean_rewards.argmax(axis=1).tolist() for mdp in world.mdps]
+        ((1000, 2000), [[0, 1], [1, 0], [0, 1]])
+
+    Source:
+        Ours, for theorem 3 of Zhuang and Sui (2021), who do not give an example.
+
+    Args:
+        changes: l of the theorem: how many stretches there are, one more than there are changes.
+        planned_steps: over how many steps they are spread.
+        n_states: how many bandits there are.
+        n_actions: arms of each of them.
+        gap: how much less the other arms pay.
+        law: of the rewards, moved to these means; constant if not given.
+    """
+    if planned_steps < changes:
+        raise InputError(f"changing_bandits: planned_steps is {planned_steps:,}; for {changes:,} stretches it must be at least {changes:,}")
+    stretches = [bandits(n_states=n_states, n_actions=n_actions, gap=gap, best=i % n_actions, law=law) for i in range(changes)]
+    return changing_mdp(stretches, at=[i * planned_steps // changes for i in range(1, changes)])

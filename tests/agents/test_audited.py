@@ -1,0 +1,197 @@
+"""The auditor against a slow one, that it changes nothing, and the promises of the theory at full width and at a tenth of it."""
+
+import math
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import heavytail as ht
+import naive
+import worlds
+from heavytail.agents.audited import truth_of
+from heavytail.arrays import Floats
+from heavytail.errors import InputError
+from heavytail.mdp import MDP
+from heavytail.reward_moments import reward_moments
+from heavytail.rng import streams
+from heavytail.stepwise import MDPWorld, Stepwise
+
+HEAVY: dict[str, Any] = {"epsilon": 0.5, "moment": 3.0}
+INNER: dict[str, dict[str, Any]] = {"heavy_ucrl2": HEAVY, "heavy_q_learning": HEAVY, "ucrl2": {}, "q_learning": {}}
+
+
+@pytest.mark.parametrize("agent", list(INNER))
+def test_it_changes_nothing(agent: str) -> None:
+    parameters = {**INNER[agent], "bonus_scale": 0.1, "delta": 0.2}
+    alone = ht.make_agent(agent, worlds.mixed(), seed=4, **parameters)
+    watched = ht.make_agent("audited", worlds.mixed(), seed=4, agent=agent, **parameters)
+    one, two = alone.learn(500, checkpoints=20), watched.learn(500, checkpoints=20)
+    np.testing.assert_array_equal(one.mean_reward, two.mean_reward)
+    for name, values in one.counters.items():
+        np.testing.assert_array_equal(values, two.counters[name])
+    assert watched.parameters["delta"] == 0.2
+
+
+def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
+    """One step at a time: after each begin and each update the agent, what was done, and all rewards and successors of each cell so far."""
+    run = streams(seed)
+    world, steps = MDPWorld(watched.mdp, run), Stepwise(watched.agent, run.agent, watched.problem)
+    rewards: dict[tuple[int, int], list[float]] = defaultdict(list)
+    follows: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for _ in range(units):
+        s, terminated, h = world.reset(), False, 0
+        steps.begin(s)
+        yield steps.agent, None, rewards, follows
+        while not terminated and h < watched.problem.horizon:
+            a = steps.act(s, h)
+            s_next, r, terminated, _ = world.step(s, a, h)
+            steps.update(s, a, r, s_next, h, terminated)
+            rewards[s, a].append(r)
+            follows[s, a].append(watched.problem.n_states if terminated else s_next)
+            yield steps.agent, (h, s, a), rewards, follows
+            s, h = s_next, h + 1
+
+
+def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
+    """Whether the MDP is in the confidence set of Heavy-UCRL2 with the truncated mean, all computed anew from what was seen."""
+    S, A, t = mdp.n_states, mdp.n_actions, sum(map(len, rewards.values())) + 1
+    level = 7 * math.log(2 * S * A * t / agent.delta)
+    constant = (1.5 + math.sqrt(2) + 1 / 3) * HEAVY["moment"] ** (1 / 1.5)
+    ends = np.zeros((len(mdp.row_means), S + 1))
+    np.add.at(ends, (mdp.rows(), np.where(mdp.ends, S, mdp.successors)), mdp.probabilities())
+    for row, p in enumerate(ends):
+        cell = divmod(row % (S * A), A)
+        x, n = rewards[cell], max(len(rewards[cell]), 1)
+        centre = naive.truncated_mean(np.array(x), level, epsilon=0.5, moment=HEAVY["moment"]) if x else 0.0
+        if abs(centre - mdp.row_means[row]) > agent.reward_scale * constant * (level / n) ** (1 / 3):
+            return False
+        seen = np.bincount(follows[cell], minlength=S + 1) / n
+        if x and np.abs(seen - p).sum() > agent.transition_scale * math.sqrt(14 * S * math.log(2 * A * t / agent.delta) / n):
+            return False
+    return True
+
+
+@pytest.mark.parametrize("world", ["mixed", "staged"])
+@pytest.mark.parametrize("scales", [{"bonus_scale": 1.0}, {"reward_scale": 0.05}, {"transition_scale": 0.03}])
+def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(world: str, scales: dict[str, Any]) -> None:
+    mdp = worlds.WORLDS[world]()
+    watched = ht.make_agent("audited", mdp, seed=6, agent="heavy_ucrl2", **HEAVY, **scales)
+    audits = escapes = 0
+    for agent, _, rewards, follows in path_of(watched, 150, 6):
+        if agent.agent.phases[0] > audits:
+            audits += 1
+            escapes += not inside(mdp, agent.agent, rewards, follows)
+        assert (agent.audits[0], agent.escapes[0]) == (audits, escapes)
+    assert audits > 15
+    assert (escapes > 0) == (scales != {"bonus_scale": 1.0})
+
+
+@pytest.mark.parametrize("world", ["mixed", "staged"])
+@pytest.mark.parametrize("agent", ["q_learning", "heavy_q_learning"])
+def test_of_q_learning_it_finds_what_a_slow_auditor_finds(agent: str, world: str) -> None:
+    """The slow one looks at the whole table; an escape is an update that leaves its own cell below Q*."""
+    mdp = worlds.WORLDS[world]()
+    best = optimal_q(mdp)
+    watched = ht.make_agent("audited", mdp, seed=1, agent=agent, **INNER[agent], bonus_scale=0.002)
+    audits = escapes = 0
+    below: set[tuple[int, ...]] = set()
+    for record, cell, _, _ in path_of(watched, 100, 1):
+        table = record.agent.table if agent == "heavy_q_learning" else record.agent
+        before, below = below, {tuple(where) for where in np.argwhere(table.q < best - 1e-9 * np.abs(best).max()).tolist()}
+        if cell is not None:
+            audits += 1
+            escapes += cell in below
+            assert below ^ before <= {cell}
+        assert (record.audits[0], record.escapes[0]) == (audits, escapes)
+    assert 0 < escapes < audits
+
+
+def optimal_q(mdp: MDP) -> Floats:
+    """Q* by the obvious loop over slots."""
+    q, after = np.zeros((mdp.horizon, mdp.n_states, mdp.n_actions)), np.zeros(mdp.n_states)
+    p, rows = mdp.probabilities(), mdp.rows()
+    cells = mdp.n_states * mdp.n_actions
+    for h in reversed(range(mdp.horizon)):
+        first = h * cells if mdp.n_stages > 1 else 0
+        flat = mdp.row_means[first : first + cells].copy()
+        for row, slot_p, s_next, ends in zip(rows, p, mdp.successors, mdp.ends, strict=True):
+            if first <= row < first + cells and not ends:
+                flat[row - first] += slot_p * after[s_next]
+        q[h] = flat.reshape(mdp.n_states, mdp.n_actions)
+        after = q[h].max(axis=1)
+    return q
+
+
+def test_the_truth_is_the_mdp() -> None:
+    mdp = worlds.mixed()
+    truth = truth_of(mdp)
+    np.testing.assert_allclose(truth.transitions.sum(axis=1), 1.0)
+    np.testing.assert_allclose(truth.transitions[:, 3].reshape(3, 2), mdp.transitions[:, :, 2])  # the last state is terminal
+    np.testing.assert_allclose(truth.values, optimal_q(mdp), rtol=1e-8, atol=1e-8)
+    assert truth_of(worlds.mixed(horizon=None)).values.size == 0
+
+
+def test_how_narrow_intervals_are() -> None:
+    """The formulas, at the most visited cell: of UCRL2 the wider of radius over r_max and half the L1 distance, of Heavy-Q-Learning the bonus over H r_max."""
+    mdp = ht.make_mdp("bandits", n_states=1, gap=1.0, horizon=1, law="student_t", df=3.0, scale=0.3)
+    for reward_scale in (1.0, 1e-4):
+        learner = ht.make_agent("audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=2.0, reward_scale=reward_scale)
+        found = learner.learn(5000).counters["narrowest"][-1]
+        n, level = learner.agent.agent.model.visits.max(), 7 * math.log(4 * 5001 / 0.05)
+        width = reward_scale * (2 + math.sqrt(2) + 1 / 3) * math.sqrt(2 * level / n)
+        assert found == pytest.approx(max(width, learner.agent.agent.halves.min()))
+        assert (found == pytest.approx(width)) == (reward_scale == 1.0)
+    learner = ht.make_agent("audited", mdp, agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000)
+    found = learner.learn(5000).counters["narrowest"][-1]
+    t, table = learner.agent.agent.table.visits.max(), learner.agent.agent
+    assert found == pytest.approx((table.table.bonus.factor + table.reward_bonus) / math.sqrt(t))
+    light = ht.make_agent("audited", mdp, agent="q_learning", bonus="bernstein", planned_steps=5000)
+    assert 0 < light.learn(5000).counters["narrowest"][-1] < 0.5
+
+
+# The promises
+
+
+LAWS: dict[str, tuple[ht.laws.Law, float]] = {
+    "rare": (ht.laws.bernoulli(0.3, scale=10 / 3), 1.0),
+    "stable": (ht.laws.alpha_stable(1.6, scale=0.1), 0.5),
+}
+
+
+@pytest.mark.parametrize("estimator", ["truncated_mean", "median_of_means"])
+@pytest.mark.parametrize("law", list(LAWS))
+def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator: str) -> None:
+    """In none of 40 runs of 50,000 steps does it leave; at a tenth of the width in all. Were the rate of escapes above 1/10 = delta, 40 runs without one would come once in 67 times."""
+    noise, epsilon = LAWS[law]
+    mdp = ht.make_mdp("two_state", law=noise, delta=0.4, gap=0.2)
+    moment = float(reward_moments(mdp, 1 + epsilon, "raw" if estimator == "truncated_mean" else "central").max())
+    escaped = {}
+    for scale in (1.0, 0.1):
+        runs = [
+            ht.make_agent(
+                "audited", mdp, seed=seed, agent="heavy_ucrl2", estimator=estimator, epsilon=epsilon, moment=moment, delta=0.1, bonus_scale=scale
+            )
+            for seed in range(40)
+        ]  # fmt: skip
+        escaped[scale] = sum(run.learn(steps=50_000, checkpoints=1).counters["escapes"][-1] > 0 for run in runs)
+    assert escaped == {1.0: 0, 0.1: 40}
+
+
+# Mistakes
+
+
+def test_mistakes_are_one_line() -> None:
+    changing = ht.make_changing_mdp("changing_bandits")
+    cases: list[tuple[Any, dict[str, Any], str]] = [
+        (changing, HEAVY, "^audited compares an agent with the MDP it plays in, and this environment is none, or one that changes; give it an MDP"),
+        (worlds.mixed(), {"agent": "psrl"}, "^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning, heavy_ucrl2"),
+        (worlds.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
+        (worlds.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
+        (worlds.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),
+    ]  # fmt: skip
+    for env, parameters, message in cases:
+        with pytest.raises(InputError, match=message) as caught:
+            ht.make_agent("audited", env, **parameters)
+        assert "\n" not in str(caught.value)
