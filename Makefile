@@ -21,7 +21,8 @@ test: $(READY)  ## Run all tests, in parallel (sets everything up first)
 $(INTEROP)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(INTEROP)
 	$(INTEROP)/bin/pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(INTEROP)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt stable-baselines3 -e '.[dev]'
+	$(INTEROP)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt stable-baselines3 flax==0.12.8 seaborn six -e '.[dev]'
+	$(INTEROP)/bin/pip install --quiet --disable-pip-version-check --no-deps gymnax==1.0.1  # it asks for an older Gymnasium, but works with this one
 	@touch $@
 
 test-interop: $(INTEROP)/.ready  ## Run the tests beside other frameworks (installs them in an environment of their own)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import costs
+import deep
 import fused
 import heavy
 import plans
@@ -25,6 +26,7 @@ SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "planning": plans.section,
     "size": size.section,
     "startup": startup.section,
+    "deep": deep.section,
 }
 
 

@@ -66,14 +66,15 @@ def test_every_module_says_what_it_is() -> None:
         assert importlib.import_module(module.name).__doc__
 
 
-def test_the_snippets_of_the_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/deep.md"])
+def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    snippets = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert snippets
     scope: dict[str, object] = {}
     for snippet in snippets:
         if ">>>" in snippet:
-            test = doctest.DocTestParser().get_doctest(snippet, scope, "README", "README.md", 0)
+            test = doctest.DocTestParser().get_doctest(snippet, scope, page, page, 0)
             assert doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
         else:
             exec(snippet, scope)  # noqa: S102 - the snippet is ours

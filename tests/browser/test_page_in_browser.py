@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from heavytail.studies import Study
-from heavytail.studies.reporting import write_report
+from heavytail.studies.reporting import Beside, write_report
+from made_up_deep import SPEC as DEEP
+from made_up_deep import made_up_deep
 
 SPEC: dict[str, Any] = {
     "name": "browser",
@@ -53,6 +55,22 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def combined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A tabular study, and two deep ones with the same environments."""
+    folder = tmp_path_factory.mktemp("studies")
+
+    def done(name: str, spec: dict[str, Any]) -> Study:
+        study = Study(spec, folder / name)
+        study.run(engine="inline")
+        return study
+
+    with made_up_deep():
+        first = done("tabular", {**SPEC, "episodes": 500})
+        beside = [Beside(done("quick", DEEP), "Quick", "Fewer seeds."), Beside(done("full", {**DEEP, "seeds": 8}), "Full scale", "All.")]
+        yield write_report(first, folder / "report.html", command="heavytail reproduce", beside=beside)
+
+
+@pytest.fixture(scope="module")
 def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     named = os.environ.get("HEAVYTAIL_SCREENSHOTS")
     folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
@@ -87,7 +105,7 @@ class Opened:
     def lines(self, figure: str) -> int:
         """How many curves are to be seen in a figure."""
         drawn = "els => els.filter(e => e.getAttribute('d') && getComputedStyle(e).strokeWidth !== '0px').length"
-        return int(self.page.locator(f"#plot-{figure} .scatterlayer .trace path.js-line").evaluate_all(drawn))
+        return int(self.page.locator(f'[id="plot-{figure}"] .scatterlayer .trace path.js-line').evaluate_all(drawn))
 
     def column(self, table: str, number: int) -> list[str]:
         """The texts of a column, from the top."""
@@ -182,3 +200,30 @@ def test_a_figure_is_one_click_from_its_claim(desk: Opened) -> None:
     desk.page.wait_for_function(
         "(() => { const top = document.getElementById('six_arms--regret').getBoundingClientRect().top; return top > -5 && top < 400; })()"
     )
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+def test_several_studies_share_a_page(browser: Any, combined: Path, screenshots: Path, width: int, scheme: str) -> None:
+    opened = Opened(browser, combined, width, color_scheme=scheme)
+    assert opened.said == []
+    assert [url for url in opened.asked if not url.startswith("data:")] == [combined.as_uri()]
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.lines("six_arms--regret") == 4
+    for place in ("2~loud", "3~loud"):
+        assert opened.lines(f"{place}--pace") == 3
+        assert opened.lines(f"{place}--truncated") == 2
+    points = [opened.page.locator(f'[id="plot-{i}~loud--last-tenth"] .scatterlayer .point').count() for i in (2, 3)]
+    assert points == [3 * 6, 3 * 8]
+    assert "NaN" not in opened.page.inner_text("body")
+    opened.page.screenshot(path=screenshots / f"combined-{scheme}-{width}.png", full_page=True)
+    opened.page.context.close()
+
+
+def test_each_study_has_a_legend_of_its_own(browser: Any, combined: Path) -> None:
+    opened = Opened(browser, combined, 1280, color_scheme="light")
+    opened.page.locator('.legend[data-env="3~loud"] [data-agent="heavy"]').click()
+    assert [opened.lines("2~loud--pace"), opened.lines("3~loud--pace"), opened.lines("3~quiet--pace")] == [3, 2, 3]
+    opened.page.locator('nav a[href="#env-3~loud"]').click()
+    opened.page.wait_for_function("Math.abs(document.getElementById('env-3~loud').getBoundingClientRect().top) < 100")
+    assert opened.said == []
+    opened.page.context.close()

@@ -1,7 +1,6 @@
-"""DQN in one compiled loop: environments against Gymnasium, batches against single runs, files, noise, transforms, learning."""
+"""DQN in one compiled loop: environments against Gymnasium, batches against single runs, noise, transforms, learning."""
 
 import math
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -12,13 +11,22 @@ import pytest
 from scipy import stats
 
 import heavytail as ht
-from heavytail.deep.dqn import exploration
-from heavytail.deep.learner import ENVIRONMENTS, TRANSFORMS, heavy_dqn
-from heavytail.deep.rewards import hash_code, stable_noise, transformed
+from heavytail.deep.compiled import ENVIRONMENTS
+from heavytail.deep.dqn import DQN, exploration, first_learning_period, run_periods, uniform
+from heavytail.deep.learner import heavy_dqn
+from heavytail.deep.network import new_network, q_values
+from heavytail.deep.replay import unpacked
+from heavytail.deep.rewards import TRANSFORMS, stable_noise, transformed
+from heavytail.deep.settings import check_run
 from heavytail.reward_transforms import transform_one
 
 IDS = {"mountain_car": "MountainCar-v0", "cart_pole": "CartPole-v1", "acrobot": "Acrobot-v1"}
 SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
+
+
+def replayed(states: DQN) -> Any:
+    """What the runs remember, as arrays of NumPy."""
+    return jax.tree.map(np.asarray, unpacked(states.replay))
 
 
 def put(env: Any, state: Any) -> None:
@@ -62,17 +70,19 @@ def test_episodes_start_as_gymnasiums_do(name: str) -> None:
 
 
 def test_the_noise_has_its_law() -> None:
-    keys = jax.random.split(jax.random.key(5), 100_000)
-    drawn = np.asarray(jax.vmap(lambda k: stable_noise(k, jnp.float32(1.1), jnp.float32(5.0)))(keys), np.float64)
+    u, w = uniform(jax.random.bits(jax.random.key(5), (2, 100_000)))
+    drawn = np.asarray(stable_noise(u, w, jnp.float32(1.1), jnp.float32(5.0)), np.float64)
     assert np.isfinite(drawn).all()
     law = ht.laws.alpha_stable(1.1, scale=5.0).sample(100_000, seed=3)
     assert stats.ks_2samp(drawn, law).pvalue > 1e-3
     assert np.abs(drawn).max() > 1e4
+    corners = uniform(jnp.array([[0, 2**32 - 1], [0, 2**32 - 1]], jnp.uint32))
+    assert np.isfinite(np.asarray(stable_noise(corners[0][:, None], corners[1], jnp.float32(1.1), jnp.float32(5.0)))).all()
 
 
 def test_transforms_are_what_they_say() -> None:
     def one(name: str, reward: float, n: int) -> tuple[float, bool]:
-        transform = TRANSFORMS[name]({"coefficient": 0.015, "epsilon": 0.05, "clip": 5.0})
+        transform = TRANSFORMS[name](check_run({"coefficient": 0.015, "epsilon": 0.05, "clip": 5.0}))
         value, changed = transformed(jnp.float32(reward), jnp.int32(n), transform)
         expected, _, beyond = transform_one(transform, reward, n)
         assert (float(value), bool(changed)) == (pytest.approx(expected, rel=1e-6), beyond)  # type: ignore[comparison-overlap]
@@ -92,11 +102,17 @@ def test_transforms_are_what_they_say() -> None:
     assert one("zero", math.inf, 10**6) == (0.0, True)
 
 
-def test_hash_codes_are_the_signs_of_projections() -> None:
-    rng = np.random.default_rng(0)
-    projection, x = rng.normal(size=(16, 3)).astype(np.float32), rng.uniform(-1, 1, (50, 2)).astype(np.float32)
-    expected = ((np.c_[x, np.ones(50)] @ projection.T > 0) * 2 ** np.arange(16)).sum(axis=1)
-    np.testing.assert_array_equal(np.asarray(jax.vmap(lambda o: hash_code(jnp.asarray(projection), o))(jnp.asarray(x))), expected)
+def test_gradients_are_those_of_plain_products() -> None:
+    def plain(network: Any, x: Any) -> Any:
+        for weights, bias in network[:-1]:
+            x = jax.nn.relu(x @ weights + bias)
+        return x @ network[-1][0] + network[-1][1]
+
+    network = new_network(jax.random.key(1), (3, 8, 7, 2))
+    x, goal = jax.random.normal(jax.random.key(2), (5, 3)), jax.random.normal(jax.random.key(3), (5, 2))
+    ours, theirs = (jax.grad(lambda n, f=f: jnp.sum((f(n, x) - goal) ** 2))(network) for f in (q_values, plain))
+    for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
 
 
 def test_a_run_of_a_batch_is_that_run_alone() -> None:
@@ -112,57 +128,55 @@ def test_a_run_of_a_batch_is_that_run_alone() -> None:
         alone.learn(checkpoints=3)
         for mine, other in zip(jax.tree.leaves(alone.states.network), jax.tree.leaves(together.states.network), strict=True):
             np.testing.assert_allclose(np.asarray(mine[0]), np.asarray(other[i]), rtol=1e-3, atol=1e-4)
-        np.testing.assert_array_equal(np.asarray(alone.states.replay.action[0]), np.asarray(together.states.replay.action[i]))
+        np.testing.assert_array_equal(replayed(alone.states).action[0], replayed(together.states).action[i])
 
 
 def test_two_seeds_differ_in_everything() -> None:
-    learner = heavy_dqn("mountain_car", runs=[{"seed": 1}, {"seed": 2}], noise_scale=1.0, **SMALL)
+    learner = heavy_dqn("cart_pole", runs=[{"seed": 1}, {"seed": 2}, {"seed": 3}], noise_scale=1.0, **SMALL)
     first = [np.asarray(leaf) for leaf in jax.tree.leaves(learner.states.network) if leaf.ndim == 3]
     assert all(not np.array_equal(weights[0], weights[1]) for weights in first)
     assert not np.array_equal(np.asarray(learner.states.projection[0]), np.asarray(learner.states.projection[1]))
     learner.learn(100, checkpoints=1)
-    replay = learner.states.replay
-    assert not np.array_equal(np.asarray(replay.action[0, :100]), np.asarray(replay.action[1, :100]))
-    assert not np.array_equal(np.asarray(replay.reward[0, :100]), np.asarray(replay.reward[1, :100]))
+    one, two, _ = (jax.tree.map(lambda leaf, i=i: leaf[i, :100], replayed(learner.states)) for i in range(3))
+    assert not np.array_equal(one.action, two.action)
+    assert not np.array_equal(one.reward, two.reward)
+    assert not np.array_equal(one.observation[0], two.observation[0])  # and so in where they start
 
 
-def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(tmp_path: Path) -> None:
-    parameters: dict[str, Any] = {"runs": [{"seed": 3}, {"seed": 4}], "noise_scale": 5.0, **SMALL}
-    once, first = heavy_dqn("acrobot", **parameters), heavy_dqn("acrobot", **parameters)
-    once.learn()
-    first.learn(246)
-    first.save(tmp_path / "deep.npz")
-    second = ht.deep.DeepLearner.load(tmp_path / "deep.npz")
-    assert repr(second) == "DeepLearner('acrobot', runs=2, steps=246 of 600)"
-    second.learn()
-    for mine, other in zip(once.states, second.states, strict=True):
-        for left, right in zip(jax.tree.leaves(mine), jax.tree.leaves(other), strict=True):
-            same = jax.random.key_data if jnp.issubdtype(left.dtype, jax.dtypes.prng_key) else np.asarray
-            np.testing.assert_array_equal(same(left), same(right))
-    assert once.predict(np.zeros(6), run=1) == second.predict(np.zeros(6), run=1)
+def test_two_periods_differ_too() -> None:
+    learner = heavy_dqn("cart_pole", runs=[{"seed": 1}, {"seed": 2}, {"seed": 3}], noise_scale=1.0, transform="none", **SMALL)
+    learner.learn(100, checkpoints=1)
+    kept = replayed(learner.states)
+    assert not np.array_equal(kept.reward[0, :50], kept.reward[0, 50:100])
+    assert not np.array_equal(kept.action[0, :50], kept.action[0, 50:100])
 
 
-def test_ctrl_c_loses_nothing() -> None:
-    once, stopped = (heavy_dqn("cart_pole", seed=5, **SMALL) for _ in range(2))
-    once.learn()
+def test_nothing_is_compiled_anew_for_another_number_of_steps() -> None:
+    learner = heavy_dqn("cart_pole", **SMALL)
+    learner.learn(150)
+    before = run_periods._cache_size()  # type: ignore[attr-defined]  # a method of what jax.jit returns
+    for steps in (50, 150, 200):
+        learner.learn(steps)
+    assert run_periods._cache_size() == before  # type: ignore[attr-defined]
 
-    def stop(steps: int) -> None:
-        if steps >= 300:
-            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        stopped.learn(checkpoints=6, between=stop)
-    assert stopped.curve is not None
-    stopped.learn()
-    np.testing.assert_array_equal(np.asarray(once.states.replay.reward), np.asarray(stopped.states.replay.reward))
+def test_learning_begins_with_the_period_after_start() -> None:
+    learner = heavy_dqn("cart_pole", **SMALL)
+    assert [first_learning_period(learner.settings._replace(start=start)) for start in (100, 101, 150)] == [2, 3, 3]
+    first = np.asarray(learner.states.network[0][0])
+    learner.learn(100)
+    np.testing.assert_array_equal(np.asarray(learner.states.network[0][0]), first)
+    learner.learn(50)
+    assert not np.array_equal(np.asarray(learner.states.network[0][0]), first)
+    np.testing.assert_array_equal(np.asarray(learner.states.target[0][0]), first)
 
 
 def test_rewards_may_be_transformed_when_replayed() -> None:
     learner = heavy_dqn("mountain_car", transform_at="replay", noise_scale=5.0, **SMALL)
-    learner.learn()
-    assert np.abs(np.asarray(learner.states.replay.reward)).max() > 10  # raw rewards are kept
+    curve = learner.learn()
+    assert np.abs(replayed(learner.states).reward).max() > 10  # raw rewards are kept
     assert all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(learner.states.network))
-    assert 0 < learner.curve.truncated[0, -1] <= 1  # type: ignore[union-attr]
+    assert 0 < curve.truncated_share[0, -1] <= 1
 
 
 def test_exploration_ends_after_its_share() -> None:
@@ -173,10 +187,10 @@ def test_exploration_ends_after_its_share() -> None:
 
 def test_the_cap_ends_an_episode_and_is_no_end_of_values() -> None:
     learner = heavy_dqn("mountain_car", cap=20, **SMALL)
-    learner.learn(400, checkpoints=1)
-    assert int(learner.states.totals.episodes[0]) == 20
-    assert float(learner.states.totals.clean_return[0]) == -400.0
-    assert not np.asarray(learner.states.replay.terminated).any()
+    curve = learner.learn(400, checkpoints=1)
+    assert curve.episodes.tolist() == [[20]]
+    assert curve.clean_return.tolist() == [[-400.0]]
+    assert not replayed(learner.states).terminated.any()
 
 
 def test_light_tailed_cart_pole_is_solved() -> None:
@@ -186,21 +200,4 @@ def test_light_tailed_cart_pole_is_solved() -> None:
         runs=[{"seed": s, "transform": "none"} for s in range(4)],
     )  # fmt: skip
     curve = learner.learn(checkpoints=10)
-    assert np.sum(np.nanmax(curve.clean_return[:, -3:], axis=1) > 195) >= 2
-
-
-def test_mistakes_are_one_line() -> None:
-    for parameters, message in (
-        ({"env": "pendulum"}, "there is no compiled environment 'pendulum'; choose from"),
-        ({"loss": "hubr"}, "loss is 'hubr'; did you mean 'huber'"),
-        ({"transform": "zer"}, "transform is 'zer'; did you mean 'zero'"),
-        ({"coeficient": 1.0}, "no parameter 'coeficient'; did you mean 'coefficient'"),
-        ({"noise_scale": math.nan}, "noise_scale is nan; it must be a number"),
-    ):
-        with pytest.raises(ht.InputError, match=message):
-            heavy_dqn(**parameters)
-    learner = heavy_dqn("cart_pole", **SMALL)
-    with pytest.raises(ht.InputError, match="steps is 7; it must be a multiple of 2"):
-        learner.learn(7)
-    with pytest.raises(ht.InputError, match="has 4 numbers"):
-        learner.predict([0.0])
+    assert np.sum(np.nanmax(curve.mean_return[:, -3:], axis=1) > 195) >= 2

@@ -28,7 +28,7 @@ SMALL: dict[str, dict[str, Any]] = {"deep_sea": {"size": 5}}
 HEAVY = ht.laws.alpha_stable(1.1)
 
 PICTURES: dict[str, Callable[[], MDP]] = {
-    **{r.name: partial(ht.make_mdp, r.name, **SMALL.get(r.name, {})) for r in ht.registered("env") if r.name in own_builders("env")},
+    **{name: partial(ht.make_mdp, name, **SMALL.get(name, {})) for name in own_builders("env") if not name.startswith("changing_")},
     **worlds.WORLDS,
     "six_arms strehl": lambda: ht.make_mdp("six_arms", probabilities="strehl"),
     "two_state heavy": lambda: ht.make_mdp("two_state", n_actions=10, law=HEAVY),

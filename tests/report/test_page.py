@@ -1,8 +1,6 @@
 """The report of a small study: what is in the page, and that nothing in it comes from elsewhere."""
 
-import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,9 @@ import pytest
 from heavytail.errors import InputError
 from heavytail.report.theme import DARK, LIGHT
 from heavytail.studies import Study
-from heavytail.studies.reporting import Findings, findings, page_of, write_report
+from heavytail.studies.findings import Findings
+from heavytail.studies.reporting import Chapter, chapters, page_of, write_report
+from page_reader import read, resolved
 
 COMMAND = 'heavytail run "a<b".toml'
 NASTY = '<i>A</i> & "B" $x$'
@@ -61,8 +61,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def found(study: Study) -> Findings:
-    return findings(study)
+def chapter(study: Study) -> Chapter:
+    (only,) = chapters(study)
+    return only
 
 
 @pytest.fixture(scope="module")
@@ -75,41 +76,6 @@ def report(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def page(report: Path) -> str:
     return report.read_text(encoding="utf-8")
-
-
-class Reader(HTMLParser):
-    """Collects tags, attributes and what is visible."""
-
-    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.text: list[str] = []
-        self.data: dict[str, Any] = {}
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in self.EMPTY:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self.EMPTY:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] not in ("script", "style"):
-            self.text.append(data)
-        elif self.open and self.open[-1] == "script" and data.startswith("{"):
-            self.data = json.loads(data)
-
-
-def read(page: str) -> Reader:
-    reader = Reader()
-    reader.feed(page)
-    assert not reader.open
-    return reader
 
 
 def test_it_loads_nothing(page: str) -> None:
@@ -151,27 +117,15 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_figures_are_what_plotly_draws(page: str) -> None:
     figures = read(page).data
-    assert len(figures) == 2 * 7
+    assert len(figures) == 2 * 8
     for name, each in figures.items():
         assert f'id="{name}"' in page
         for colours in (LIGHT, DARK):
             figure = go.Figure(resolved(each, colours))  # raises at what it does not know
             assert len(figure.data) >= 2
-        assert {trace.get("meta") for trace in each["traces"]} - {None} == (
-            {"random", "q", "ucrl2"} if "double" in name else {"random", "q"}
-        )
-
-
-def resolved(value: Any, colours: tuple[str, ...]) -> Any:
-    """With colours for their names, as the page does it."""
-    if isinstance(value, dict):
-        kept = {"traces": "data"}
-        return {kept.get(k, k): v if k == "meta" else resolved(v, colours) for k, v in value.items() if k != "env"}
-    if isinstance(value, list):
-        return [resolved(each, colours) for each in value]
-    if isinstance(value, str) and (match := re.fullmatch(r"@([a-z]+)(\d*)(/[\d.]+)?", value)):
-        return colours[int(match[2])] if match[2] else "#123456"
-    return value
+        agents = {"random", "q", "ucrl2"} if "double" in name else {"random", "q"}
+        counting = {"q"} if name.endswith("truncated") else agents
+        assert {trace.get("meta") for trace in each["traces"]} - {None} == counting
 
 
 def test_the_same_study_gives_the_same_files(study: Study, report: Path, tmp_path: Path) -> None:
@@ -182,13 +136,17 @@ def test_the_same_study_gives_the_same_files(study: Study, report: Path, tmp_pat
     assert set(re.findall(r'href="figures/([^"]+)"', first["report.html"].decode())) <= first.keys()
 
 
-def test_what_went_wrong_is_said(found: Findings) -> None:
-    assert "Runs that failed" not in page_of(found)
-    lost = page_of(found._replace(failures=[["q", "six_arms", "evaluation", "{}", "3", "ValueError: <no>"]]))
+def test_what_went_wrong_is_said(chapter: Chapter) -> None:
+    def page(found: Findings) -> str:
+        return page_of([chapter._replace(found=found)])
+
+    found = chapter.found
+    assert "Runs that failed" not in page(found)
+    lost = page(found._replace(failures=[["q", "six_arms", "evaluation", "{}", "3", "ValueError: <no>"]]))
     assert "ValueError: &lt;no&gt;" in lost
-    mixed = {"evaluation": [{**page, "numba": str(i)} for i, page in enumerate(found.sidecars["evaluation"])]}
-    assert "Not all parts were computed by the same versions: numba 0 (1 part)" in page_of(found._replace(sidecars=mixed))  # type: ignore[arg-type]
-    assert 'class="warning"' not in page_of(found)
+    mixed = {"evaluation": [{**each, "numba": str(i)} for i, each in enumerate(found.sidecars["evaluation"])]}
+    assert "Not all parts were computed by the same versions: numba 0 (1 part)" in page(found._replace(sidecars=mixed))  # type: ignore[arg-type]
+    assert 'class="warning"' not in page(found)
 
 
 def test_a_study_in_progress_has_no_report(tmp_path: Path) -> None:

@@ -179,3 +179,46 @@ def test_the_same_curves_give_the_same_numbers() -> None:
 
 def test_nothing_tested_is_nothing_shown() -> None:
     assert together([]) == "undecided"
+
+
+# Rates, and bounds
+
+
+RATE: dict[str, Any] = {"agent": "good", "metric": "counter", "counter": "escapes", "value": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("escaped", "at_most", "at_least"),
+    [(0, "reproduced", "not reproduced"), (3, "undecided", "undecided"), (12, "not reproduced", "reproduced")],
+)
+def test_a_rate_is_held_against_its_exact_interval(escaped: int, at_most: str, at_least: str) -> None:
+    """Of 40 runs: with 0 the interval ends at 8.8 %, with 3 it is from 1.6 % to 20.4 %, with 12 it begins at 16.6 %."""
+    frames = [runs("good", 1.8, replicates=[i], escapes=float(i < escaped) * (1 + i)) for i in range(40)]
+    for test, expected in (("rate_at_most", at_most), ("rate_at_least", at_least)):
+        (found,) = verdict(spec({**RATE, "test": test}), *frames).tests
+        assert found.verdict == expected
+        assert found.estimate == escaped / 40
+        assert found.low == pytest.approx({0: 0.0, 3: 0.0157, 12: 0.1656}[escaped], abs=1e-4)
+        assert found.high == pytest.approx({0: 0.0881, 3: 0.2039, 12: 0.4653}[escaped], abs=1e-4)
+        assert found.runs == 40
+
+
+def test_a_mean_may_be_asked_for() -> None:
+    """Of twenty runs 16 lose 200 and four 1,200: the median is 200, the mean 400. Held against 220, the one is below for certain, and the other is not."""
+    frames = [runs("good", 1.8 if i < 16 else 0.8, replicates=[i], seed=i) for i in range(20)]
+    asked = {"test": "at_least", "agent": "good", "metric": "final_regret", "value": 0.11}
+    median, mean = (verdict(spec({**asked, **more}), *frames).tests[0] for more in ({}, {"statistic": "mean"}))
+    assert median.estimate == pytest.approx(200, abs=10)
+    assert mean.estimate == pytest.approx(400, abs=10)
+    assert median.verdict == "not reproduced"
+    assert mean.verdict == "reproduced"
+
+
+def test_regret_is_held_against_a_bound() -> None:
+    """The regret of a pace of 1.8 is 200: below a bound of 250, above one of 150, and below twice that."""
+    cases = [(250.0, None, "reproduced"), (150.0, None, "not reproduced"), (150.0, 2.0, "reproduced")]
+    for bound, value, expected in cases:
+        made = spec({"test": "at_most", "agent": "good", "metric": "final_regret", "of": "heavy_ucrl2", "value": value})
+        (judged,) = judge(made, runs("good", 1.8), {"six_arms": OPTIMUM}, {"six_arms": {"heavy_ucrl2": bound}})
+        assert judged.verdict == expected
+        assert judged.tests[0].bound == bound * (value or 1.0)

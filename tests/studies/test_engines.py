@@ -44,8 +44,8 @@ def test_files_are_the_same_when_every_part_is_done_alone(whole: Files, tmp_path
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
 
     class OneBackwards(Inline):
-        def run(self, parts):  # type: ignore[no-untyped-def]
-            yield from super().run(list(parts)[-1:])
+        def run(self, parts, drawers):  # type: ignore[no-untyped-def]
+            yield from super().run(list(parts)[-1:], drawers)
             raise KeyboardInterrupt
 
     stops = 0
@@ -128,15 +128,15 @@ def test_what_needs_compiling_is_compiled_by_one_worker(monkeypatch: pytest.Monk
     a1, a2, b1, b2 = parts_for("random", "q_learning")
     assert a1.combination == a2.combination != b1.combination
     assert next_part([a1, a2, b1, b2], set(), []) == a1
-    assert next_part([a2, b1, b2], set(), [a1.combination]) == b1
-    assert next_part([a2, b2], set(), [a1.combination, b1.combination]) is None
-    assert next_part([a2, b2], {a1.combination}, [a1.combination, b1.combination]) == a2
+    assert next_part([a2, b1, b2], set(), [a1]) == b1
+    assert next_part([a2, b2], set(), [a1, b1]) is None
+    assert next_part([a2, b2], {a1.combination}, [a1, b1]) == a2
     assert next_part([], set(), []) is None
 
 
-def test_workers_are_started_without_losing_the_script_or_its_signals() -> None:
+def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: Path) -> None:
     main, handler = sys.modules["__main__"], signal.getsignal(signal.SIGINT)
-    list(Local(1).run(parts_for("random")))
+    list(Local(1).run(parts_for("random"), tmp_path))
     assert sys.modules["__main__"] is main
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

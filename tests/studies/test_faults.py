@@ -497,8 +497,8 @@ from heavytail.studies import Study
 from heavytail.studies.engines import Inline
 
 class Waits(Inline):
-    def run(self, parts):
-        for done in super().run(parts):
+    def run(self, parts, drawers):
+        for done in super().run(parts, drawers):
             print("ready", flush=True)
             sys.stdin.readline()
             yield done

@@ -80,13 +80,13 @@ def test_results_are_what_they_were(case: str) -> None:
 
 def test_the_golden_file_is_of_this_version_and_complete() -> None:
     golden = json.loads(GOLDEN.read_text())
-    assert golden["results_version"] == RESULTS_VERSION
+    assert golden["results_version"] == RESULTS_VERSION["tabular"]
     assert list(golden["results"]) == cases()
 
 
 def write() -> None:
     """Make the golden file."""
-    page = {"results_version": RESULTS_VERSION, "results": {case: results_of(*case.split(" on ")) for case in cases()}}
+    page = {"results_version": RESULTS_VERSION["tabular"], "results": {case: results_of(*case.split(" on ")) for case in cases()}}
     GOLDEN.parent.mkdir(exist_ok=True)
     GOLDEN.write_text(json.dumps(page, indent=1) + "\n")
 

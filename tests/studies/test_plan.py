@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavytail.mdp import MDP
+import heavytail as ht
 from heavytail.registry import find
 from heavytail.reward_moments import reward_moments
 from heavytail.studies import plan
-from heavytail.studies.plan import Cell, Part, evaluation_cells, mdp_of, parts_of, resolved, tuning_cells
+from heavytail.studies.plan import Cell, Part, evaluation_cells, parts_of, tuning_cells
 from heavytail.studies.spec import Spec, spec_of
+from heavytail.studies.tabular import Tabular
 from heavytail.studies.work import table_of
 from small_studies import small
 
@@ -86,7 +87,7 @@ def test_an_id_changes_with_everything_that_results_depend_on(place: tuple[str, 
 
 def test_an_id_changes_with_the_version_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
     before = ids(small())
-    monkeypatch.setattr(plan, "RESULTS_VERSION", plan.RESULTS_VERSION + 1)
+    monkeypatch.setitem(plan.RESULTS_VERSION, "tabular", plan.RESULTS_VERSION["tabular"] + 1)
     assert not set(before) & set(ids(small()))
 
 
@@ -94,7 +95,7 @@ def test_every_field_of_a_part_is_in_its_id() -> None:
     part = evaluation(small())[2].parts[0]
     others: dict[str, Any] = {
         "env": "x", "env_parameters": {"x": 1}, "agent": "x", "parameters": {}, "units": 1, "steps": 1, "checkpoints": 1, "spacing": "log", "seed": 5,
-        "phase": "tuning", "replicates": (1, 2),
+        "phase": "tuning", "replicates": (1, 2), "variants": ({"x": 1},),
     }  # fmt: skip
     assert others.keys() == Part.model_fields.keys()
     found = [part.id] + [Part(**{**part.model_dump(), name: value}).id for name, value in others.items()]
@@ -260,15 +261,14 @@ def test_parameters_are_complete_and_cast() -> None:
     ],
 )
 def test_the_true_moment_is_of_the_kind_that_the_agent_wants(agent: str, parameters: dict[str, Any], kind: Any) -> None:
-    mdp: MDP = mdp_of(spec_of(small()).envs["six_arms"])
-    found = resolved(agent, {**parameters, "epsilon": 0.05, "moment": "true"}, mdp, 100)
+    world, mdp = Tabular("six_arms", {}), ht.make_mdp("six_arms")
+    found = world.resolved(agent, {**parameters, "epsilon": 0.05, "moment": "true"}, 100)
     assert found["moment"] == reward_moments(mdp, 1.05, kind).max()
     assert reward_moments(mdp, 1.05, "raw").max() != pytest.approx(reward_moments(mdp, 1.05, "central").max(), rel=0.05)
 
 
 def test_a_point_that_comes_to_the_true_moment_is_the_same_part() -> None:
-    mdp = mdp_of(spec_of(small()).envs["six_arms"])
-    moment = float(reward_moments(mdp, 1.05).max())
+    moment = float(reward_moments(ht.make_mdp("six_arms"), 1.05).max())
     agent = {"agent": "heavy_q_learning", "parameters": {"epsilon": 0.05}}
     raw = small(envs={"six_arms": {}}, agents={"heavy": {**agent, "grid": {"moment": ["true", moment, 1.0]}}})
     cells = tuning_cells(spec_of(raw))

@@ -26,7 +26,22 @@ GOOD: dict[str, Any] = {
     "envs": {
         "arms": {"env": "six_arms", "label": "SixArms", "parameters": {"horizon": 5}, "episodes": 50},
         "double_chain": {"parameters": {"law": "student_t", "df": 1.5, "p": 0.7}},
-        "two_state": {"steps": 500},
+        "two_state": {
+            "steps": 500,
+            "seeds": 2,
+            "bounds": {"shown": ["heavy_ucrl2"], "epsilon": 0.5, "delta": 0.1},
+            "family": "",
+            "at": None,
+        },
+    },
+    "families": {
+        "hard": {
+            "env": "heavy_bandit",
+            "label": "hard ones",
+            "parameters": {"epsilon": 0.5},
+            "vary": {"steps": [200, 400], "planned_steps": [200, 400]},
+            "over_gap": True,
+        }
     },
     "agents": {
         "random": {"label": "at random"},
@@ -45,6 +60,15 @@ GOOD: dict[str, Any] = {
                 {"test": "at_least", "agent": "heavy", "value": 0.5},
                 {"test": "at_most", "agent": "heavy", "metric": "counter", "counter": "phases", "value": 100},
                 {"test": "no_gain", "agent": "heavy", "than": "random", "margin": 0.1},
+                {"test": "rate_at_most", "agent": "heavy", "metric": "counter", "counter": "truncated", "value": 0.1},
+                {
+                    "test": "at_most",
+                    "agent": "heavy",
+                    "envs": ["two_state"],
+                    "metric": "final_regret",
+                    "of": "heavy_ucrl2",
+                    "statistic": "mean",
+                },
             ],
         }
     ],
@@ -84,7 +108,7 @@ def test_every_key_is_read() -> None:
     assert spec.agents["random"].agent == "random"
     dumped = spec.model_dump(mode="json")
     assert dumped.keys() == GOOD.keys()
-    for key in ("envs", "agents"):
+    for key in ("envs", "families", "agents"):
         for name, table in GOOD[key].items():
             assert {k: dumped[key][name][k] for k in table} == table
     assert [dict(condition, **given) for condition, given in zip(dumped["claims"][0]["conditions"], GOOD["claims"][0]["conditions"], strict=True)] == (
@@ -151,7 +175,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("spacing", "odd", "spec.toml: spacing is 'odd'; it must be 'even' or 'log'"),
     ("checkpoints", 5, "spec.toml: checkpoints is 5; it must be at least 10"),
     ("envs", [], "spec.toml: envs is []; it must be a table of keys"),
-    ("envs", {}, "spec.toml: a study needs at least one environment under [envs.NAME] and one agent under [agents.NAME]"),
+    ("agents", {}, "spec.toml: a study needs at least one environment under [envs.NAME] and one agent under [agents.NAME]"),
+    ("envs", {}, "spec.toml: agents.optimistic.envs: there is no 'arms'; choose from: hard.200, hard.400"),
     ("envs/arms", 3, "spec.toml: envs.arms is 3; it must be a table of keys"),
     ("envs/a b", {}, "spec.toml: envs.'a b' is 'a b'; it must be made of letters"),
     ("envs/arms/parameters", [1], "spec.toml: envs.arms.parameters is [1]; it must be a table of keys"),
@@ -163,7 +188,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("statistics/confidence", 1, "spec.toml: statistics.confidence is 1; it must be below 1"),
     ("statistics/confidence", "95%", "spec.toml: statistics.confidence is '95%'; it must be a number"),
     ("claims/0/conditions", [], "spec.toml: claims.0.conditions is []; it must not be empty"),
-    ("claims/0/conditions/0/test", "beter", "spec.toml: claims.0.conditions.0.test is 'beter'; it must be 'better', 'no_gain', 'at_least' or 'at_most'"),
+    ("claims/0/conditions/0/test", "beter", "spec.toml: claims.0.conditions.0.test is 'beter'; it must be 'better', 'no_gain', 'at_least', 'at_most', "),
     ("quick", 3, "spec.toml: quick is 3; it must be a table of keys"),
     # Values that no file of results can hold
     ("episodes", float("nan"), "spec.toml: episodes is nan; it must be a finite number, a string, true or false, or a list or table of them"),
@@ -199,6 +224,17 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ),
     ("envs/arms/parameters/horizon", 10**15, "spec.toml: agents.optimistic (transition_scale = 0.01) on arms: it cannot be built ("),
     ("claims/0/conditions/1/value", None, "spec.toml: claims.0.conditions.1: 'at_least' needs value=, a share of the optimum"),
+    ("claims/0/conditions/4/value", None, "spec.toml: claims.0.conditions.4: 'rate_at_most' needs value=, a share of runs"),
+    ("claims/0/conditions/1/test", "rate_at_least", "spec.toml: claims.0.conditions.1: 'rate_at_least' is for counters; say metric = \"counter\""),
+    ("claims/0/conditions/1/of", "ucrl2", "spec.toml: claims.0.conditions.1: of is 'ucrl2', a bound on regret; that is for 'at_least' and 'at_most'"),
+    # Families
+    ("families/hard/vari", {}, "spec.toml: there is no key families.hard.vari; did you mean 'vary'?"),
+    ("families/hard/vary/steps", [200], "spec.toml: families.hard: vary must hold lists of one length, of two values or more"),
+    ("families/hard/vary/steps", [400, 200], "spec.toml: families.hard: vary.steps is the axis, and must be numbers above 0 that ascend"),
+    ("families/hard/vary/steps", ["a", "b"], "spec.toml: families.hard: vary.steps is the axis, and must be numbers above 0 that ascend"),
+    ("families/hard/vary/steps", [0.5, 2.5], "spec.toml: families.hard: steps is 0.5; it must be a whole number"),
+    ("families/arms", GOOD["families"]["hard"], "spec.toml: arms is the key of an environment and of a family; it must be of one of them"),
+    ("envs/two_state/bounds/shown", [], "spec.toml: envs.two_state.bounds.shown is []; it must not be empty"),
     ("claims/0/conditions/2/counter", "", "spec.toml: claims.0.conditions.2: metric is 'counter' and counter is ''; name a counter if"),
     ("claims/0/conditions/0/counter", "phases", "spec.toml: claims.0.conditions.0: metric is 'final_regret' and counter is 'phases'; name a counter"),
 ]  # fmt: skip

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.studies.plan import check_plan
+from heavytail.studies.spec import spec_of
 
 SPEC: dict[str, Any] = {
     "name": "small",
@@ -46,8 +48,10 @@ def test_scores_for_rliable_are_shares_of_the_optimum(tmp_path: Path) -> None:
 def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its spec runs, at a hundredth of the length, and its snippets of Python do."""
     text = DOCS.read_text()
-    (spec,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
+    spec, *more = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     raw = {**tomllib.loads(spec), "episodes": 300, "seeds": 2}
+    for table in more:
+        check_plan(spec_of({**raw, "agents": {"random": {}}, **tomllib.loads(table)}))
     monkeypatch.chdir(tmp_path)
     ht.Study(raw).run("inline")
     Path("spec.toml").write_text(re.sub("episodes = .*", "episodes = 300", spec).replace("seeds = 10", "seeds = 2"))

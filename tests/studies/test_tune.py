@@ -10,6 +10,7 @@ from heavytail.errors import InputError
 from heavytail.studies.plan import Cell, tuning_cells
 from heavytail.studies.spec import spec_of
 from heavytail.studies.tune import Scored, choose, final_regrets, scores
+from heavytail.studies.work import schema
 from small_studies import small
 
 Regrets = list[list[float | None]]  # [point, run]; None where a run failed
@@ -27,9 +28,11 @@ def table_for(cells: list[Cell], regrets: Regrets) -> pa.Table:
     for cell, finals in zip(cells, regrets, strict=True):
         for replicate, final in enumerate(finals):
             rows = [None] if final is None else [-1e300, final]  # what comes before the end would win
-            runs += [cell.parts[0].run_id(replicate)] * len(rows)
+            runs += [cell.runs[replicate]] * len(rows)
             values += rows
-    return pa.table({"run": runs, "regret": pa.array(values, pa.float64())})
+    errors = [None if value is not None else "ValueError: no" for value in values]
+    columns = {"run": runs, "regret": pa.array(values, pa.float64()), "error": pa.array(errors, pa.string())}
+    return pa.concat_tables([schema().empty_table(), pa.table(columns)], promote_options="default")
 
 
 def best_point(regrets: Regrets) -> int | None:
@@ -46,7 +49,7 @@ def best_point(regrets: Regrets) -> int | None:
 some_regrets = st.integers(1, 4).flatmap(
     lambda seeds: st.lists(
         st.lists(st.sampled_from([None, 0.0, 1.0, 2.0, -3.5]) | st.floats(-1e6, 1e6), min_size=seeds, max_size=seeds),
-        min_size=1,
+        min_size=2,  # a single point is not searched
         max_size=5,
     )
 )
@@ -70,7 +73,7 @@ def test_the_first_point_of_smallest_median_final_regret_is_chosen(regrets: Regr
 
 def test_the_choice_is_for_each_agent_in_each_environment() -> None:
     def scored(agent: str, env: str, k: int, regret: float | None) -> Scored:
-        return Scored(agent=agent, env=env, point={"k": k}, regret=regret)
+        return Scored(agent=agent, env=env, point={"k": k}, measure="regret", value=regret)
 
     rows: list[tuple[str, str, int, float | None]] = [
         ("a", "x", 0, 2.0),

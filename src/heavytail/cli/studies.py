@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,12 +75,18 @@ def reproduce(
     address: Address = None,
     as_json: Json = False,
 ) -> None:
-    """Reproduce the paper: run its study and write the report."""
-    from heavytail.studies.published import published
+    """Reproduce the paper: run its studies and write one report.
+
+    What needs a GPU is run at its quick scale where there is none, and its published result is shown beside.
+    """
+    from heavytail.studies.published import beside, to_reproduce
 
     with one_line_errors():
-        folder = out or Path("results") / (f"{study}-quick" if quick else study)
-        _go(_study().from_toml(published(study), folder, quick=quick), engine, workers, address, as_json, report=True)
+        folder, command = out or Path("results") / (f"{study}-quick" if quick else study), shlex.join(["heavytail", *sys.argv[1:]])
+        fresh = to_reproduce(study, folder, quick=quick)
+        for each in fresh:
+            _run(each, engine, workers, address, as_json, command)
+        _finish(fresh[0], as_json, fresh[0].report(None, command, list(beside(study, fresh))))
 
 
 @app.command()
@@ -124,35 +129,39 @@ def _study() -> "type[Study]":
 
 def _progress(stage: "Stage") -> list[dict[str, Any]]:
     """A row per agent and environment."""
-    missing = {part.id for part in stage.missing}
-    total, done = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    missing, parts = {part.id for part in stage.missing}, dict[tuple[str, str], set[str]]()
     for cell in stage.cells:
-        for part in cell.parts:
-            total[cell.env, cell.agent] += 1
-            done[cell.env, cell.agent] += part.id not in missing
+        parts.setdefault((cell.env, cell.agent), set()).update(part.id for part in cell.parts)
     return [
-        {"phase": stage.phase, "env": env, "agent": agent, "parts": total[env, agent], "done": done[env, agent]} for env, agent in total
+        {"phase": stage.phase, "env": env, "agent": agent, "parts": len(ids), "done": len(ids - missing)}
+        for (env, agent), ids in parts.items()
     ]
 
 
 def _go(study: "Study", engine: str, workers: int | None, address: str | None, as_json: bool, report: bool) -> None:
+    _run(study, engine, workers, address, as_json, f"heavytail resume {study.store.folder}")
+    _finish(study, as_json, _report(study, None) if report else None)
+
+
+def _run(study: "Study", engine: str, workers: int | None, address: str | None, as_json: bool, again: str) -> None:
+    """Do what is left of a study; `again` goes on with it after an interruption."""
     from heavytail.studies.watching import watching
 
     try:
         with watching(study.spec, as_json=as_json) as watcher:
             study.run(engine, workers=workers, address=address, watcher=watcher)
     except KeyboardInterrupt:
-        typer.echo(f"stopped; what is done is kept. Go on with: heavytail resume {study.store.folder}", err=True)
+        typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None
-    failed = len(study.failures())
+
+
+def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
+    """Say what failed, and where the results are."""
+    failed, folder = len(study.failures()), study.store.folder
     if failed:
-        typer.echo(f"{failed} runs failed; see: heavytail status {study.store.folder}", err=True)
-    where = _report(study, None) if report else study.store.folder
-    typer.echo(
-        json.dumps({"event": "finished", "folder": str(study.store.folder), "report": str(where) if report else None, "failed": failed})
-        if as_json
-        else str(where)
-    )
+        typer.echo(f"{failed} runs failed; see: heavytail status {folder}", err=True)
+    said = {"event": "finished", "folder": str(folder), "report": None if report is None else str(report), "failed": failed}
+    typer.echo(json.dumps(said) if as_json else str(report or folder))
 
 
 def _report(study: "Study", out: Path | None) -> Path:

@@ -1,9 +1,28 @@
 """Deep agents in JAX: ``pip install 'heavytail[deep]'``. Nothing here is imported unless it is used.
 
 An environment, an agent and its training are pure functions over records of arrays; a whole training run is one compiled loop, and a batch of runs (seeds and
-hyperparameters side by side) is the same loop with one more axis.
+hyperparameters side by side) is the same loop with one more axis. What needs no JAX, `complete_parameters` and `PER_RUN`, serves for planning runs.
 """
 
-from heavytail.deep.learner import DeepCurve, DeepLearner, heavy_dqn
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DeepCurve", "DeepLearner", "heavy_dqn"]
+from heavytail.deep.settings import PER_RUN, complete_parameters
+from heavytail.errors import InputError
+
+if TYPE_CHECKING:
+    from heavytail.deep.curve import DeepCurve
+    from heavytail.deep.learner import DeepLearner, heavy_dqn
+
+__all__ = ["PER_RUN", "DeepCurve", "DeepLearner", "complete_parameters", "heavy_dqn"]
+
+_HOME = {"DeepCurve": "curve", "DeepLearner": "learner", "heavy_dqn": "learner"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"heavytail.deep has no {name!r}")
+    if find_spec("jax") is None or find_spec("optax") is None:
+        raise InputError("heavytail.deep needs JAX; install it with: pip install 'heavytail[deep]'")
+    return getattr(import_module(f"heavytail.deep.{_HOME[name]}"), name)

@@ -61,4 +61,4 @@ def observe(arm: Arm) -> jax.Array:
 
 
 _BOUNDS = (1.0, 1.0, 1.0, 1.0, FASTEST_1, FASTEST_2)
-ACROBOT = Environment("acrobot", 3, tuple(-b for b in _BOUNDS), _BOUNDS, 500, reset, step, observe)
+ACROBOT = Environment("acrobot", 3, tuple(-b for b in _BOUNDS), _BOUNDS, reset, step, observe)

@@ -45,4 +45,4 @@ def observe(cart: Cart) -> jax.Array:
 
 
 _BOUNDS = (2 * EDGE, FAST, 2 * STEEPEST, FAST)
-CART_POLE = Environment("cart_pole", 2, tuple(-b for b in _BOUNDS), _BOUNDS, 500, reset, step, observe)
+CART_POLE = Environment("cart_pole", 2, tuple(-b for b in _BOUNDS), _BOUNDS, reset, step, observe)

@@ -1,266 +1,308 @@
 """`DeepLearner`: a batch of DQN runs with the verbs of the tabular learner: learn, predict, save, load.
 
-A batch is one program: seeds and hyperparameters side by side, each run as it would be alone. Its file holds everything: networks, optimisers, replay memories, counts, keys. No pickle.
+A batch is one program: seeds and hyperparameters side by side, each run as it would be alone. Its file holds everything: networks, optimisers, replay memories, counts, the
+curve so far. No pickle.
 """
 
-import json
-import math
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
-from heavytail.arrays import Floats, Ints
-from heavytail.deep.acrobot import ACROBOT
-from heavytail.deep.cart_pole import CART_POLE
-from heavytail.deep.dqn import DQN, Run, Settings, learn, new_batch, scaled
-from heavytail.deep.environment import Environment
-from heavytail.deep.mountain_car import MOUNTAIN_CAR
+from heavytail.arrays import Floats
+from heavytail.deep.compiled import find_environment
+from heavytail.deep.curve import DeepCurve, curve_of
+from heavytail.deep.dqn import DQN, Run, first_learning_period, learn, new_batch
+from heavytail.deep.driver import Driver, outside
+from heavytail.deep.environment import GENERATOR, Environment, scaled
 from heavytail.deep.network import q_values
-from heavytail.deep.rewards import Treatment
-from heavytail.errors import InputError, suggestion
+from heavytail.deep.rewards import TRANSFORMS, Treatment
+from heavytail.deep.settings import PER_RUN, RunSettings, Settings, check_names, check_run, check_settings, default_cap
+from heavytail.errors import InputError
 from heavytail.interrupts import held_interrupts
-from heavytail.reward_transforms import RewardTransform, clip, none, sign, truncate
 
-ENVIRONMENTS: dict[str, Environment] = {env.name: env for env in (ACROBOT, CART_POLE, MOUNTAIN_CAR)}
-DEFAULTS: dict[str, Any] = {
-    "seed": 0,
-    "transform": "zero",  # the paper's: a reward beyond its threshold counts as 0
-    "coefficient": 0.015,  # the paper's best
-    "epsilon": 0.05,
-    "clip": 1.0,
-    "noise_scale": 0.0,
-    "noise_alpha": 1.1,
-    "learning_rate": 1e-4,
-    "last_learning_rate": 1e-5,
-}
-TRANSFORMS: dict[str, Callable[[Mapping[str, Any]], RewardTransform]] = {
-    "none": lambda p: none(),
-    "clip": lambda p: clip(p["clip"]),
-    "sign": lambda p: sign(),
-    "zero": lambda p: truncate(p["epsilon"], p["coefficient"]),
-    "truncate_clip": lambda p: truncate(p["epsilon"], p["coefficient"], "clip"),
-}
-AT_ONCE = 5000  # steps in one call of compiled code, so that Ctrl-C is heard
+SECONDS = 1.0  # about so long is one call of compiled code, so that Ctrl-C is heard
 
 
-@dataclass(frozen=True)
-class DeepCurve:
-    """What a batch came to at its checkpoints: clean returns (without noise) of the episodes that ended since the checkpoint before."""
+class Advance(Protocol):
+    """Takes runs from one period to another."""
 
-    steps: Ints  # [checkpoint]
-    clean_return: Floats  # [run, checkpoint]; NaN where no episode ended
-    episodes: Ints  # [run, checkpoint] ended so far
-    truncated: Floats  # [run, checkpoint] share of all rewards so far that the transform changed
+    def __call__(self, states: DQN, first: int, until: int) -> DQN:
+        """Through the periods from `first` to the one before `until`."""
 
 
 class DeepLearner:
-    """A batch of runs of DQN in a compiled environment. Made by `heavy_dqn`."""
+    """A batch of runs of DQN. Made by `heavy_dqn`.
 
-    def __init__(self, env: Environment, settings: Settings, parameters: list[dict[str, Any]], runs: Run, states: DQN, steps: int) -> None:
+    Attributes:
+        steps: of training that are made.
+        made_with: the version of JAX and the kind of device with which the runs began.
+        curve: what the runs came to at the checkpoints so far, over all calls of `learn`.
+    """
+
+    def __init__(
+        self, env: Environment, settings: Settings, runs: Sequence[RunSettings], game: "gymnasium.Env[Any, Any] | None" = None
+    ) -> None:
         self.env = env
         self.settings = settings
-        self.parameters = parameters
-        self.runs = runs
-        self.states = states
-        self.steps = steps
-        self.curve: DeepCurve | None = None
+        self.parameters = [run._asdict() for run in runs]
+        self.runs = stacked(runs)
+        self.states = new_batch(env, settings, self.runs)
+        self.steps = 0
+        self.made_with = {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
+        self.totals: Floats = np.zeros((3, len(runs)))  # whole numbers add up without error here, as they would not in 32 bits
+        self.curve = curve_of([], [], len(runs))
+        self._rows: list[Floats] = []
+        self._at_once = 1  # periods in one call of compiled code
+        self._advance: Advance = self._compiled if game is None else Driver(game, env, settings, self.runs, runs[0].seed)
 
     def __repr__(self) -> str:
         return f"DeepLearner({self.env.name!r}, runs={len(self.parameters)}, steps={self.steps:,} of {self.settings.total_steps:,})"
 
-    def learn(self, steps: int | None = None, *, checkpoints: int = 100, between: Callable[[int], None] = lambda steps: None) -> DeepCurve:
+    def learn(
+        self,
+        steps: int | None = None,
+        *,
+        checkpoints: int = 100,
+        at: Sequence[int] | None = None,
+        between: Callable[[int], None] = lambda steps: None,
+    ) -> DeepCurve:
         """Train for so many more steps, by default to the end; Ctrl-C stops between two calls of compiled code and loses nothing.
 
         Args:
-            steps: a multiple of `update_every`.
-            checkpoints: how many points of the curve to record.
-            between: is called with the steps made, after every call of compiled code.
+            steps: a multiple of `target_every`.
+            checkpoints: how many points to add to the curve.
+            at: the steps at which to record instead, counted from the start of training, multiples of `target_every`; those that are not reached now are left out.
+            between: is called with the steps made, after every call of compiled code, which is about once a second.
         """
         until = self.settings.total_steps if steps is None else self.steps + self._whole(steps)
-        rows: list[tuple[int, Any]] = [(self.steps, _host(self.states.totals))]
-        marks = (
-            np.unique(np.linspace(self.steps, until, checkpoints + 1)[1:].astype(np.int64) // self.settings.update_every)
-            * self.settings.update_every
-        )
+        marks = self._even_marks(until, checkpoints) if at is None else self._given_marks(until, at)
         with held_interrupts() as let_interrupt_through:
-            try:
-                for mark in marks.tolist():
-                    while self.steps < mark:
-                        stop = min(mark, (self.steps // AT_ONCE + 1) * AT_ONCE)
-                        self.states = learn(self.env, self.settings, self.runs, self.states, self.steps, stop)
-                        self.states.totals.episodes.block_until_ready()
-                        self.steps = stop
-                        between(self.steps)
-                        let_interrupt_through()
-                    rows.append((self.steps, _host(self.states.totals)))
-            finally:
-                self.curve = _curve(rows)
+            for stop in sorted({*marks, until}):
+                while self.steps < stop:
+                    self._go_towards(stop)
+                    if self.steps in marks:
+                        self._record()
+                    between(self.steps)
+                    let_interrupt_through()
         return self.curve
-
-    def _whole(self, steps: Any) -> int:
-        every = self.settings.update_every
-        left = self.settings.total_steps - self.steps
-        if not isinstance(steps, (int, np.integer)) or not every <= steps <= left or steps % every:
-            raise InputError(f"learn: steps is {steps!r:.60}; it must be a multiple of {every}, from {every} to the {left:,} that are left")
-        return int(steps)
 
     def predict(self, observation: Any, run: int = 0) -> int:
         """The greedy action of one of the runs."""
-        x = np.asarray(observation, np.float32)
+        x = np.asarray(observation, np.float32).reshape(-1)
         if x.shape != (len(self.env.low),):
             raise InputError(f"predict: an observation of {self.env.name} has {len(self.env.low)} numbers, got {x.shape}")
         if not 0 <= run < len(self.parameters):
             raise InputError(f"predict: there is no run {run}; runs go from 0 to {len(self.parameters) - 1}")
         network = jax.tree.map(lambda leaf: leaf[run], self.states.network)
-        return int(jnp.argmax(q_values(network, scaled(self.env, jnp.asarray(x)))))
+        action = int(jnp.argmax(q_values(network, scaled(self.env, jnp.asarray(x)))))
+        return action + self._advance.first_action if isinstance(self._advance, Driver) else action
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Everything, in one file."""
-        leaves = jax.tree.leaves(_without_keys(self.states))
-        arrays = {f"leaf{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
-        page = {"deep": self.env.name, "settings": self.settings._asdict(), "parameters": self.parameters, "steps": self.steps}
-        write_agent_file(path, AgentFile(json.loads(json.dumps(page)), arrays))
+        """Everything in one file, but a Gymnasium environment."""
+        page = {
+            "deep": self.env.name,
+            "low": self.env.low,
+            "high": self.env.high,
+            "settings": self.settings._asdict(),
+            "parameters": self.parameters,
+            "steps": self.steps,
+            "made_with": self.made_with,
+        }
+        curve = {
+            "totals": self.totals,
+            "curve/steps": self.curve.steps,
+            "curve/totals": np.array([*self._rows]).reshape(-1, 3, len(self.parameters)),
+        }
+        write_agent_file(path, AgentFile(page, {**curve, **_named(self.states)}))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "DeepLearner":
-        """Read what `save` wrote; training goes on as if it had never stopped."""
+    def load(cls, path: str | os.PathLike[str], env: "gymnasium.Env[Any, Any] | None" = None) -> "DeepLearner":
+        """Read what `save` wrote; training goes on as if it had never stopped: on a CPU bit for bit, on another kind of device but for rounding.
+
+        Args:
+            path: of the file.
+            env: the Gymnasium environment, if the runs learnt in one. It is no part of the file: training goes on in it with a new episode.
+        """
         page, arrays = read_agent_file(path)
         try:
             settings = Settings(**{**page["settings"], "hidden": tuple(page["settings"]["hidden"])})
-            learner = _learner(_environment(page["deep"]), settings, list(page["parameters"]))
+            record = _saved_environment(page["deep"]) if env is None else _same_outside(env, page)
+            learner = cls(record, settings, [RunSettings(**run) for run in page["parameters"]], env)
             learner.states = _restored(learner.states, arrays)
-            learner.steps = int(page["steps"])
+            learner.made_with = dict(page["made_with"])
+            learner.steps, learner.totals, learner._rows = int(page["steps"]), arrays["totals"], list(arrays["curve/totals"])
+            learner.curve = curve_of(arrays["curve/steps"].tolist(), learner._rows, len(learner.parameters))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{os.fspath(Path(path))} cannot be used: {error}") from error
         return learner
 
+    def _compiled(self, states: DQN, first: int, until: int) -> DQN:
+        return learn(self.env, self.settings, self.runs, states, first, until)
+
+    def _go_towards(self, stop: int) -> None:
+        """As many periods as take about a second, and not beyond where updates begin, since these are another program."""
+        first, beginning = self.steps // self.settings.target_every, first_learning_period(self.settings)
+        until = min(first + self._at_once, stop // self.settings.target_every)
+        until = min(until, beginning) if first < beginning else until
+        started = time.perf_counter()
+        states = self._advance(self.states, first, until)
+        self.totals = self.totals + np.array([np.asarray(total, np.float64) for total in states.totals])
+        self.states = states._replace(totals=jax.tree.map(jnp.zeros_like, states.totals))
+        self.steps = until * self.settings.target_every
+        pace = (until - first) / (time.perf_counter() - started)
+        self._at_once = 1 if until == beginning else max(1, int(pace * SECONDS))
+
+    def _record(self) -> None:
+        self._rows.append(self.totals)
+        self.curve = curve_of([*self.curve.steps.tolist(), self.steps], self._rows, len(self.parameters))
+
+    def _whole(self, steps: Any) -> int:
+        every, left = self.settings.target_every, self.settings.total_steps - self.steps
+        if not isinstance(steps, (int, np.integer)) or not every <= steps <= left or steps % every:
+            raise InputError(
+                f"learn: steps is {steps!r:.60}; it must be a multiple of target_every, {every}, up to the {left:,} that are left"
+            )
+        return int(steps)
+
+    def _even_marks(self, until: int, checkpoints: int) -> set[int]:
+        every = self.settings.target_every
+        marks = np.linspace(self.steps, until, checkpoints + 1)[1:].astype(np.int64) // every * every
+        return {mark for mark in marks.tolist() if mark > self.steps}
+
+    def _given_marks(self, until: int, at: Sequence[int]) -> set[int]:
+        for mark in at:
+            if not isinstance(mark, (int, np.integer)) or mark < 1 or mark % self.settings.target_every:
+                raise InputError(f"learn: at has {mark!r:.60}; checkpoints must be multiples of target_every, {self.settings.target_every}")
+        return {int(mark) for mark in at if self.steps < mark <= until}
+
 
 def heavy_dqn(
-    env: str = "mountain_car",
+    env: "str | gymnasium.Env[Any, Any]" = "mountain_car",
     *,
-    total_steps: int = 500_000,
-    cap: int | None = None,
     runs: Sequence[Mapping[str, Any]] | None = None,
-    hidden: Sequence[int] = (512, 512),
-    discount: float = 0.99,
-    batch: int = 64,
-    replay: int = 500_000,
-    start: int = 500,
-    update_every: int = 2,
-    target_every: int = 50,
-    adam_epsilon: float = 0.0003125,
-    last_exploration: float = 0.01,
-    exploration_share: float = 0.1,
-    loss: str = "huber",
-    transform_at: str = "collection",
-    bits: int = 16,
+    low: Any = None,
+    high: Any = None,
     **parameters: Any,
 ) -> DeepLearner:
     """DQN with a reward transform; by default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
 
     Args:
-        env: "mountain_car", "cart_pole" or "acrobot".
-        total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say.
-        cap: steps in an episode; Gymnasium's if left out. The paper does not say.
-        runs: the runs of a batch, each with what it changes of `parameters`; one run if left out.
-        hidden: widths of the hidden layers.
-        discount: of rewards to come.
-        batch: transitions in an update.
-        replay: transitions remembered.
-        start: steps before the first update.
-        update_every: steps between updates.
-        target_every: steps between copies of the network to the target.
-        adam_epsilon: of the optimiser.
-        last_exploration: the share of random actions in the end; the first is 1.
-        exploration_share: of all steps, after which exploration is at its last value.
-        loss: "huber" or "squared".
-        transform_at: "collection", with the count at that time, or "replay", with the count of that time.
-        bits: of the hash of observations; memory doubles with each.
-        **parameters: of every run: seed, transform ("none", "clip", "sign", "zero", "truncate_clip"), coefficient, epsilon, clip, noise_scale, noise_alpha, learning_rate,
-            last_learning_rate.
+        env: "mountain_car", "cart_pole" or "acrobot", which are compiled; "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of observations
+            and Discrete actions, which is driven step by step and can have one run only.
+        runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if left out.
+        low: the least values of observations, for scaling; a Gymnasium environment's own if left out. Numbers without bounds are squashed, x / (1 + |x|).
+        high: the greatest.
+        **parameters: those of the whole batch:
 
-    >>> learner = heavy_dqn("cart_pole", total_steps=200, hidden=(16,), replay=100, seed=1)
+            - total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say. Rounded down to a multiple of `target_every`.
+            - cap: steps in an episode; Gymnasium's if left out. The paper does not say.
+            - hidden: widths of the hidden layers.
+            - discount: of rewards to come.
+            - batch: transitions in an update.
+            - replay: transitions remembered.
+            - start: steps before updates begin, rounded up to a multiple of `target_every`.
+            - update_every: steps between updates.
+            - target_every: steps between copies of the network to the target: a period. All counts of steps are multiples of it.
+            - adam_epsilon: of the optimiser.
+            - last_exploration: the share of random actions in the end; the first is 1.
+            - exploration_share: of all steps, after which exploration is at its last value.
+            - loss: "huber" or "squared".
+            - transform_at: "collection", with the count at that time, or "replay", with the count of that time.
+            - bits: of the hash of observations, at most 31; memory doubles with each.
+
+            And those in which runs may differ:
+
+            - seed.
+            - transform: "none", "clip", "sign", "zero" (the paper's) or "truncate_clip".
+            - coefficient, epsilon: of the growing threshold.
+            - clip: the fixed one.
+            - noise_scale, noise_alpha: of the stable noise that is added to rewards.
+            - learning_rate, last_learning_rate: at the first and at the last step.
+
+    >>> learner = heavy_dqn("cart_pole", total_steps=200, hidden=(16,), replay=100, start=100, seed=1)
     >>> learner.learn(checkpoints=2).steps
     array([100, 200])
     """
-    found = _environment(env)
-    for name, value, known in (("loss", loss, ("huber", "squared")), ("transform_at", transform_at, ("collection", "replay"))):
-        if value not in known:
-            raise InputError(f"heavy_dqn: {name} is {value!r}; {suggestion(str(value), known)}")
-    if target_every % update_every or min(update_every, target_every, batch, replay, bits) < 1 or start < batch:
-        raise InputError(
-            f"heavy_dqn: update_every {update_every} must divide target_every {target_every}, sizes must be at least 1, and start {start} at least batch {batch}"
-        )
-    settings = Settings(
-        total_steps=int(total_steps) // update_every * update_every,
-        cap=int(cap or found.cap), hidden=tuple(hidden), discount=discount, batch=batch, replay=replay, start=start, update_every=update_every,
-        target_every=target_every, adam_epsilon=adam_epsilon, last_exploration=last_exploration, exploration_share=exploration_share,
-        loss=loss, transform_at=transform_at, bits=bits,  # type: ignore[arg-type]  # looked at above
-    )  # fmt: skip
-    return _learner(found, settings, [_complete({**parameters, **(run or {})}) for run in runs or [{}]])
+    game = None if isinstance(env, str) else env
+    if game is None and not (low is None and high is None):
+        raise InputError(f"heavy_dqn: {env} has bounds of its own; low and high are for Gymnasium environments")
+    if game is not None and len(runs or [{}]) > 1:
+        raise InputError(f"heavy_dqn: a Gymnasium environment can have one run, got {len(runs or [])}; the compiled environments take many")
+    for run in runs or []:
+        _check_varied(run)
+    check_names(parameters)
+    found = find_environment(env) if isinstance(env, str) else outside(env, low, high)
+    cap = parameters.get("cap") or (default_cap(env) if isinstance(env, str) else _limit(env))
+    settings = check_settings({**parameters, "cap": cap})
+    return DeepLearner(found, settings, [check_run({**parameters, **run}) for run in runs or [{}]], game)
 
 
-def _environment(name: str) -> Environment:
-    if name not in ENVIRONMENTS:
-        raise InputError(f"there is no compiled environment {name!r}; {suggestion(str(name), ENVIRONMENTS)}")
-    return ENVIRONMENTS[name]
+def stacked(runs: Sequence[RunSettings]) -> Run:
+    """The runs side by side, as arrays."""
 
-
-def _complete(given: Mapping[str, Any]) -> dict[str, Any]:
-    for name, value in given.items():
-        if name not in DEFAULTS:
-            raise InputError(f"heavy_dqn has no parameter {name!r}; {suggestion(name, DEFAULTS)}")
-        if name == "transform" and value not in TRANSFORMS:
-            raise InputError(f"heavy_dqn: transform is {value!r}; {suggestion(str(value), TRANSFORMS)}")
-        if name != "transform" and not (isinstance(value, (int, float)) and math.isfinite(value) and value >= 0):
-            raise InputError(f"heavy_dqn: {name} is {value!r}; it must be a number, at least 0")
-    return {**DEFAULTS, **given}
-
-
-def _learner(env: Environment, settings: Settings, parameters: list[dict[str, Any]]) -> DeepLearner:
     def column(name: str) -> jax.Array:
-        return jnp.array([p[name] for p in parameters], jnp.float32)
+        return jnp.array([getattr(run, name) for run in runs], jnp.float32)
 
-    transforms = [TRANSFORMS[p["transform"]](p) for p in parameters]
-    stacked = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *transforms)
-    treatment = Treatment(stacked, column("noise_scale"), column("noise_alpha"))
-    keys = jax.vmap(jax.random.key)(jnp.array([int(p["seed"]) for p in parameters], jnp.uint32))
-    runs = Run(keys, column("learning_rate"), column("last_learning_rate"), treatment)
-    return DeepLearner(env, settings, parameters, runs, new_batch(env, settings, runs), 0)
-
-
-def _host(totals: Any) -> Any:
-    return jax.tree.map(np.asarray, totals)
-
-
-def _curve(rows: list[tuple[int, Any]]) -> DeepCurve:
-    steps = np.array([step for step, _ in rows[1:]], np.int64)
-    episodes, returns, truncated = (
-        np.array([getattr(totals, name) for _, totals in rows], np.float64).T for name in ("episodes", "clean_return", "truncated")
+    transforms = [TRANSFORMS[run.transform](run) for run in runs]
+    transform = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *transforms)
+    keys = jax.vmap(partial(jax.random.key, impl=GENERATOR))(jnp.array([run.seed for run in runs], jnp.uint32))
+    return Run(
+        keys, column("learning_rate"), column("last_learning_rate"), Treatment(transform, column("noise_scale"), column("noise_alpha"))
     )
-    ended = np.diff(episodes, axis=1)
-    mean = np.divide(np.diff(returns, axis=1), ended, out=np.full(ended.shape, np.nan), where=ended > 0)
-    return DeepCurve(steps, mean, episodes[:, 1:].astype(np.int64), truncated[:, 1:] / np.maximum(steps, 1))
 
 
-def _without_keys(states: DQN) -> DQN:
-    return states._replace(key=jax.random.key_data(states.key))
+def _check_varied(run: Mapping[str, Any]) -> None:
+    check_names(run)
+    for name in run:
+        if name not in PER_RUN:
+            raise InputError(f"heavy_dqn: runs of a batch cannot differ in {name}; they can in {', '.join(PER_RUN)}")
+
+
+def _limit(env: "gymnasium.Env[Any, Any]") -> int:
+    limit = None if env.spec is None else env.spec.max_episode_steps
+    if limit is None:
+        raise InputError("heavy_dqn: the environment has no limit of steps; say after how many an episode ends, such as cap=500")
+    return limit
+
+
+def _saved_environment(name: str) -> Environment:
+    try:
+        return find_environment(name)
+    except InputError as error:
+        raise InputError(f"{error} If the runs learnt in a Gymnasium environment, say which: DeepLearner.load(path, env=env)") from None
+
+
+def _same_outside(env: "gymnasium.Env[Any, Any]", page: Mapping[str, Any]) -> Environment:
+    found = outside(env)
+    if len(found.low) != len(page["low"]):
+        raise InputError(f"its runs saw {len(page['low'])} numbers in an observation, those of {found.name} have {len(found.low)}")
+    return found._replace(low=tuple(page["low"]), high=tuple(page["high"]))
+
+
+def _named(states: DQN) -> dict[str, Any]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(states)
+    return {_name(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def _name(path: Any) -> str:
+    return "states/" + jax.tree_util.keystr(path, simple=True, separator="/")
 
 
 def _restored(template: DQN, arrays: Mapping[str, Any]) -> DQN:
-    leaves, structure = jax.tree.flatten(_without_keys(template))
+    leaves, structure = jax.tree_util.tree_flatten_with_path(template)
     found = []
-    for i, old in enumerate(leaves):
-        new = arrays[f"leaf{i}"]
+    for path, old in leaves:
+        new = arrays[_name(path)]
         if new.shape != old.shape or new.dtype != old.dtype:
-            raise InputError(f"leaf{i} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)} is expected")
+            raise InputError(f"{_name(path)} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)} is expected")
         found.append(jnp.asarray(new))
-    plain: DQN = jax.tree.unflatten(structure, found)
-    return plain._replace(key=jax.random.wrap_key_data(plain.key))
+    return jax.tree.unflatten(structure, found)

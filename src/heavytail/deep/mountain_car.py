@@ -37,4 +37,4 @@ def observe(car: Car) -> jax.Array:
     return jnp.stack([car.position, car.velocity])
 
 
-MOUNTAIN_CAR = Environment("mountain_car", 3, (LEFT, -FASTEST), (RIGHT, FASTEST), 200, reset, step, observe)
+MOUNTAIN_CAR = Environment("mountain_car", 3, (LEFT, -FASTEST), (RIGHT, FASTEST), reset, step, observe)

@@ -3,12 +3,22 @@ r"""Heavy-tailed noise, visit counts and reward transforms, compiled; `heavytail
 A transform is the same record of four numbers as there, so that runs of one batch may differ in it.
 """
 
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from heavytail.reward_transforms import CLIP, SIGN, RewardTransform
+from heavytail.deep.settings import RunSettings
+from heavytail.reward_transforms import CLIP, SIGN, RewardTransform, clip, none, sign, truncate
+
+TRANSFORMS: Mapping[str, Callable[[RunSettings], RewardTransform]] = {
+    "none": lambda run: none(),
+    "clip": lambda run: clip(run.clip),
+    "sign": lambda run: sign(),
+    "zero": lambda run: truncate(run.epsilon, run.coefficient),
+    "truncate_clip": lambda run: truncate(run.epsilon, run.coefficient, "clip"),
+}
 
 
 class Treatment(NamedTuple):
@@ -19,19 +29,21 @@ class Treatment(NamedTuple):
     noise_alpha: jax.Array
 
 
-def stable_noise(key: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
-    """A symmetric alpha-stable draw (Chambers, Mallows and Stuck), in float32."""
-    one, two = jax.random.split(key)
-    u = jax.random.uniform(one, (), jnp.float32) + 2.0**-24  # an odd multiple of 2^-24, never 0 nor 1
+def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
+    """Symmetric alpha-stable numbers (Chambers, Mallows and Stuck) in float32, from independent uniform ones, multiples of 2^-23 in [0, 1)."""
+    u = u + 2.0**-24  # an odd multiple of 2^-24: never 0 nor 1, and without rounding
     angle, cosine = jnp.pi * (u - 0.5), jnp.sin(jnp.pi * jnp.minimum(u, 1.0 - u))  # no rounding makes this cosine negative
-    e = jnp.maximum(jax.random.exponential(two, (), jnp.float32), 1e-30)
+    e = jnp.maximum(-jnp.log1p(-w), 1e-30)
     x = jnp.sin(alpha * angle) / cosine ** (1.0 / alpha) * (jnp.cos((1.0 - alpha) * angle) / e) ** ((1.0 - alpha) / alpha)
     return scale * x
 
 
 def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:
-    """SimHash: the signs of random projections of an observation in [-1, 1] with a constant appended, as one number of k bits."""
-    bits = projection @ jnp.append(scaled, 1.0) > 0
+    """SimHash: the signs of random projections of an observation in [-1, 1] with a constant appended, as one number of k bits, at most 31.
+
+    What is beyond its bounds is taken to be at them, as in `heavytail.counting`.
+    """
+    bits = projection @ jnp.append(jnp.clip(scaled, -1.0, 1.0), 1.0) > 0
     return jnp.sum(bits * (1 << jnp.arange(projection.shape[0])))
 
 

@@ -3,6 +3,7 @@
 A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint. `Task` holds all cells of one environment.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,12 +11,17 @@ import numpy as np
 
 from heavytail import statistics
 from heavytail.arrays import Floats, Ints
+from heavytail.report.bound_lines import BoundLine
 from heavytail.statistics import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
 
 OWN = ("mean_reward", "realised_reward", "regret")
+EPISODES = "episodes"  # counted by agents whose runs are measured in steps and whose rewards are those of whole episodes
+TRUNCATED = "truncated"  # counted by agents that leave out or change rewards which are too large
+OF_REGRET = ("regret", "reward", "pace", "log-log", "realised", "last-tenth", "final-regret")  # figures, in the order of the page
+WITHOUT_REGRET = ("pace", "last-tenth")
 FIXED = frozenset(
     ["run", "agent_key", "env_key", "point", "phase", "env", "env_parameters", "agent", "parameters", "replicate", "at", *OWN, "error"]
 )
@@ -26,9 +32,10 @@ class Runs(NamedTuple):
 
     replicates: Ints  # [run]
     at: Ints  # [checkpoint], in episodes or steps
+    scored: Floats  # [run, checkpoint]; how many episodes or steps the rewards so far are the sum of
     mean_reward: Floats  # [run, checkpoint]
-    realised_reward: Floats
-    regret: Floats
+    realised_reward: Floats  # NaN where it is not recorded
+    regret: Floats  # NaN where nobody knows the best policy
     counters: Mapping[str, Floats]
     failed: int  # how many runs did not
 
@@ -48,12 +55,38 @@ class Task(NamedTuple):
     """An environment with everybody who ran in it."""
 
     key: str
+    place: str  # its key as the page and its files know it: studies in one report may share keys
     label: str
-    unit: str  # "episode" or "step"
-    horizon: int  # 1 in a continuing problem
-    optimum: float  # the best mean reward per unit
+    unit: str  # "episode" or "step": what runs are measured in
+    per: str  # "episode" or "step": what rewards are given for
+    horizon: int  # 1 where the unit is a step
+    optimum: float | None  # the best mean reward per unit; None where nobody knows it
     agents: list[Agent]
     summing: "Summing"
+    bounds: tuple[BoundLine, ...] = ()  # on regret, along the run
+
+    @property
+    def reward(self) -> str:
+        """What agents earn, in words: where noise is put on top of the rewards of an environment, returns count without it."""
+        return "reward" if self.optimum is not None else "clean return"
+
+    @property
+    def figures(self) -> list[str]:
+        """The names of its figures, in the order of the page."""
+        names = OF_REGRET if self.optimum is not None else WITHOUT_REGRET
+        return [*names, TRUNCATED] if self.truncating else list(names)
+
+    @property
+    def truncating(self) -> list[Agent]:
+        """Those who truncated rewards; one run of many does not count."""
+        counting = [agent for agent in self.agents if TRUNCATED in agent.runs.counters]
+        return [agent for agent in counting if np.median(agent.runs.counters[TRUNCATED], axis=0).any()]
+
+    @property
+    def truncated_decades(self) -> tuple[int, int]:
+        """The ends of a logarithmic axis for the medians of what they truncated."""
+        shares = [np.median(truncated_shares(agent.runs, self.horizon), axis=0) for agent in self.truncating]
+        return decades(np.concatenate(shares))
 
 
 def runs_in(frame: "pd.DataFrame") -> Runs:
@@ -67,26 +100,57 @@ def runs_in(frame: "pd.DataFrame") -> Runs:
 
     counters = {str(name): curves(str(name)) for name in whole.columns if name not in FIXED and whole[name].notna().any()}
     failed = int(frame["error"].notna().sum())
-    return Runs(replicates, at, curves("mean_reward"), curves("realised_reward"), curves("regret"), counters, failed)
+    scored = counters.get(EPISODES, np.broadcast_to(at.astype(np.float64), (len(replicates), len(at))))
+    return Runs(replicates, at, scored, curves("mean_reward"), curves("realised_reward"), curves("regret"), counters, failed)
 
 
 def between(runs: Runs, first: float, last: float) -> Floats:
     """The mean reward per unit [run] from one share of the run to another; between checkpoints, cumulative rewards are taken as straight.
 
-    >>> runs = Runs(np.array([0]), np.array([50, 100]), np.array([[10.0, 60.0]]), np.zeros((1, 2)), np.zeros((1, 2)), {}, 0)
+    >>> runs = Runs(np.array([0]), np.array([50, 100]), np.array([[50.0, 100.0]]), np.array([[10.0, 60.0]]), np.zeros((1, 2)), np.zeros((1, 2)), {}, 0)
     >>> float(between(runs, 0.0, 0.1)[0]), float(between(runs, 0.9, 1.0)[0])
     (0.2, 1.0)
     """
-    length = runs.at[-1]
-    ends = np.array([first, last]) * length
+    ends = np.array([first, last]) * runs.at[-1]
     at = np.concatenate([[0], runs.at])
-    sums = np.array([np.interp(ends, at, np.concatenate([[0.0], row])) for row in runs.mean_reward])
-    return (sums[:, 1] - sums[:, 0]) / (ends[1] - ends[0])
+
+    def gained(sums: Floats) -> Floats:
+        return np.array([np.diff(np.interp(ends, at, np.concatenate([[0.0], row])))[0] for row in sums])
+
+    return _per(gained(runs.mean_reward), gained(runs.scored))
 
 
 def paces(runs: Runs) -> Floats:
-    """The mean reward per unit [run, checkpoint] since the checkpoint before."""
-    return np.diff(runs.mean_reward, axis=1, prepend=0.0) / np.diff(runs.at, prepend=0)
+    """The mean reward per unit [run, checkpoint] since the checkpoint before; while no episode ends, what the last ones brought stands."""
+    found = _per(np.diff(runs.mean_reward, axis=1, prepend=0.0), np.diff(runs.scored, axis=1, prepend=0.0))
+    latest = np.maximum.accumulate(np.where(np.isnan(found), 0, np.arange(found.shape[1])), axis=1)
+    return np.take_along_axis(found, latest, axis=1)
+
+
+def truncated_shares(runs: Runs, horizon: int) -> Floats:
+    """Of all steps so far, how many had their reward truncated [run, checkpoint].
+
+    >>> runs = Runs(np.array([0]), np.array([5, 10]), np.zeros((1, 2)), *3 * [np.zeros((1, 2))], {"truncated": np.array([[1.0, 4.0]])}, 0)
+    >>> truncated_shares(runs, horizon=2)
+    array([[0.1, 0.2]])
+    """
+    return runs.counters[TRUNCATED] / (runs.at * horizon)
+
+
+def decades(values: Floats) -> tuple[int, int]:
+    """The powers of ten between which all positive values are: the ends of a logarithmic axis.
+
+    >>> decades(np.array([0.0, 0.03, 0.96])), decades(np.array([0.1]))
+    ((-2, 0), (-1, 0))
+    """
+    positive = values[values > 0]
+    low = math.floor(math.log10(positive.min()))
+    return low, max(math.ceil(math.log10(positive.max())), low + 1)
+
+
+def _per(rewards: Floats, scored: Floats) -> Floats:
+    """NaN where nothing was scored: no episode may have ended."""
+    return np.divide(rewards, scored, out=np.full(rewards.shape, np.nan), where=scored > 0)
 
 
 def final(runs: Runs) -> Floats:
@@ -102,9 +166,17 @@ class Summing(NamedTuple):
     seed: int
 
     def median(self, values: Floats) -> Interval:
-        """The median over runs with its bootstrap interval; a single run has none."""
+        """The median over runs with its bootstrap interval; a single run has none. Where a run has no value, there is no median either."""
+        columns = values.reshape(len(values), -1)
+        whole = ~np.isnan(columns).any(axis=0)
+        found = np.full((3, columns.shape[1]), np.nan)
+        if whole.any():
+            found[:, whole] = self._of_whole(columns[:, whole])
+        return Interval(*found.reshape(3, *values.shape[1:]))
+
+    def _of_whole(self, values: Floats) -> Interval:
         if len(values) < 2:
-            nothing = np.full(values.shape[1:], np.nan)[()]
+            nothing = np.full(values.shape[1], np.nan)
             return Interval(np.median(values, axis=0), nothing, nothing)
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(3,)))
         return statistics.bootstrap_interval(values, "median", rng=rng, confidence=self.confidence, resamples=self.resamples)

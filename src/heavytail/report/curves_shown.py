@@ -1,4 +1,4 @@
-"""The curves of a task as interactive figures: regret, reward as the paper draws it, reward along the run, and what was really drawn."""
+"""The curves of a task as interactive figures: regret, reward as the paper draws it and along the run, what was really drawn, and what was truncated."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -6,9 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heavytail import statistics
-from heavytail.report.curves import Agent, Task
-from heavytail.report.curves_traces import Lines, Traces, band, best_line, layout, line, positive
+from heavytail.arrays import Floats
+from heavytail.report.bound_lines import in_words
+from heavytail.report.curves import TRUNCATED, Agent, Task, truncated_shares
+from heavytail.report.curves_traces import Lines, Traces, band, best_line, bound_line, layout, line, positive
 from heavytail.report.theme import Look
+
+HEIGHT = 380  # pixels
 
 
 class Shown(NamedTuple):
@@ -20,7 +24,7 @@ class Shown(NamedTuple):
     traces: Traces
     layout: dict[str, Any]
     wide: bool = False
-    height: int = 380
+    height: int = HEIGHT
 
 
 def regret_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
@@ -34,11 +38,12 @@ def log_log_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
     hidden = sum(int((agent.regret.estimate <= 0).sum()) for agent in task.agents)
     caption = "The same on logarithmic axes: a slope of 1 is a policy that stays wrong, 1/2 is the rate of the light-tailed theory."
     caption += f" {hidden} points at or below 0 cannot be drawn here." if hidden else ""
+    caption += in_words(task.bounds)
     shown = _figure("log-log", "Regret, log-log", caption, task, looks, lambda a: Lines(*a.regret), "cumulative regret (reward)")
     for axis in ("xaxis", "yaxis"):
         shown.layout[axis].update(type="log", exponentformat="power", dtick=1)
     shown.layout["xaxis"].pop("range")
-    return shown._replace(traces=positive(shown.traces))
+    return shown._replace(traces=[*positive(shown.traces), *map(bound_line, task.bounds)])
 
 
 def reward_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
@@ -47,29 +52,18 @@ def reward_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
         "As in figure 2 of the paper: cumulative mean reward, averaged over seeds, with one standard deviation on either side."
         " The thin line is the best policy."
     )
-
     shown = _figure("reward", "Cumulative reward, the paper's drawing", caption, task, looks, reward_lines, "cumulative mean reward")
-    at = task.agents[0].runs.at if task.agents else np.array([], np.int64)
-    return shown._replace(traces=[*shown.traces, best_line(at, task.optimum * at.astype(np.float64))])
+    return _with_best(shown, task, lambda optimum, at: optimum * at)
 
 
 def pace_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
-    """Reward per unit along the run."""
-    caption = (
-        f"Mean reward per {task.unit} since the checkpoint before: median over seeds with its {task.summing.confidence:.0%} bootstrap interval."
-        " The thin line is the best policy."
-    )
-    shown = _figure(
-        "pace",
-        f"Reward per {task.unit}",
-        caption,
-        task,
-        looks,
-        lambda a: Lines(*a.pace),
-        f"mean reward per {task.unit}",
-    )
-    at = task.agents[0].runs.at if task.agents else np.array([], np.int64)
-    return shown._replace(traces=[*shown.traces, best_line(at, np.full(len(at), task.optimum))])
+    """Reward per unit along the run; where nobody knows the best policy, it is the figure to look at first."""
+    what = f"{task.reward} per {task.per}"
+    since = "of the episodes that ended since the checkpoint before" if task.unit != task.per else "since the checkpoint before"
+    caption = f"Mean {what} {since}: median over seeds with its {task.summing.confidence:.0%} bootstrap interval."
+    caption += " The thin line is the best policy." if task.optimum is not None else ""
+    shown = _figure("pace", what.capitalize(), caption, task, looks, lambda a: Lines(*a.pace), f"mean {what}", wide=task.optimum is None)
+    return _with_best(shown, task, lambda optimum, at: np.full(len(at), optimum))
 
 
 def realised_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
@@ -96,6 +90,26 @@ def realised_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
     return shown._replace(traces=[*shown.traces, *means])
 
 
+def truncated_figure(task: Task, looks: Mapping[str, Look]) -> Shown:
+    """How many rewards were truncated so far, on a logarithmic axis: some agents truncate half of them, others one in a thousand."""
+    caption = (
+        "Rewards that truncation left out or changed, as a share of all steps so far:"
+        f" median over seeds with its {task.summing.confidence:.0%} bootstrap interval. The axis is logarithmic, and who truncated nothing is not on it."
+    )
+    truncating = task._replace(agents=task.truncating)
+    y = "share of rewards truncated so far"
+    shown = _figure(TRUNCATED, "Truncated rewards", caption, truncating, looks, lambda a: truncated_lines(a, task), y)
+    shown.layout["yaxis"].update(type="log", dtick="D2", tickformat=".3~p", range=list(task.truncated_decades))
+    hover = "%{fullData.name}<br>%{x:,}: %{y:.3~p}<extra></extra>"
+    traces = [trace if trace.get("fill") else {**trace, "hovertemplate": hover} for trace in shown.traces]
+    return shown._replace(traces=positive(traces))
+
+
+def truncated_lines(agent: Agent, task: Task) -> Lines:
+    """Median over seeds, with its interval."""
+    return Lines(*task.summing.median(truncated_shares(agent.runs, task.horizon)))
+
+
 def reward_lines(agent: Agent) -> Lines:
     """Mean and one standard deviation of the mean rewards over seeds."""
     values = agent.runs.mean_reward
@@ -112,6 +126,14 @@ def realised_lines(agent: Agent) -> Lines:
         nothing = np.full(len(agent.runs.at), np.nan)
         return Lines(defined[0] if len(defined) else nothing, nothing, nothing)
     return Lines(*(statistics.heavy.quantile(defined, level) for level in (0.5, 0.25, 0.75)))
+
+
+def _with_best(shown: Shown, task: Task, best: Callable[[float, Floats], Floats]) -> Shown:
+    """With a line for the best policy, where it is known."""
+    if task.optimum is None or not task.agents:
+        return shown
+    at = task.agents[0].runs.at
+    return shown._replace(traces=[*shown.traces, best_line(at, best(task.optimum, at.astype(np.float64)))])
 
 
 def _figure(
@@ -131,4 +153,4 @@ def _figure(
         if np.isfinite(found.low).any():
             traces.append(band(agent, look, agent.runs.at, found))
         traces.append(line(agent, look, agent.runs.at, found.middle))
-    return Shown(name, title, caption, traces, layout(f"{task.unit}s", y, task), wide, 460 if wide else 380)
+    return Shown(name, title, caption, traces, layout(f"{task.unit}s", y, task), wide, 460 if wide else HEIGHT)

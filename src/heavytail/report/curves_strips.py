@@ -8,7 +8,7 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.report.curves import Task, between, final, plain
-from heavytail.report.curves_shown import Shown
+from heavytail.report.curves_shown import HEIGHT, Shown
 from heavytail.report.curves_traces import Traces, layout
 from heavytail.report.theme import Look
 
@@ -18,11 +18,15 @@ ROW = 46  # pixels of an agent
 def last_tenth_strips(task: Task, looks: Mapping[str, Look]) -> Shown:
     """Where each run ended up: its mean reward per unit in the last tenth."""
     values = {agent.key: between(agent.runs, 0.9, 1.0) for agent in task.agents}
-    caption = f"Mean reward per {task.unit} in the last tenth of the run, one point per seed; the bar is the median, the thin line the best policy."
-    shown = _strips("last-tenth", "Where each seed ended up", caption, task, looks, values, f"mean reward per {task.unit}, last tenth")
-    line = {"type": "line", "xref": "x", "yref": "paper", "x0": task.optimum, "x1": task.optimum, "y0": 0, "y1": 1}
-    shown.layout["shapes"] = [*shown.layout["shapes"], {**line, "line": {"color": "@muted", "width": 1.2}}]
-    return shown
+    what = f"mean {task.reward} per {task.per}"
+    best = ", the thin line the best policy" if task.optimum is not None else ""
+    caption = f"{what.capitalize()} in the last tenth of the run, one point per seed; the bar is the median{best}."
+    shown = _strips("last-tenth", "Where each seed ended up", caption, task, looks, values, f"{what}, last tenth")
+    if task.optimum is not None:
+        line = {"type": "line", "xref": "x", "yref": "paper", "x0": task.optimum, "x1": task.optimum, "y0": 0, "y1": 1}
+        shown.layout["shapes"].append({**line, "line": {"color": "@muted", "width": 1.2}})
+        return shown
+    return shown._replace(height=max(shown.height, HEIGHT))  # beside curves, not beside other strips
 
 
 def final_regret_strips(task: Task, looks: Mapping[str, Look]) -> Shown:
@@ -61,8 +65,9 @@ def _strips(name: str, title: str, caption: str, task: Task, looks: Mapping[str,
                 "hovertemplate": "%{fullData.name}, %{text}<br>%{x:,.5~g}<extra></extra>",
             }
         )
-        bar = {"type": "line", "x0": middle, "x1": middle, "y0": y - 0.26, "y1": y + 0.26, "name": agent.key}
-        shapes.append({**bar, "line": {"color": "@ink", "width": 2.5}})
+        if np.isfinite(middle):  # unless some run ended no episode
+            bar = {"type": "line", "x0": middle, "x1": middle, "y0": y - 0.26, "y1": y + 0.26, "name": agent.key}
+            shapes.append({**bar, "line": {"color": "@ink", "width": 2.5}})
         text = {"text": escape(agent.label, quote=False), "xref": "paper", "x": 0, "xanchor": "left", "y": -row - 0.2, "yanchor": "middle"}
         notes.append({**text, "showarrow": False, "font": {"size": 11.5, "color": look.token}})
     made = layout(x, "")

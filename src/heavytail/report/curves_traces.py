@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
 from heavytail.arrays import Floats, Ints
+from heavytail.report.bound_lines import BoundLine
 from heavytail.report.curves import Agent, Task, plain
 from heavytail.report.theme import Look
 
@@ -54,7 +55,7 @@ def layout(x: str, y: str, task: Task | None = None) -> dict[str, Any]:
     }
 
 
-def line(agent: Agent, look: Look, at: Ints, middle: Floats) -> dict[str, Any]:
+def line(agent: Agent, look: Look, at: Ints | Floats, middle: Floats) -> dict[str, Any]:
     """The curve of an agent; a few markers tell it apart where colours do not."""
     return {
         "type": "scatter",
@@ -69,7 +70,7 @@ def line(agent: Agent, look: Look, at: Ints, middle: Floats) -> dict[str, Any]:
     }
 
 
-def band(agent: Agent, look: Look, at: Ints, lines: Lines) -> dict[str, Any]:
+def band(agent: Agent, look: Look, at: Ints | Floats, lines: Lines) -> dict[str, Any]:
     """There along the upper edge and back along the lower."""
     return {
         "type": "scatter",
@@ -109,4 +110,18 @@ def best_line(at: Ints, values: Floats) -> dict[str, Any]:
         "mode": "lines",
         "line": {"color": "@muted", "width": 1.2},
         "hovertemplate": "best policy<br>%{x:,}: %{y:,.4~g}<extra></extra>",
+    }
+
+
+def bound_line(bound: BoundLine) -> dict[str, Any]:
+    """What theory says."""
+    label = escape(bound.label, quote=False)
+    return {
+        "type": "scatter",
+        "name": label,
+        "x": plain(bound.at),
+        "y": plain(bound.values),
+        "mode": "lines",
+        "line": {"color": "@muted", "width": 1.2, "dash": bound.dash},
+        "hovertemplate": f"{label}<br>%{{x:,}}: %{{y:,.4~g}}<extra></extra>",
     }

@@ -31,7 +31,11 @@ def definitions(pairs: Mapping[str, str]) -> str:
 
 
 def figure_id(env: str, name: str) -> str:
-    """Where a figure of an environment is found in the page."""
+    """Where a figure of an environment is found in the page.
+
+    >>> figure_id("six_arms", "regret")
+    'six_arms--regret'
+    """
     return f"{env}--{name}"
 
 
@@ -39,7 +43,7 @@ def figure(env: str, shown: Shown, picture: str = "") -> str:
     """A place for a figure; the script draws it.
 
     Args:
-        env: key of its environment.
+        env: the place of its environment.
         shown: the figure.
         picture: a file with the same for paper, beside the page.
     """
@@ -52,14 +56,14 @@ def figure(env: str, shown: Shown, picture: str = "") -> str:
     )
 
 
-def page(title: str, sections: Sequence[tuple[str, str]], body: str, figures: Mapping[str, Sequence[Shown]]) -> str:
+def page(title: str, links: Sequence[Sequence[tuple[str, str]]], body: str, figures: Mapping[str, Sequence[Shown]]) -> str:
     """The whole page.
 
     Args:
         title: in plain text.
-        sections: id and name of what the top of the page links to.
+        links: id and name of what the top of the page links to, line by line.
         body: everything below, as HTML.
-        figures: by environment; each has its place in the body, made by `figure`.
+        figures: by the place of their environment; each has its own in the body, made by `figure`.
     """
     from plotly.offline import get_plotlyjs
 
@@ -68,13 +72,13 @@ def page(title: str, sections: Sequence[tuple[str, str]], body: str, figures: Ma
         for env, every in figures.items()
         for shown in every
     }
-    links = "".join(f'<a href="#{escape(name)}">{escape(words)}</a>' for name, words in sections)
+    lines = ("".join(f'<a href="#{escape(name)}">{escape(words)}</a>' for name, words in line) for line in links)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{style_sheet()}{_resource('page.css')}</style>\n</head>\n<body>\n"
-        f'<div class="top"><nav>{links}</nav><button type="button" id="theme">dark</button></div>\n'
+        f'<div class="top"><nav>{"".join(f"<div>{line}</div>" for line in lines)}</nav><button type="button" id="theme">dark</button></div>\n'
         f"{body}"
         f'<script type="application/json" id="figures">{as_json(data)}</script>\n'
         f"<script>{get_plotlyjs()}</script>\n<script>\n{_resource('page.js')}</script>\n</body>\n</html>\n"

@@ -1,16 +1,17 @@
 """Figures for paper: the curves of the page as matplotlib draws them, in the style of a two-column article."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
 from heavytail.arrays import Floats, Ints
-from heavytail.report.curves import Agent, Task, between, final
-from heavytail.report.curves_shown import realised_lines, reward_lines
+from heavytail.report.curves import TRUNCATED, Agent, Task, between, final
+from heavytail.report.curves_shown import realised_lines, reward_lines, truncated_lines
 from heavytail.report.curves_strips import jitter
 from heavytail.report.curves_traces import Lines
 from heavytail.report.theme import PAPER_DASHES, PAPER_MARKERS, Look
@@ -18,46 +19,39 @@ from heavytail.report.theme import PAPER_DASHES, PAPER_MARKERS, Look
 WIDTH, HEIGHT = 4.2, 2.7  # inches of a panel
 LETTERS = 8.0
 GREY = "#777777"
+MOST_ACROSS = 4  # panels side by side
 ROW = 0.15  # inches of a line of the legend
 
 
 def paper_figures(task: Task, looks: Mapping[str, Look]) -> dict[str, Figure]:
     """All figures of a task by the names that they have in the page."""
 
-    def single(draw: Callable[[Axes], None], height: float = HEIGHT) -> Figure:
-        figure = Figure((WIDTH, height + ROW * _rows(task.agents, WIDTH)), layout="constrained")
-        draw(figure.add_subplot())
-        _legend(figure, task.agents, looks)
-        return figure
+    def curves(lines: Callable[[Agent], Lines], y: str, **settings: Any) -> Figure:
+        return single(task.agents, looks, lambda axes: _curves(axes, task, looks, lines, y, **settings))
 
-    def curves(lines: Callable[[Agent], Lines], y: str, *, log: bool = False, best: Callable[[Ints], Floats] | None = None) -> Figure:
-        return single(lambda axes: _curves(axes, task, looks, lines, y, log=log, best=best))
-
-    return {
-        "regret": curves(lambda a: Lines(*a.regret), "cumulative regret"),
-        "log-log": curves(lambda a: Lines(*a.regret), "cumulative regret", log=True),
-        "reward": single(lambda axes: draw_reward(axes, task, looks)),
-        "pace": curves(
-            lambda a: Lines(*a.pace),
-            f"mean reward per {task.unit}",
-            best=lambda at: np.full(len(at), task.optimum),
-        ),
-        "realised": curves(realised_lines, "cumulative realised reward"),
-        "last-tenth": _strips(
-            task, looks, lambda a: between(a.runs, 0.9, 1.0), f"mean reward per {task.unit}, last tenth", best=task.optimum
-        ),
-        "final-regret": _strips(task, looks, lambda a: final(a.runs), "final regret"),
+    drawn: dict[str, Callable[[], Figure]] = {
+        "regret": lambda: curves(lambda a: Lines(*a.regret), "cumulative regret"),
+        "log-log": lambda: curves(lambda a: Lines(*a.regret), "cumulative regret", log=True),
+        "reward": lambda: single(task.agents, looks, lambda axes: draw_reward(axes, task, looks)),
+        "pace": lambda: single(task.agents, looks, lambda axes: draw_pace(axes, task, looks)),
+        "realised": lambda: curves(realised_lines, "cumulative realised reward"),
+        "last-tenth": lambda: _strips(task, looks, lambda a: between(a.runs, 0.9, 1.0), f"{_reward(task)}, last tenth", best=task.optimum),
+        "final-regret": lambda: _strips(task, looks, lambda a: final(a.runs), "final regret"),
+        TRUNCATED: lambda: _truncated(task, looks),
     }
+    return {name: drawn[name]() for name in task.figures}
 
 
 def overview(tasks: Sequence[Task], looks: Mapping[str, Look]) -> Figure:
     """Figure 2 of the paper: a panel for each environment, one legend for all."""
     agents = list({agent.key: agent for task in tasks for agent in task.agents}.values())
-    wide = max(len(tasks) * 3.3, WIDTH)
-    figure = Figure((wide, HEIGHT + ROW * _rows(agents, wide)), layout="constrained")
+    across = min(len(tasks), MOST_ACROSS)
+    down = -(-len(tasks) // across)
+    wide = max(across * 3.3, WIDTH)
+    figure = Figure((wide, down * HEIGHT + ROW * _rows(agents, wide)), layout="constrained")
     for i, task in enumerate(tasks):
-        axes = figure.add_subplot(1, len(tasks), i + 1)
-        draw_reward(axes, task, looks)
+        axes = figure.add_subplot(down, across, i + 1)
+        (draw_pace if task.optimum is None else draw_reward)(axes, task, looks)
         axes.set_title(_plain(task.label), fontsize=LETTERS + 1.5)
     _legend(figure, agents, looks)
     return figure
@@ -65,7 +59,38 @@ def overview(tasks: Sequence[Task], looks: Mapping[str, Look]) -> Figure:
 
 def draw_reward(axes: Axes, task: Task, looks: Mapping[str, Look]) -> None:
     """Cumulative mean reward, mean and one standard deviation over seeds."""
-    _curves(axes, task, looks, reward_lines, "cumulative mean reward", best=lambda at: task.optimum * at.astype(np.float64))
+    _curves(axes, task, looks, reward_lines, "cumulative mean reward", best=lambda optimum, at: optimum * at)
+
+
+def draw_pace(axes: Axes, task: Task, looks: Mapping[str, Look]) -> None:
+    """Reward per unit along the run, median and bootstrap band."""
+    _curves(axes, task, looks, lambda a: Lines(*a.pace), _reward(task), best=lambda optimum, at: np.full(len(at), optimum))
+
+
+def _reward(task: Task) -> str:
+    return f"mean {task.reward} per {task.per}"
+
+
+def _truncated(task: Task, looks: Mapping[str, Look]) -> Figure:
+    truncating = task._replace(agents=task.truncating)
+
+    def draw(axes: Axes) -> None:
+        _curves(axes, truncating, looks, lambda a: truncated_lines(a, task), "share of rewards truncated so far")
+        axes.set_yscale("log")
+        axes.set_ylim(*(10.0**end for end in task.truncated_decades))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
+
+    return single(truncating.agents, looks, draw)
+
+
+def single(agents: Sequence[Agent], looks: Mapping[str, Look], draw: Callable[[Axes], None]) -> Figure:
+    """A figure of one panel, with a legend below."""
+    figure = Figure((WIDTH, HEIGHT + ROW * _rows(agents, WIDTH)), layout="constrained")
+    draw(figure.add_subplot())
+    _legend(figure, agents, looks)
+    return figure
 
 
 def _curves(
@@ -76,31 +101,37 @@ def _curves(
     y: str,
     *,
     log: bool = False,
-    best: Callable[[Ints], Floats] | None = None,
+    best: Callable[[float, Floats], Floats] | None = None,
 ) -> None:
     for agent in task.agents:
-        look, found, at = looks[agent.key], lines(agent), agent.runs.at
-        axes.plot(
-            at,
-            found.middle,
-            color=look.paper,
-            linestyle=PAPER_DASHES[look.dash],
-            marker=PAPER_MARKERS[look.marker],
-            markevery=max(1, len(at) // 7),
-            markersize=3.2,
-            linewidth=1.2,
-        )
-        axes.fill_between(at, found.low, found.high, color=look.paper, alpha=0.15, linewidth=0)
-    if best and task.agents:
+        draw_line(axes, looks[agent.key], agent.runs.at, lines(agent))
+    if best and task.optimum is not None and task.agents:
         at = task.agents[0].runs.at
-        axes.plot(at, best(at), color=GREY, linewidth=0.8, zorder=0)
+        axes.plot(at, best(task.optimum, at.astype(np.float64)), color=GREY, linewidth=0.8, zorder=0)
     if log:
         axes.set_xscale("log")
         axes.set_yscale("log")
+        for bound in task.bounds:
+            axes.plot(bound.at, bound.values, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[bound.dash], zorder=0)
     else:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    _dress(axes, f"{task.unit}s", y)
+    dress(axes, f"{task.unit}s", y)
+
+
+def draw_line(axes: Axes, look: Look, at: Ints | Floats, lines: Lines) -> None:
+    """A curve with its band."""
+    axes.plot(
+        at,
+        lines.middle,
+        color=look.paper,
+        linestyle=PAPER_DASHES[look.dash],
+        marker=PAPER_MARKERS[look.marker],
+        markevery=max(1, len(at) // 7),
+        markersize=3.2,
+        linewidth=1.2,
+    )
+    axes.fill_between(at, lines.low, lines.high, color=look.paper, alpha=0.15, linewidth=0)
 
 
 def _strips(task: Task, looks: Mapping[str, Look], values: Callable[[Agent], Floats], x: str, *, best: float | None = None) -> Figure:
@@ -124,12 +155,13 @@ def _strips(task: Task, looks: Mapping[str, Look], values: Callable[[Agent], Flo
     axes.set_yticks(range(len(task.agents)), [_plain(agent.label) for agent in task.agents])
     axes.set_ylim(len(task.agents) - 0.5, -0.5)
     axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    _dress(axes, x, "")
+    dress(axes, x, "")
     axes.tick_params(axis="y", length=0)
     return figure
 
 
-def _dress(axes: Axes, x: str, y: str) -> None:
+def dress(axes: Axes, x: str, y: str) -> None:
+    """Words at the axes, and no frame."""
     axes.set_xlabel(x, fontsize=LETTERS)
     axes.set_ylabel(y, fontsize=LETTERS)
     axes.tick_params(labelsize=LETTERS - 0.5, length=2.5)

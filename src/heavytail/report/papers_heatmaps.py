@@ -6,56 +6,48 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from heavytail.report.heatmaps import Map, in_words
+from heavytail.arrays import Floats
+from heavytail.report.heatmaps import Map, Measure, in_words, is_bright, shades
 from heavytail.report.page_numbers import number
 
 LETTERS = 7.5
+LETTER = 0.055  # inches across
 MOST_ACROSS = 4
-COLOURS = colormaps["cividis_r"].with_extremes(bad="#dddddd")
+LONG = 8  # letters; longer names of columns are set aslant
+COLOURS = colormaps["cividis"].with_extremes(bad="#dddddd")
 
 
-def paper_heat_maps(maps: Sequence[Map], title: str) -> Figure:
-    """All maps of one agent in one environment."""
+def paper_heat_maps(maps: Sequence[Map], measure: Measure, title: str) -> Figure:
+    """All maps of one agent in one environment, or the map of a study, under a title of one or more lines."""
     across = min(len(maps), MOST_ACROSS)
     down = -(-len(maps) // across)
-    wide, high = 0.62 * len(maps[0].columns) + 0.75, 0.34 * len(maps[0].rows) + 0.75
-    figure = Figure((max(across * wide, 3.0), down * high + 0.3), layout="constrained")
+    wide = 0.62 * len(maps[0].columns) + 0.55 + LETTER * _longest(maps[0].rows)
+    high = 0.34 * len(maps[0].rows) + 0.75 + (0.5 * LETTER * _longest(maps[0].columns) if _aslant(maps[0]) else 0.0)
+    lines = title.split("\n")
+    figure = Figure((max(across * wide, 3.0, 1.35 * LETTER * _longest(lines)), down * high + 0.15 * (1 + len(lines))), layout="constrained")
     figure.suptitle(title.replace("$", r"\$"), fontsize=LETTERS + 1.5)
-    norm = _norm(maps)
-    for i, m in enumerate(maps):
-        _draw(figure.add_subplot(down, across, i + 1), m, norm, named=i % across == 0, below=i >= len(maps) - across)
+    for i, (m, shaded) in enumerate(zip(maps, shades(maps, measure), strict=True)):
+        _draw(figure.add_subplot(down, across, i + 1), m, shaded, measure, named=i % across == 0, below=i >= len(maps) - across)
     return figure
 
 
-def _norm(maps: Sequence[Map]) -> Normalize:
-    every = np.concatenate([m.regret.ravel() for m in maps])
-    every = every[np.isfinite(every)]
-    low, high = (every.min(), every.max()) if len(every) else (0.0, 1.0)
-    return LogNorm(low, high) if 0 < low < high else Normalize(low, high if high > low else low + 1.0)
-
-
-def _draw(axes: Axes, m: Map, norm: Normalize, *, named: bool, below: bool) -> None:
-    axes.imshow(np.ma.masked_invalid(m.regret), cmap=COLOURS, norm=norm, aspect="auto")
-    for (i, j), regret in np.ndenumerate(m.regret):
-        red, green, blue, _ = COLOURS(norm(regret)) if np.isfinite(regret) else (0.9, 0.9, 0.9, 1.0)
-        ink = "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else "white"
-        axes.text(
-            j,
-            i,
-            _short(regret),
-            ha="center",
-            va="center",
-            fontsize=LETTERS - 1,
-            color=ink,
-            weight="bold" if (i, j) == m.chosen else "normal",
-        )
+def _draw(axes: Axes, m: Map, shaded: Floats, measure: Measure, *, named: bool, below: bool) -> None:
+    axes.imshow(np.ma.masked_where(~np.isfinite(m.values), shaded), cmap=COLOURS, vmin=0.0, vmax=1.0, aspect="auto")
+    for (i, j), value in np.ndenumerate(m.values):
+        red, green, blue, _ = COLOURS(shaded[i, j]) if np.isfinite(value) else (0.9, 0.9, 0.9, 1.0)
+        weight, ink = "bold" if (i, j) == m.chosen else "normal", "black" if is_bright(red, green, blue) else "white"
+        axes.text(j, i, _short(value, measure), ha="center", va="center", fontsize=LETTERS - 1, color=ink, weight=weight)
     if m.chosen:
         axes.add_patch(Rectangle((m.chosen[1] - 0.46, m.chosen[0] - 0.44), 0.92, 0.88, fill=False, edgecolor="#d62728", linewidth=1.8))
-    axes.set_xticks(range(len(m.columns)), map(_label, m.columns))
+    _name_sides(axes, m, named=named, below=below)
+
+
+def _name_sides(axes: Axes, m: Map, *, named: bool, below: bool) -> None:
+    slant: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if _aslant(m) else {}
+    axes.set_xticks(range(len(m.columns)), map(_label, m.columns), **slant)
     axes.set_yticks(range(len(m.rows)), map(_label, m.rows) if m.row_name else [""])
     axes.tick_params(labelsize=LETTERS - 0.5, length=0)
     axes.set_xlabel(m.column_name if below else "", fontsize=LETTERS)
@@ -64,14 +56,21 @@ def _draw(axes: Axes, m: Map, norm: Normalize, *, named: bool, below: bool) -> N
         axes.set_title(", ".join(f"{name} = {_label(value)}" for name, value in m.fixed.items()), fontsize=LETTERS)
 
 
-def _short(regret: float) -> str:
-    if not np.isfinite(regret):
-        return "failed"
-    size = abs(regret)
-    for most, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if size >= most:
-            return f"{number(regret / most, 3)}{unit}"
-    return number(regret, 3)
+def _longest(names: Sequence[Any]) -> int:
+    return max(len(in_words(name)) for name in names)
+
+
+def _aslant(m: Map) -> bool:
+    return _longest(m.columns) > LONG
+
+
+def _short(value: float, measure: Measure) -> str:
+    """As in the page, except that large numbers are short."""
+    if np.isfinite(value) and not measure.share:
+        for most, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+            if abs(value) >= most:
+                return f"{number(value / most, 3)}{unit}"
+    return measure.shown(value)
 
 
 def _label(value: Any) -> str:

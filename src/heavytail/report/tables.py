@@ -1,5 +1,6 @@
 """Tables of a page: they sort by a click on a heading and scroll inside themselves where there is no room."""
 
+import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
@@ -33,9 +34,10 @@ def text(value: Any) -> Cell:
     return Cell(escape(str(value)))
 
 
-def numeric(shown: str, sort: float) -> Cell:
-    """A cell with a number."""
-    return Cell(escape(shown), sort, "number")
+def numeric(shown: str, sort: float, small: str = "") -> Cell:
+    """A cell with a number, and a word about it below; one that is missing is sorted before all others."""
+    below = f"<small>{escape(small)}</small>" if small else ""
+    return Cell(escape(shown) + below, "" if math.isnan(sort) else sort, "number")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, name: str = "", kind: str = "") -> str:

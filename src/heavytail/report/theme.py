@@ -38,7 +38,7 @@ class Look(NamedTuple):
 
 
 def looks(agents: Iterable[tuple[str, str]]) -> dict[str, Look]:
-    """A look for each of some agents: a colour for a kind, a line for each of its kind, another colour when lines run out.
+    """A look for each of some agents: a colour for a kind, a line for each of its kind, another colour when lines run out. Where all are of one kind, colours tell them apart.
 
     Args:
         agents: key and kind of each, in the order of the study.
@@ -46,16 +46,24 @@ def looks(agents: Iterable[tuple[str, str]]) -> dict[str, Look]:
     >>> found = looks([("q", "q_learning"), ("h", "heavy"), ("tuned", "heavy")])
     >>> [(look.colour, look.dash) for look in found.values()]
     [(0, 'solid'), (1, 'solid'), (1, 'dash')]
+    >>> [(look.colour, look.dash) for look in looks([("a", "heavy"), ("b", "heavy")]).values()]
+    [(0, 'solid'), (1, 'solid')]
     """
+    known = list(agents)
+    if len({kind for _, kind in known}) == 1:
+        return {key: _look(i, i // len(LIGHT)) for i, (key, _) in enumerate(known)}
     seen: dict[str, int] = {}
     families: dict[tuple[str, int], int] = {}
     found: dict[str, Look] = {}
-    for key, kind in agents:
+    for key, kind in known:
         before = seen.setdefault(kind, 0)
         seen[kind] += 1
-        family = families.setdefault((kind, before // len(DASHES)), len(families)) % len(LIGHT)
-        found[key] = Look(family, DASHES[before % len(DASHES)], MARKERS[family])
+        found[key] = _look(families.setdefault((kind, before // len(DASHES)), len(families)), before)
     return found
+
+
+def _look(family: int, member: int) -> Look:
+    return Look(family % len(LIGHT), DASHES[member % len(DASHES)], MARKERS[family % len(MARKERS)])
 
 
 def style_sheet() -> str:

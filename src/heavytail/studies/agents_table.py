@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-import numpy as np
-
-from heavytail.report.curves import Agent, Task, between, counter_names, final
+from heavytail.report.curves import EPISODES, TRUNCATED, Agent, Task, between, counter_names, final
 from heavytail.report.page import figure_id
 from heavytail.report.page_numbers import duration, interval, percent
 from heavytail.report.tables import Cell, named, numeric, parameters, table, text
@@ -18,7 +16,8 @@ from heavytail.studies.spec import Spec
 MEANINGS = {
     "phases": "how often a new policy was computed",
     "uniformity": "entropy of the actions played over its largest value; 1 is uniform play",
-    "truncated": "rewards that the truncated mean left out, and their share of all steps",
+    EPISODES: "how many ended",
+    TRUNCATED: "rewards that truncation left out or changed, and their share of all steps",
     "cells_visited": "steps, states and actions ever tried",
     "restarts": "how often learning began anew",
 }
@@ -34,13 +33,12 @@ def agents_table(
     """What each agent was and what it reached."""
     by_agent = {cell.agent: cell for cell in cells if cell.env == task.key}
     rows = [_row(agent, task, looks[agent.key], spec, by_agent[agent.key], seconds[agent.key, task.key]) for agent in task.agents]
-    headings = ["Agent", "Setting", "Parameters", "Final regret", "Last tenth, of optimum", "Runs", "Time"]
-    return table(headings, rows, name=f"{task.key}-agents")
+    regret = ["Final regret"] if task.optimum is not None else []
+    headings = ["Agent", "Setting", "Parameters", *regret, f"{task.reward.capitalize()} per {task.per}, last tenth", "Runs", "Time"]
+    return table(headings, rows, name=f"{task.place}-agents")
 
 
 def _row(agent: Agent, task: Task, look: Look, spec: Spec, cell: Study_cell, seconds: Mapping[Phase, float]) -> list[Cell]:
-    regret = [float(x) for x in task.summing.median(final(agent.runs))]
-    share = [float(x) / task.optimum if task.optimum else np.nan for x in task.summing.median(between(agent.runs, 0.9, 1.0))]
     failed = f"<small>{agent.runs.failed} failed</small>" if agent.runs.failed else ""
     tuning = f"<small>tuning {duration(seconds['tuning'])}</small>" if "tuning" in seconds else ""
     runs = len(agent.runs.replicates)
@@ -48,16 +46,28 @@ def _row(agent: Agent, task: Task, look: Look, spec: Spec, cell: Study_cell, sec
         named(look, agent.label),
         text(agent.setting),
         Cell(_parameters(cell, spec.agents[agent.key].parameters), kind="long"),
-        numeric(interval(*regret), regret[0]),
-        numeric(percent(*share), share[0]),
+        *([_final_regret(agent, task)] if task.optimum is not None else []),
+        _last_tenth(agent, task),
         Cell(f"{runs}{failed}", runs, "number"),
         Cell(f"{duration(seconds['evaluation'])}{tuning}", seconds["evaluation"], "number"),
     ]
 
 
+def _final_regret(agent: Agent, task: Task) -> Cell:
+    found = [float(x) for x in task.summing.median(final(agent.runs))]
+    return numeric(interval(*found), found[0])
+
+
+def _last_tenth(agent: Agent, task: Task) -> Cell:
+    """The reward itself, and where there is an optimum its share of it."""
+    found = [float(x) for x in task.summing.median(between(agent.runs, 0.9, 1.0))]
+    share = f"{percent(*(x / task.optimum for x in found))} of the optimum" if task.optimum else ""
+    return numeric(interval(*found), found[0], share)
+
+
 def _parameters(cell: Study_cell, given: Mapping[str, Any]) -> str:
     """What tuning chose, what the study says, and the rest on demand."""
-    full = cell.parts[0].parameters
+    full = cell.parameters()
     chosen = {name: _with_word(value, full.get(name)) for name, value in cell.point.items()}
     fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}
     rest = {name: value for name, value in full.items() if name not in chosen and name not in fixed}
@@ -80,7 +90,7 @@ def counters_table(task: Task, looks: Mapping[str, Look]) -> str:
     rows = [[named(looks[agent.key], agent.label), *(_counter(agent, task, name) for name in names)] for agent in counting]
     meanings = "; ".join(f"{name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
     words = f"<p class=quiet>By the end of the run, median over seeds with its interval. {escape(meanings)}.</p>\n"
-    place = escape(figure_id(task.key, "counters"))
+    place = escape(figure_id(task.place, "counters"))
     return f'<div id="{place}"><h3>What agents counted</h3>\n{words}{table(["Agent", *names], rows)}</div>\n'
 
 
@@ -89,5 +99,4 @@ def _counter(agent: Agent, task: Task, name: str) -> Cell:
         return Cell("–", -1.0, "number")
     found = [float(x) for x in task.summing.median(agent.runs.counters[name][:, -1])]
     steps = int(agent.runs.at[-1]) * task.horizon
-    share = f"<small>{percent(found[0] / steps)} of {steps:,} steps</small>" if name == "truncated" else ""
-    return Cell(f"{escape(interval(*found))}{share}", found[0], "number")
+    return numeric(interval(*found), found[0], f"{percent(found[0] / steps)} of {steps:,} steps" if name == TRUNCATED else "")

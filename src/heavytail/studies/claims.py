@@ -2,7 +2,8 @@
 
 *better* and *no_gain* compare two agents: those that ran the same replicates met the same chance, so their differences are tested by changing signs, else the runs by
 changing groups. Both directions are tested, since "the opposite holds" is a finding too, and all of them share one correction (Holm). For *no_gain* the rival is first
-given the margin as a present. *at_least* and *at_most* put the bootstrap interval of the median on one side of the value.
+given the margin as a present. *at_least* and *at_most* put the bootstrap interval of the median (or the mean) on one side of the value, or of so many times a bound on regret;
+*rate_at_least* and *rate_at_most* the exact interval of the share of runs in which something happened.
 
 The statistic of a comparison is the interquartile mean, which one lucky or lost seed does not move. Of n runs that all agree it trims k = n // 4 at either end and can reach
 p = 2^(k - n), more if differences are exactly alike: with less than about 15 seeds a study of many claims leaves comparisons undecided.
@@ -18,8 +19,7 @@ import numpy as np
 from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.report.curves import Runs, between, final, runs_in
-from heavytail.studies.plan import envs_of
-from heavytail.studies.spec import Claim, Condition, Spec
+from heavytail.studies.spec import Claim, Condition, Spec, envs_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,20 +63,30 @@ class Judged(NamedTuple):
         return max(same, key=lambda test: test.adjusted or 0.0, default=None)
 
 
-def judge(spec: Spec, curves: "pd.DataFrame", optima: Mapping[str, float]) -> list[Judged]:
+def judge(
+    spec: Spec, curves: "pd.DataFrame", optima: Mapping[str, float | None], bounds: Mapping[str, Mapping[str, float]] | None = None
+) -> list[Judged]:
     """The verdict on every claim; the same spec and curves give the same numbers.
 
     Args:
         spec: what is claimed.
         curves: the evaluation, as `Study.curves` gives it.
-        optima: by environment, the best mean reward per episode or step.
+        optima: by environment, the best mean reward per episode or step; None where nobody knows it, and values and margins then stand as they are.
+        bounds: by environment and name, bounds on the regret of a whole run.
     """
     cells = {(str(agent), str(env)): runs_in(rows) for (agent, env), rows in curves.groupby(["agent_key", "env_key"])}
     tested = [
         [
-            _test(spec, condition, env, cells, optima[env], _rng(spec, i, j, k))
+            _test(
+                spec,
+                condition,
+                env,
+                cells,
+                _whole(condition, cells[condition.agent, env], optima[env], (bounds or {}).get(env, {})),
+                _rng(spec, i, j, k),
+            )
             for j, condition in enumerate(claim.conditions)
-            for k, env in enumerate(_envs(spec, condition))
+            for k, env in enumerate(envs_under(spec, condition))
         ]
         for i, claim in enumerate(spec.claims)
     ]
@@ -105,7 +115,7 @@ def values_of(condition: Condition, runs: Runs) -> Floats:
     return runs.counters[condition.counter][:, -1]
 
 
-def _envs(spec: Spec, condition: Condition) -> list[str]:
+def envs_under(spec: Spec, condition: Condition) -> list[str]:
     """Where a condition is tested: everywhere its agents run, unless it says where."""
     agents = [spec.agents[key] for key in (condition.agent, condition.than) if key]
     return condition.envs or [env for env in spec.envs if all(env in envs_of(spec, agent) for agent in agents)]
@@ -115,32 +125,55 @@ def _rng(spec: Spec, *place: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(spec.seed, spawn_key=(CLAIMS, *place)))
 
 
+def _whole(condition: Condition, runs: Runs, optimum: float | None, bounds: Mapping[str, float]) -> float:
+    """What the values and margins of a condition are shares of."""
+    if condition.of:
+        return bounds[condition.of]
+    units = int(runs.at[-1]) if len(runs.at) else 1
+    return 1.0 if optimum is None else {"counter": 1.0, "final_regret": optimum * units}.get(condition.metric, optimum)
+
+
 def _test(
-    spec: Spec, condition: Condition, env: str, cells: Mapping[tuple[str, str], Runs], optimum: float, rng: np.random.Generator
+    spec: Spec, condition: Condition, env: str, cells: Mapping[tuple[str, str], Runs], whole: float, rng: np.random.Generator
 ) -> Outcome:
     first = cells[condition.agent, env]
-    units = int(first.at[-1]) if len(first.at) else 1
-    whole = {"counter": 1.0, "final_regret": optimum * units}.get(condition.metric, optimum)
+    value = (1.0 if condition.of else 0.0) if condition.value is None else condition.value
     if condition.test in ("at_least", "at_most"):
-        return _reach(spec, condition, env, first, (condition.value or 0.0) * whole, rng)
+        return _reach(spec, condition, env, first, value * whole, rng)
+    if condition.test in ("rate_at_least", "rate_at_most"):
+        return _rate(spec, condition, env, first, value)
     margin = condition.margin * abs(whole) if condition.test == "no_gain" else 0.0
     return _compare(spec, condition, env, (first, cells[condition.than, env]), margin, rng)
 
 
 def _reach(spec: Spec, condition: Condition, env: str, runs: Runs, bound: float, rng: np.random.Generator) -> Outcome:
-    """A median on one side of a value."""
+    """A median, or a mean, on one side of a value."""
     n = len(runs.replicates)
-    method = f"median and bootstrap interval, {spec.statistics.resamples:,} resamples"
+    method = f"{condition.statistic} and bootstrap interval, {spec.statistics.resamples:,} resamples"
     if n < 2:
         return _nothing(condition, env, method, bound, n)
     values = values_of(condition, runs)
     found = statistics.bootstrap_interval(
-        values, "median", rng=rng, confidence=spec.statistics.confidence, resamples=spec.statistics.resamples
+        values, condition.statistic, rng=rng, confidence=spec.statistics.confidence, resamples=spec.statistics.resamples
     )
+    return _beside(condition, env, method, found, bound, n)
+
+
+def _rate(spec: Spec, condition: Condition, env: str, runs: Runs, bound: float) -> Outcome:
+    """The share of runs in which something happened on one side of a value."""
+    n, method = len(runs.replicates), "share of runs and its exact interval (Clopper and Pearson)"
+    if n < 2:
+        return _nothing(condition, env, method, bound, n)
+    found = statistics.rate_interval(values_of(condition, runs) > 0, confidence=spec.statistics.confidence)
+    return _beside(condition, env, method, found, bound, n)
+
+
+def _beside(condition: Condition, env: str, method: str, found: statistics.Interval, bound: float, runs: int) -> Outcome:
+    """An interval beside a value."""
     estimate, low, high = map(float, found)
-    right, wrong = (low >= bound, high < bound) if condition.test == "at_least" else (high <= bound, low > bound)
+    right, wrong = (low >= bound, high < bound) if condition.test.endswith("at_least") else (high <= bound, low > bound)
     verdict: Verdict = "reproduced" if right else "not reproduced" if wrong else "undecided"
-    return Outcome(condition, env, method, estimate, low, high, bound, None, None, None, None, None, n, verdict)
+    return Outcome(condition, env, method, estimate, low, high, bound, None, None, None, None, None, runs, verdict)
 
 
 def _compare(spec: Spec, condition: Condition, env: str, pair: tuple[Runs, Runs], margin: float, rng: np.random.Generator) -> Outcome:

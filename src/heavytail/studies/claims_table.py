@@ -20,24 +20,27 @@ FIGURES = {
 ORDER: dict[Verdict, int] = {"reproduced": 0, "undecided": 1, "not reproduced": 2}
 
 
-def claims_section(spec: Spec, judged: Sequence[Judged], tasks: Mapping[str, Task]) -> str:
-    """The table of claims, then every test behind it."""
+def claims_section(spec: Spec, judged: Sequence[Judged], tasks: Mapping[str, Task], *, prefix: str = "") -> str:
+    """The table of claims, then every test behind it; `prefix` begins the names of tables."""
     if not judged:
         return "<p>This study makes no claims.</p>\n"
     rows = [_claim(i + 1, each, spec, tasks) for i, each in enumerate(judged)]
     every = [_row(i + 1, test, spec, tasks) for i, each in enumerate(judged) for test in each.tests]
-    claims = table(["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"], rows, name="claims-table")
-    tests = table(["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"], every, name="tests-table")
-    return f"{claims}<p>{_how(spec)}</p>\n<details><summary>All {len(every)} tests</summary>{tests}</details>\n"
+    claims = table(["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"], rows, name=f"{prefix}claims-table")
+    tests = table(
+        ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"], every, name=f"{prefix}tests-table"
+    )
+    return f"{claims}<details><summary>All {len(every)} tests</summary>{tests}</details>\n"
 
 
-def _how(spec: Spec) -> str:
+def how_judged(spec: Spec) -> str:
+    """What the verdicts and the numbers in the tables mean."""
     confidence, significance = f"{spec.statistics.confidence:.0%}", number(spec.statistics.significance)
     return (
-        "A claim is reproduced if all its tests are, not reproduced if any comes out the other way, and undecided else. The decisive test is the weakest of those that"
+        "<p>A claim is reproduced if all its tests are, not reproduced if any comes out the other way, and undecided else. The decisive test is the weakest of those that"
         " carry the verdict. Two agents are compared by the interquartile mean of their differences on common seeds; its p-value is that of a one-sided permutation"
-        f" test, corrected for all tests of the study in both directions (Holm), and decides at {significance}. A median is compared with a value by its {confidence}"
-        " bootstrap interval, which has no p-value and is not corrected. Numbers in brackets are such intervals. Positive differences favour the agent named first; the p-value of a claim that is not reproduced is that of its opposite."
+        f" test, corrected for all tests of the study in both directions (Holm), and decides at {significance}. A median or a mean is compared with a value by its {confidence}"
+        " bootstrap interval, the share of runs in which something happened by its exact interval; these have no p-value and are not corrected. Numbers in brackets are such intervals. Positive differences favour the agent named first; the p-value of a claim that is not reproduced is that of its opposite.</p>\n"
     )
 
 
@@ -54,7 +57,7 @@ def _claim(i: int, judged: Judged, spec: Spec, tasks: Mapping[str, Task]) -> lis
         verdict,
         words,
         text(claim.place),
-        Cell(f"{escape(sentence(decisive, spec))}<small>{escape(decisive.method)}</small>", kind="middle"),
+        Cell(f"{escape(sentence(decisive, spec, tasks[decisive.env]))}<small>{escape(decisive.method)}</small>", kind="middle"),
         _number(decisive, tasks[decisive.env]),
         _p(_decisive_p(decisive)),
         Cell(_links(judged, tasks), kind="number"),
@@ -66,33 +69,39 @@ def _row(i: int, test: Outcome, spec: Spec, tasks: Mapping[str, Task]) -> list[C
     improvement = Cell(shown, -1.0 if test.improvement is None else test.improvement, "number")
     verdict = Cell(_badge(test.verdict), ORDER[test.verdict])
     sides = f"<small>{escape(test.method)}; {test.runs} runs</small>"
-    against = numeric(number(test.bound), test.bound)
-    where = figure_id(test.env, FIGURES[test.condition.metric])
-    words = Cell(f'<a href="#{escape(where)}">{escape(sentence(test, spec))}</a>', kind="middle")
+    against = numeric(percent(test.bound) if "rate" in test.condition.test else number(test.bound), test.bound)
+    where = figure_id(tasks[test.env].place, FIGURES[test.condition.metric])
+    words = Cell(f'<a href="#{escape(where)}">{escape(sentence(test, spec, tasks[test.env]))}</a>', kind="middle")
     p = [_p(test.p_opposite if test.verdict == "not reproduced" else test.p_value), _p(_decisive_p(test))]
     return [numeric(str(i), i), words, Cell(sides, kind="middle"), _number(test, tasks[test.env]), against, improvement, *p, verdict]
 
 
-def sentence(test: Outcome, spec: Spec) -> str:
+def sentence(test: Outcome, spec: Spec, task: Task) -> str:
     """What is tested, in words."""
-    condition, env = test.condition, spec.envs[test.env].label
-    agent = spec.agents[condition.agent].label
+    condition, agent = test.condition, spec.agents[test.condition.agent].label
     what = {
         "final_regret": "final regret",
-        "last_tenth": "reward in the last tenth",
-        "first_tenth": "reward in the first tenth",
-        "first_hundredth": "reward in the first hundredth",
+        "last_tenth": f"{task.reward} in the last tenth",
+        "first_tenth": f"{task.reward} in the first tenth",
+        "first_hundredth": f"{task.reward} in the first hundredth",
         "counter": condition.counter,
     }[condition.metric]
-    share = f"{number(condition.value or 0.0)}{'' if condition.metric == 'counter' else ' of the optimum'}"
+    of = "" if condition.metric == "counter" or task.optimum is None else " of the optimum"
     match condition.test:
         case "better":
-            return f"{env}: {agent} better than {spec.agents[condition.than].label}, {what}"
+            return f"{task.label}: {agent} better than {spec.agents[condition.than].label}, {what}"
         case "no_gain":
-            return f"{env}: {agent} no better than {spec.agents[condition.than].label}, {what}, margin {number(condition.margin)}"
-        case "at_least":
-            return f"{env}: {agent}, {what}, at least {share}"
-    return f"{env}: {agent}, {what}, at most {share}"
+            return (
+                f"{task.label}: {agent} no better than {spec.agents[condition.than].label}, {what}, margin {number(condition.margin)}{of}"
+            )
+    side = "at least" if condition.test.endswith("at_least") else "at most"
+    if "rate" in condition.test:
+        return f"{task.label}: {agent}, share of runs with {what}, {side} {percent(condition.value or 0.0)}"
+    what = f"mean {what}" if condition.statistic == "mean" else what
+    if condition.of:
+        times = "" if condition.value in (None, 1.0) else f"{number(condition.value or 0.0)} times "
+        return f"{task.label}: {agent}, {what}, {side} {times}the bound {condition.of}"
+    return f"{task.label}: {agent}, {what}, {side} {number(condition.value or 0.0)}{of}"
 
 
 def _decisive_p(test: Outcome) -> float | None:
@@ -101,11 +110,12 @@ def _decisive_p(test: Outcome) -> float | None:
 
 
 def _number(test: Outcome, task: Task) -> Cell:
-    """The estimate with its interval, and as a share of the optimum where it is a reward."""
-    shown = escape(interval(test.estimate, test.low, test.high))
-    if test.condition.metric not in ("final_regret", "counter") and task.optimum:
-        shown += f"<small>{percent(test.estimate / task.optimum)} of the optimum</small>"
-    return Cell(shown, test.estimate, "number")
+    """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
+    if "rate" in test.condition.test:
+        return numeric(percent(test.estimate, test.low, test.high), test.estimate)
+    is_reward = test.condition.metric not in ("final_regret", "counter")
+    share = f"{percent(test.estimate / task.optimum)} of the optimum" if is_reward and task.optimum else ""
+    return numeric(interval(test.estimate, test.low, test.high), test.estimate, share)
 
 
 def _p(p: float | None) -> Cell:
@@ -120,5 +130,6 @@ def _links(judged: Judged, tasks: Mapping[str, Task]) -> str:
     places = {(test.env, FIGURES[test.condition.metric]) for test in judged.tests}
     ordered = sorted(places, key=lambda place: (list(tasks).index(place[0]), place[1]))
     return "<br>".join(
-        f'<a href="#{escape(figure_id(env, name))}">{escape(tasks[env].label)}, {name.replace("-", " ")}</a>' for env, name in ordered
+        f'<a href="#{escape(figure_id(tasks[env].place, name))}">{escape(tasks[env].label)}, {name.replace("-", " ")}</a>'
+        for env, name in ordered
     )

@@ -17,14 +17,18 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
+from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from heavytail.errors import InputError
 from heavytail.registry import FOLDERS, Kind, find, registered
 from heavytail.studies.plan import Part
+from heavytail.studies.spec import kind_of_env
+from heavytail.studies.worlds import Desk
 
-Result: TypeAlias = tuple[bytes, float, str]  # the bytes of a part, seconds, host
+SECONDS_BETWEEN_NEWS = 0.5
+Result: TypeAlias = tuple[bytes, float, dict[str, str]]  # the bytes of a part, seconds, where and with what
 H = TypeVar("H")  # what an engine knows a part by while it is being done
 
 
@@ -34,7 +38,17 @@ class Done(NamedTuple):
     part: Part
     content: bytes
     seconds: float
-    host: str
+    about: dict[str, str]  # where it was done, and with what
+
+
+class Going(NamedTuple):
+    """A part that is being done."""
+
+    part: str  # its id
+    share: float  # of it that is done
+
+
+Event: TypeAlias = Done | Going
 
 
 class Engine(Protocol):
@@ -42,11 +56,11 @@ class Engine(Protocol):
 
     workers: int
 
-    def run(self, parts: Sequence[Part]) -> Iterator[Done]:
-        """Do these parts; each is given back as soon as it is done."""
+    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
+        """Do these parts; each is given back as soon as it is done. In the folder `drawers` long parts keep what they have come to."""
 
 
-def timed_part(part_json: str, modules: Sequence[str] = ()) -> Result:
+def timed_part(part_json: str, modules: Sequence[str] = (), drawers: str | None = None) -> Result:
     """Do a part, given as JSON; what a worker is asked to do."""
     from heavytail.studies.work import do_part
 
@@ -55,14 +69,24 @@ def timed_part(part_json: str, modules: Sequence[str] = ()) -> Result:
             importlib.import_module(module)
         except ImportError as error:
             raise InputError(f"a worker cannot import {module}, in which something is registered: {error}") from None
-    started = time.perf_counter()
-    content = do_part(Part.model_validate_json(part_json))
-    return content, time.perf_counter() - started, os.uname().nodename
+    started, part = time.perf_counter(), Part.model_validate_json(part_json)
+    desk = Desk(lambda share: _tell(Going(part.id, share)), Path(drawers) / f"{part.id}.npz" if drawers else None)
+    content = do_part(part, desk)
+    return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.world.made_with()}
+
+
+_listener: Any = None  # in a worker, where it tells how it goes
+
+
+def _tell(news: Going) -> None:
+    if _listener is not None:
+        _listener.put(news)
 
 
 def modules_for(parts: Sequence[Part]) -> list[str]:
     """The modules outside heavytail that register something: workers import them first."""
-    for part in parts:
+    tabular = [part for part in parts if kind_of_env(part.env) == "tabular"]
+    for part in tabular:
         for found in (find("agent", part.agent), find("env", part.env)):
             if found.builder.__module__ == "__main__":
                 raise InputError(
@@ -79,10 +103,10 @@ class Inline:
 
     workers = 1
 
-    def run(self, parts: Sequence[Part]) -> Iterator[Done]:
+    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
         """Do these parts."""
         for part in parts:
-            yield Done(part, *timed_part(part.model_dump_json()))
+            yield Done(part, *timed_part(part.model_dump_json(), (), str(drawers)))
 
 
 class Local:
@@ -91,24 +115,34 @@ class Local:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
 
-    def run(self, parts: Sequence[Part]) -> Iterator[Done]:
+    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
         """Do these parts."""
-        modules = modules_for(parts)
-        pool = ProcessPoolExecutor(min(self.workers, max(len(parts), 1)), mp_context=get_context("spawn"), initializer=_begin_worker)
+        modules, spawn = modules_for(parts), get_context("spawn")
+        news = spawn.SimpleQueue()
+        pool = ProcessPoolExecutor(self._processes(parts), mp_context=spawn, initializer=_begin_worker, initargs=(news,))
 
         def submit(part: Part) -> Future[Result]:
             with _spawning():
-                return pool.submit(timed_part, part.model_dump_json(), modules)
+                return pool.submit(timed_part, part.model_dump_json(), modules, str(drawers))
 
         def next_done(busy: Iterable[Future[Result]]) -> list[Future[Result]]:
-            return sorted(wait(busy, return_when=FIRST_COMPLETED).done, key=lambda future: future.exception() is not None)
+            done = wait(busy, SECONDS_BETWEEN_NEWS, return_when=FIRST_COMPLETED).done
+            return sorted(done, key=lambda future: future.exception() is not None)
+
+        def latest() -> Iterator[Going]:
+            while not news.empty():
+                yield news.get()
 
         try:
-            yield from scheduled(parts, self.workers, submit, next_done, lambda future: future.result())
+            yield from scheduled(parts, self.workers, submit, next_done, lambda future: future.result(), latest)
         except BrokenProcessPool:
             raise InputError("a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume") from None
         finally:
             _stop(pool)
+
+    def _processes(self, parts: Sequence[Part]) -> int:
+        """As many as can be at work at once; a process that does all parts compiles once."""
+        return 1 if all(part.world.alone for part in parts) else min(self.workers, len(parts))
 
 
 def scheduled(
@@ -117,30 +151,40 @@ def scheduled(
     submit: Callable[[Part], H],
     next_done: Callable[[Iterable[H]], Iterable[H]],
     result: Callable[[H], Result],
-) -> Iterator[Done]:
+    latest: Callable[[], Iterable[Going]] = tuple,
+    one_machine: bool = True,
+) -> Iterator[Event]:
     """Do parts, so many at a time. What a part needs compiled is compiled by one worker while the others do something else.
 
     Args:
         parts: what to do.
         workers: how many at a time.
         submit: starts a part; what it gives stands for it.
-        next_done: waits until one or more of these are done.
+        next_done: waits until one or more of these are done, or for a while.
         result: of one that is.
+        latest: what has been heard of parts that are being done.
+        one_machine: whether all of it is done on one machine, which a part may want for itself.
     """
     waiting, compiled, busy = list(parts), set[str](), dict[H, Part]()
     while waiting or busy:
-        while len(busy) < workers and (part := next_part(waiting, compiled, [p.combination for p in busy.values()])):
+        while len(busy) < workers and (part := next_part(waiting, compiled, list(busy.values()), one_machine)):
             waiting.remove(part)
             busy[submit(part)] = part
         for handle in next_done(list(busy)):
             part = busy.pop(handle)
             yield Done(part, *result(handle))
             compiled.add(part.combination)
+        yield from latest()
 
 
-def next_part(waiting: Sequence[Part], compiled: set[str], compiling: Sequence[str]) -> Part | None:
-    """The first part whose kernels are there, or are not being made by someone else right now."""
-    return next((part for part in waiting if part.combination in compiled or part.combination not in compiling), None)
+def next_part(waiting: Sequence[Part], compiled: set[str], busy: Sequence[Part], one_machine: bool = True) -> Part | None:
+    """The first part whose kernels are there, or are not being made by someone else right now. One that wants its machine for itself waits for it, and others for that."""
+    alone = {part.id for part in (*waiting, *busy) if one_machine and part.world.alone}
+    if any(part.id in alone for part in busy):
+        return None
+    compiling = {part.combination for part in busy}
+    free = [part for part in waiting if not (busy and part.id in alone)]
+    return next((part for part in free if part.combination in compiled or part.combination not in compiling), None)
 
 
 @contextmanager
@@ -158,7 +202,9 @@ def _spawning() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _begin_worker() -> None:
+def _begin_worker(news: Any) -> None:
+    global _listener  # noqa: PLW0603 - a worker has one, from its beginning
+    _listener = news
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -8,10 +8,11 @@ import os
 import socket
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from heavytail.errors import InputError
-from heavytail.studies.engines import Done, Result, modules_for, scheduled, timed_part
+from heavytail.studies.engines import Event, Result, modules_for, scheduled, timed_part
 from heavytail.studies.plan import Part
 
 SECONDS_TO_ANSWER = 10
@@ -39,10 +40,11 @@ class OnRay:
             weakref.finalize(self, self._ray.shutdown)
         self.workers = int(workers or self._ray.cluster_resources().get("CPU", 1))
 
-    def run(self, parts: Sequence[Part]) -> Iterator[Done]:
-        """Do these parts."""
+    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
+        """Do these parts. Other machines may not see the drawers: a part whose node dies is done from its beginning."""
         ray = self._ray
-        task = ray.remote(num_cpus=1, max_retries=MOST_RETRIES)(timed_part)
+        gpus = 1 if ray.cluster_resources().get("GPU") and any(part.world.alone for part in parts) else 0
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MOST_RETRIES)(timed_part)
         modules, started = modules_for(parts), dict[Any, None]()
 
         def submit(part: Part) -> Any:
@@ -57,7 +59,7 @@ class OnRay:
             return done
 
         try:
-            yield from scheduled(parts, self.workers, submit, next_done, self._result)
+            yield from scheduled(parts, self.workers, submit, next_done, self._result, one_machine=False)
         finally:
             for reference in started:
                 ray.cancel(reference, force=True)

@@ -43,12 +43,12 @@ def warning(sidecars: Sequence[Mapping[str, Any]]) -> str:
 
 
 def origin(spec: Spec, about: Mapping[str, Any], pages: Mapping[Phase, Sequence[Mapping[str, Any]]], command: str) -> str:
-    """The last part of a report: command, time, versions, machines, spec."""
+    """The last part of a report: command if there is one, time, versions, machines, spec."""
     every = [page for each in pages.values() for page in each]
     time = {f"time in {phase}": f"{duration(seconds_of(each))} in {len(each)} parts, all workers together" for phase, each in pages.items()}
     versions = {key: _counted(values) if len(values) > 1 else next(iter(values)) for key, values in values_of(every).items()}
     facts = {
-        "command": command or "not recorded",
+        **({"command": command} if command else {}),
         **time,
         "spec digest": spec.digest(),
         "started on": str(about.get("started_on", "not recorded")),

@@ -1,11 +1,21 @@
-"""The studies that come with heavytail: `studies/` in the repository, `published/` in an installed package."""
+"""The studies that come with heavytail: `studies/` in the repository, `published/` in an installed package; and the results that come with some of them.
 
+What needs a GPU is computed once, and its results are kept beside the spec, in the folder `published`. Elsewhere such a study is run afresh at its quick scale, and the published result is
+shown beside it.
+"""
+
+from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
+from heavytail.studies.reporting import Beside
+from heavytail.studies.spec import kind_of_env, read_spec
+from heavytail.studies.study import Study
 
 _HERE = Path(__file__).resolve()
 PLACES = (_HERE.parents[1] / "published", _HERE.parents[3] / "studies")
+COMPANIONS = {"paper": ("paper-deep",)}  # studies that are reproduced and reported together with another
 
 
 def published(name: str) -> Path:
@@ -18,3 +28,52 @@ def published(name: str) -> Path:
     if name not in found:
         raise InputError(f"there is no published study {name!r}; {suggestion(name, found)}")
     return found[name]
+
+
+def published_result(name: str) -> Study | None:
+    """The study with the results that come with heavytail, if there are any."""
+    folder = published(name).parent / "published"
+    return Study.open(folder) if (folder / "study.json").exists() else None
+
+
+def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
+    """A study and its companions, in folders of their own, each at the scale that this machine allows.
+
+    Args:
+        name: of the study.
+        folder: for its results; those of companions lie in it.
+        quick: at the quick scale in any case.
+    """
+    first = Study.from_toml(published(name), folder, quick=quick or not _fits_here(name))
+    companions = [each for each in COMPANIONS.get(name, ()) if find_spec("jax") or not _is_deep(each)]
+    return [first, *(_companion(each, folder, quick=quick or not _fits_here(each)) for each in companions)]
+
+
+def beside(name: str, fresh: list[Study]) -> Iterator[Beside]:
+    """What is shown beside the first of some fresh studies: the others, and published results."""
+    for study in fresh[1:]:
+        yield Beside(study, f"{study.spec.title}: run here", "Run here, now, at the scale that this machine allows.")
+    for each in (name, *COMPANIONS.get(name, ())):
+        if result := published_result(each):
+            words = f"The result that comes with heavytail, at full scale, computed on {_device(result)} with: heavytail run studies/{each}/spec.toml"
+            yield Beside(result, f"{result.spec.title}: published result", words)
+
+
+def _is_deep(name: str) -> bool:
+    return any(kind_of_env(env.env) == "deep" for env in read_spec(published(name)).envs.values())
+
+
+def _fits_here(name: str) -> bool:
+    """Without a GPU the full scale of a deep study takes days."""
+    from heavytail.studies.deep import gpu_there
+
+    return published_result(name) is None or not _is_deep(name) or gpu_there()
+
+
+def _companion(name: str, folder: Path, *, quick: bool) -> Study:
+    return Study.from_toml(published(name), folder / (f"{name}-quick" if quick else name), quick=quick)
+
+
+def _device(study: Study) -> str:
+    pages = study.store.sidecars([part for stage in study.stages() for part in stage.parts])
+    return ", ".join(sorted({str(page.get("device", "a CPU")) for page in pages}))

@@ -1,182 +1,203 @@
 """The report of a finished study: one page, and the same figures for paper in a folder beside it.
 
-The page holds claims, curves, tables, grids and where all of it comes from. The same study gives the same bytes.
+The page holds claims, curves, tables, grids and where all of it comes from. Other studies may follow in the same page, each a chapter with names of its own. The same
+studies give the same bytes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 from heavytail.errors import InputError
-from heavytail.planning import gain, optimal_value
-from heavytail.report import curves_shown
-from heavytail.report.curves import Summing, Task, agent_of, runs_in
+from heavytail.report.curves import Agent, Task
 from heavytail.report.curves_shown import Shown
-from heavytail.report.curves_strips import final_regret_strips, last_tenth_strips
+from heavytail.report.families import Family, family_figures
+from heavytail.report.figures import figures_of
+from heavytail.report.growth_table import growth_of_family, growth_of_task
 from heavytail.report.page import figure, page, paragraphs, section, tiles
 from heavytail.report.page_numbers import duration
 from heavytail.report.tables import legend, table, text
-from heavytail.report.theme import Look, looks
+from heavytail.studies.across import across_section
 from heavytail.studies.agents_table import agents_table, counters_table
-from heavytail.studies.claims import Judged, judge
-from heavytail.studies.claims_table import claims_section
-from heavytail.studies.grids import Grid, grids_of, grids_section
+from heavytail.studies.claims_table import claims_section, how_judged
+from heavytail.studies.findings import Findings, findings
+from heavytail.studies.grids import grids_section
 from heavytail.studies.pictures import PICTURES, picture_name, write_pictures
-from heavytail.studies.plan import Cell, Part, Phase, evaluation_cells, mdp_of, parts_of, tuning_cells
 from heavytail.studies.provenance import origin, seconds_of, warning
-from heavytail.studies.spec import Spec
 from heavytail.studies.study import Study
-from heavytail.studies.tune import choose
 
-if TYPE_CHECKING:
-    import pandas as pd
+CLAIMS, ORIGIN = "claims", "origin"  # places in the page
 
 
-class Findings(NamedTuple):
-    """Everything that a report says."""
+class Beside(NamedTuple):
+    """A finished study that is shown in the report of another."""
 
-    spec: Spec
-    tasks: dict[str, Task]
-    looks: dict[str, Look]
-    judged: list[Judged]
-    grids: list[Grid]
-    cells: list[Cell]
-    sidecars: dict[Phase, list[dict[str, Any]]]
-    seconds: dict[tuple[str, str], dict[Phase, float]]  # by agent and environment
-    failures: list[list[str]]
-    about: dict[str, Any]
+    study: Study
+    title: str
+    words: str  # where its results come from
 
 
-def write_report(study: Study, path: str | Path, *, command: str = "") -> Path:
+class Chapter(NamedTuple):
+    """A study as a page shows it."""
+
+    found: Findings
+    title: str
+    words: str
+    command: str
+
+
+class Section(NamedTuple):
+    """A part of a page."""
+
+    name: str
+    link: str  # what the top of the page calls it
+    title: str
+    body: str
+
+
+def write_report(study: Study, path: str | Path, *, command: str = "", beside: Sequence[Beside] = ()) -> Path:
     """Write the report of a finished study.
 
     Args:
         study: with all its parts done.
         path: of the page; the folder ``figures`` beside it gets every figure as SVG.
         command: with which it can be done again, shown in the page.
+        beside: finished studies that follow in the same page, their claims beside those of the first.
 
     Returns:
         The path of the page.
     """
-    target, found = Path(path), findings(study)
-    content = page_of(found, command)
+    target, every = Path(path), chapters(study, command, beside)
+    content = page_of(every)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_pictures(target.parent / PICTURES, found.tasks, found.looks, found.grids)
+        for chapter in every:
+            write_pictures(target.parent / PICTURES, chapter.found)
         target.write_text(content, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from None
     return target
 
 
-def findings(study: Study) -> Findings:
-    """What came out of a study, summed up."""
-    spec, scores, curves = study.spec, study.scores(), study.curves()
-    choices = choose(scores)
-    cells: dict[Phase, list[Cell]] = {"tuning": tuning_cells(spec), "evaluation": evaluation_cells(spec, choices)}
-    pages = {part.id: page for every in cells.values() for part, page in _sidecars(study, parts_of(every))}
-    tasks = {key: _task(spec, key, curves) for key in spec.envs}
-    return Findings(
-        spec,
-        tasks,
-        looks((key, agent.agent) for key, agent in spec.agents.items()),
-        judge(spec, curves, {key: task.optimum for key, task in tasks.items()}),
-        grids_of(spec, scores, choices),
-        cells["evaluation"],
-        {phase: [pages[part.id] for part in parts_of(every)] for phase, every in cells.items() if every},
-        _seconds(cells, pages),
-        _failed(curves, study.curves("tuning") if scores else curves[:0]),
-        study.store.about(),
-    )
+def chapters(study: Study, command: str = "", beside: Sequence[Beside] = ()) -> list[Chapter]:
+    """A study, then those beside it; ``~`` is in no name of a spec, so that the names in a page differ."""
+    spec = study.spec
+    first = Chapter(findings(study), spec.title or spec.name, spec.description, command)
+    return [first, *(Chapter(findings(each.study, f"{i}~"), each.title, each.words, "") for i, each in enumerate(beside, 2))]
 
 
-def _sidecars(study: Study, parts: list[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
-    return zip(parts, study.store.sidecars(parts), strict=True)
-
-
-def _seconds(cells: Mapping[Phase, list[Cell]], pages: Mapping[str, dict[str, Any]]) -> dict[tuple[str, str], dict[Phase, float]]:
-    """By agent and environment; a part that two agents share counts for both."""
-    seconds: dict[tuple[str, str], dict[Phase, float]] = {}
-    for phase, every in cells.items():
-        for cell in every:
-            spent = seconds.setdefault((cell.agent, cell.env), {})
-            spent[phase] = spent.get(phase, 0.0) + seconds_of([pages[part.id] for part in cell.parts])
-    return seconds
-
-
-def _failed(*phases: "pd.DataFrame") -> list[list[str]]:
-    columns = ["agent_key", "env_key", "phase", "point", "replicate", "error"]
-    return [[str(value) for value in row] for rows in phases for row in rows[rows["error"].notna()][columns].itertuples(index=False)]
-
-
-def page_of(found: Findings, command: str = "") -> str:
+def page_of(every: Sequence[Chapter]) -> str:
     """The report as HTML."""
-    spec = found.spec
-    title = spec.title or spec.name
-    figures = {key: figures_of(task, found.looks) for key, task in found.tasks.items()}
-    parts = [("claims", "Claims", claims_section(spec, found.judged, found.tasks))]
-    parts += [(f"env-{key}", task.label, _environment(found, task, figures[key])) for key, task in found.tasks.items()]
-    if found.failures:
-        parts.append(("failures", "Runs that failed", _failures(found.failures)))
-    parts.append(("origin", "How this was made", origin(spec, found.about, found.sidecars, command)))
-    every = [page for pages in found.sidecars.values() for page in pages]
-    head = f"<h1>{escape(title)}</h1>\n{paragraphs(spec.description)}{tiles(_numbers(found))}{warning(every)}"
-    body = head + "".join(section(name, words, content) for name, words, content in parts)
-    return page(title, [(name, words) for name, words, _ in parts], body, figures)
+    first, *others = every
+    figures = {place: shown for chapter in every for place, shown in _figures(chapter.found)}
+    lines = [[Section(CLAIMS, "Claims", "Claims", _claims(every)), *_sections(first.found, figures)]]
+    lines += [[_opening(other), *_sections(other.found, figures, f"{other.title}: ")] for other in others]
+    lines[-1].append(Section(ORIGIN, "How this was made", "How this was made", _origin(every)))
+    body = f"<h1>{escape(first.title)}</h1>\n{_head(first)}"
+    body += "".join(section(each.name, each.title, each.body) for line in lines for each in line)
+    return page(first.title, [[(each.name, each.link) for each in line] for line in lines], body, figures)
 
 
-def figures_of(task: Task, look: Mapping[str, Look]) -> list[Shown]:
-    """The figures of an environment, in the order of the page."""
-    drawn = [
-        curves_shown.regret_figure,
-        curves_shown.reward_figure,
-        curves_shown.pace_figure,
-        curves_shown.log_log_figure,
-        curves_shown.realised_figure,
-    ]
-    return [*(draw(task, look) for draw in drawn), last_tenth_strips(task, look), final_regret_strips(task, look)]
+def _figures(found: Findings) -> Iterator[tuple[str, list[Shown]]]:
+    for task in found.alone:
+        yield task.place, figures_of(task, found.looks)
+    for family in found.families:
+        yield family.place, family_figures(family, found.looks)
 
 
-def _task(spec: Spec, key: str, curves: "pd.DataFrame") -> Task:
-    mdp = mdp_of(spec.envs[key])
-    rows = {str(agent): frame for agent, frame in curves[curves["env_key"] == key].groupby("agent_key")}
-    runs = {name: runs_in(rows[name]) for name in spec.agents if name in rows}
-    summing = Summing(spec.statistics.confidence, spec.statistics.resamples, spec.seed)
-    there = [name for name in runs if len(runs[name].replicates)]
-    agents = [agent_of(name, spec.agents[name].label, spec.agents[name].setting, runs[name], summing) for name in there]
-    optimum = float(optimal_value(mdp) if mdp.horizon else gain(mdp))
-    return Task(key, spec.envs[key].label, "episode" if mdp.horizon else "step", max(mdp.horizon, 1), optimum, agents, summing)
+def _head(chapter: Chapter) -> str:
+    return paragraphs(chapter.words) + tiles(_numbers(chapter.found)) + warning(chapter.found.every_sidecar)
 
 
 def _numbers(found: Findings) -> dict[str, str]:
     verdicts = [each.verdict for each in found.judged]
     claims = {f"claims {word}": str(verdicts.count(word)) for word in ("reproduced", "not reproduced", "undecided")} if verdicts else {}
     lengths = {f"{cell.parts[0].units:,} {found.tasks[cell.env].unit}s": None for cell in found.cells}
-    every = [page for pages in found.sidecars.values() for page in pages]
     return {
         **claims,
         "agents × environments": f"{len(found.spec.agents)} × {len(found.spec.envs)}",
         "seeds": str(found.spec.seeds),
         "per run": " / ".join(lengths),
-        "of computing": duration(seconds_of(every)),
+        "of computing": duration(seconds_of(found.every_sidecar)),
     }
 
 
+def _opening(chapter: Chapter) -> Section:
+    """Where a study beside the first begins."""
+    link = f'<p>Its <a href="#{escape(f"{chapter.found.prefix}{CLAIMS}-of")}">claims</a> are with those of the first study.</p>\n'
+    return Section(f"{chapter.found.prefix}study", chapter.title, chapter.title, _head(chapter) + link)
+
+
+def _sections(found: Findings, figures: Mapping[str, Sequence[Shown]], before: str = "") -> Iterator[Section]:
+    """The parts that each study has for itself; `before` begins their titles."""
+    if found.across:
+        words, pictures = "Agents × environments", [f"{PICTURES}/{picture_name(found.prefix + each.name)}" for each in found.across]
+        yield Section(f"{found.prefix}map", words, f"{before}{words}", across_section(found.across, pictures))
+    for task in found.alone:
+        yield Section(f"env-{task.place}", task.label, f"{before}{task.label}", _environment(found, task, figures[task.place]))
+    for family in found.families:
+        yield Section(f"family-{family.place}", family.label, f"{before}{family.label}", _family(found, family, figures[family.place]))
+    if found.failures:
+        yield Section(f"{found.prefix}failures", "Runs that failed", f"{before}Runs that failed", _failures(found.failures))
+
+
 def _environment(found: Findings, task: Task, figures: Sequence[Shown]) -> str:
-    steps = f"{task.horizon} steps each" if task.horizon > 1 else ""
-    facts = f"<p>The best policy earns {task.optimum:.4g} per {task.unit}{f' ({steps})' if steps else ''}.</p>\n"
-    drawn = "".join(figure(task.key, shown, f"{PICTURES}/{picture_name(task.key, shown.name)}") for shown in figures)
     return (
-        facts
+        f"<p>{_about(task)}</p>\n"
         + agents_table(task, found.looks, found.spec, found.cells, found.seconds)
-        + legend(task.key, [(a.key, a.label, a.setting) for a in task.agents], found.looks)
-        + f'<div class="figures">{drawn}</div>\n'
+        + growth_of_task(task, found.looks)
+        + _drawn(found, task.place, task.agents, figures)
         + counters_table(task, found.looks)
         + grids_section([grid for grid in found.grids if grid.env == task.key], found.looks, found.spec)
     )
 
 
+def _family(found: Findings, family: Family, figures: Sequence[Shown]) -> str:
+    last = family.members[-1]
+    return (
+        f"<p>{len(family.members)} environments that differ in {escape(family.axis)}. The table of agents is of the last.</p>\n"
+        + agents_table(last, found.looks, found.spec, found.cells, found.seconds)
+        + growth_of_family(family, found.looks)
+        + _drawn(found, family.place, family.agents, figures)
+    )
+
+
+def _drawn(found: Findings, place: str, agents: Sequence[Agent], figures: Sequence[Shown]) -> str:
+    """A legend, and the figures that it is for."""
+    drawn = "".join(figure(place, shown, f"{PICTURES}/{picture_name(place, shown.name)}") for shown in figures)
+    return legend(place, [(a.key, a.label, a.setting) for a in agents], found.looks) + f'<div class="figures">{drawn}</div>\n'
+
+
+def _about(task: Task) -> str:
+    if task.optimum is None:
+        return "Nobody knows the best policy here, so that there is no regret. A clean return is the sum of the rewards of an episode without the noise on top of them."
+    steps = f" ({task.horizon} steps each)" if task.horizon > 1 else ""
+    return f"The best policy earns {task.optimum:.4g} per {task.per}{steps}."
+
+
 def _failures(failures: list[list[str]]) -> str:
     rows = [[text(value) for value in row] for row in failures]
     return f"<p>They are left out of all numbers.</p>\n{table(['Agent', 'Environment', 'Phase', 'Point', 'Seed', 'Error'], rows)}"
+
+
+def _claims(every: Sequence[Chapter]) -> str:
+    """The claims of all studies, and once what the numbers mean."""
+    shown, said = "", ""
+    for chapter in every:
+        found = chapter.found
+        shown += _heading(chapter, CLAIMS, every) + claims_section(found.spec, found.judged, found.tasks, prefix=found.prefix)
+        if found.judged and (words := how_judged(found.spec)) != said:
+            shown, said = shown + words, words
+    return shown
+
+
+def _origin(every: Sequence[Chapter]) -> str:
+    return "".join(
+        _heading(each, ORIGIN, every) + origin(each.found.spec, each.found.about, each.found.sidecars, each.command) for each in every
+    )
+
+
+def _heading(chapter: Chapter, name: str, every: Sequence[Chapter]) -> str:
+    """The name of a study above what is its own in a section of all, if there are several."""
+    return f'<h3 id="{escape(f"{chapter.found.prefix}{name}-of")}">{escape(chapter.title)}</h3>\n' if len(every) > 1 else ""

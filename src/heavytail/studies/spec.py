@@ -10,41 +10,26 @@ import math
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
+from heavytail.deep import parameters as deep
 from heavytail.errors import InputError, suggestion
-from heavytail.registry import Registered, find
+from heavytail.registry import find
+from heavytail.studies.env_specs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole, members_of, with_members
 
 MOST_POINTS = 10_000  # of a grid
 DEEPEST = 20  # tables in tables
 LARGEST = 2**1023  # whole numbers below it are also floats
 
-Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=80)]
-Whole: TypeAlias = Annotated[int, Ge(1), Le(2**53)]
-Seeds: TypeAlias = Annotated[int, Ge(1), Le(100_000)]
-Parameters: TypeAlias = dict[str, Any]
-
-
-class Frozen(BaseModel):
-    """Models do not change, and know every key they may have."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class EnvSpec(Frozen):
-    """An environment of a study."""
-
-    env: str = ""  # the environment's id; its key in the file if left out
-    label: str = ""
-    parameters: Parameters = {}
-    episodes: Whole | None = None  # the study's if left out
-    steps: Whole | None = None
+T = TypeVar("T")
+Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
 
 
 class AgentSpec(Frozen):
@@ -53,8 +38,8 @@ class AgentSpec(Frozen):
     agent: str = ""  # the agent's id; its key in the file if left out
     label: str = ""
     setting: str = ""  # a name for a group of agents that is reported together
-    parameters: Parameters = {}
-    grid: dict[str, list[Any]] = {}
+    parameters: Parameters = Field(default_factory=dict)
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
     envs: Annotated[list[str], Field(min_length=1)] | None = None  # where it runs; everywhere if left out
 
 
@@ -81,16 +66,19 @@ class Condition(Frozen):
     """One thing that must hold for a claim, on every environment it names.
 
     "better": `agent` beats `than`; "no_gain": it does not, by more than `margin` of the optimum; "at_least" and "at_most": its median reaches `value`, as a share of the
-    optimum (of a counter: as it is).
+    optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one; "rate_at_least" and "rate_at_most": the share of runs whose counter is
+    above 0.
     """
 
-    test: Literal["better", "no_gain", "at_least", "at_most"]
+    test: Literal["better", "no_gain", "at_least", "at_most", "rate_at_least", "rate_at_most"]
     agent: str
     than: str = ""
     envs: Annotated[list[str], Field(min_length=1)] | None = None
     metric: Metric = "last_tenth"
     counter: str = ""
     value: float | None = None
+    of: str = ""  # a bound that the environment shows; the value is then 1 if left out
+    statistic: Literal["median", "mean"] = "median"  # what must reach the value; the mean where theory speaks of expected regret
     margin: Annotated[float, Ge(0)] = 0.01
 
 
@@ -116,11 +104,12 @@ class Spec(Frozen):
     checkpoints: Annotated[int, Ge(10), Le(100_000)] = 100
     spacing: Literal["even", "log"] = "even"
     envs: dict[Name, EnvSpec]
+    families: dict[Name, FamilySpec] = Field(default_factory=dict)  # their members are environments too
     agents: dict[Name, AgentSpec]
     tuning: TuningSpec = TuningSpec()
     statistics: StatisticsSpec = StatisticsSpec()
-    claims: list[Claim] = []
-    quick: dict[str, Any] = {}
+    claims: list[Claim] = Field(default_factory=list)
+    quick: dict[str, Any] = Field(default_factory=dict)
 
     def digest(self) -> str:
         """A name for what the study says."""
@@ -165,10 +154,8 @@ def spec_of(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False)
 
 
 def _validated(raw: dict[str, Any], where: str) -> Spec:
-    try:
-        spec = Spec.model_validate(raw)
-    except ValidationError as error:
-        raise InputError(_one_line(error, where)) from None
+    with _placed(where):
+        spec = _with_families(Spec.model_validate(raw))
     return _check(_with_names(spec), where)
 
 
@@ -179,6 +166,22 @@ def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
         old = raw.get(key)
         changed[key] = _with_changes(old, value) if isinstance(value, Mapping) and isinstance(old, Mapping) else value
     return changed
+
+
+def _with_families(spec: Spec) -> Spec:
+    """The spec with the members of its families among its environments, and in place of the families wherever these are named."""
+    members = {key: _within(f"families.{key}", partial(members_of, key, family)) for key, family in spec.families.items()}
+    if both := sorted({*members} & {*spec.envs}):
+        raise InputError(f"{both[0]} is the key of an environment and of a family; it must be of one of them")
+    agents = {k: a.model_copy(update={"envs": a.envs and with_members(a.envs, members)}) for k, a in spec.agents.items()}
+    claims = [
+        claim.model_copy(
+            update={"conditions": [c.model_copy(update={"envs": c.envs and with_members(c.envs, members)}) for c in claim.conditions]}
+        )
+        for claim in spec.claims
+    ]
+    envs = {**spec.envs, **{name: env for every in members.values() for name, env in every.items()}}
+    return spec.model_copy(update={"envs": envs, "agents": agents, "claims": claims})
 
 
 def _with_names(spec: Spec) -> Spec:
@@ -239,6 +242,7 @@ def _keys_of(place: list[str]) -> list[str]:
     """The keys of the model at a place."""
     inside: dict[str, type[Frozen]] = {
         "envs": EnvSpec,
+        "families": FamilySpec,
         "agents": AgentSpec,
         "tuning": TuningSpec,
         "statistics": StatisticsSpec,
@@ -257,7 +261,8 @@ def _check(spec: Spec, where: str) -> Spec:
     if not spec.envs or not spec.agents:
         raise InputError(f"{where}: a study needs at least one environment under [envs.NAME] and one agent under [agents.NAME]")
     for key, env in spec.envs.items():
-        _within(f"{where}: envs.{key}", partial(find, "env", env.env))
+        if kind_of_env(env.env) == "tabular":
+            _within(f"{where}: envs.{key}", partial(find, "env", env.env))
     for key, agent in spec.agents.items():
         _check_agent(spec, key, agent, where)
     for i, claim in enumerate(spec.claims):
@@ -266,13 +271,30 @@ def _check(spec: Spec, where: str) -> Spec:
     return spec
 
 
+def kind_of_env(name: str) -> Kind:
+    """Whether an environment is an MDP or a compiled one for deep agents."""
+    return "deep" if deep.is_environment(name) else "tabular"
+
+
+def kind_of_agent(name: str) -> Kind:
+    """Whether an agent is tabular or deep."""
+    return "deep" if name in deep.AGENTS else "tabular"
+
+
+def envs_of(spec: Spec, agent: AgentSpec) -> list[str]:
+    """Where an agent runs: in all environments of its kind, unless it says where."""
+    kind = kind_of_agent(agent.agent)
+    return [key for key, env in spec.envs.items() if kind_of_env(env.env) == kind and (agent.envs is None or key in agent.envs)]
+
+
 def _check_agent(spec: Spec, key: str, agent: AgentSpec, where: str) -> None:
-    found = _within(f"{where}: agents.{key}", partial(find, "agent", agent.agent))
+    known = _within(f"{where}: agents.{key}", partial(_parameters_of, agent.agent))
     _known(agent.envs or [], spec.envs, f"{where}: agents.{key}.envs")
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in found.parameters.values())
+    if len(there := envs_of(spec, agent)) < len(agent.envs or [""]):
+        others = ", ".join(env for env in agent.envs or spec.envs if env not in there)
+        raise InputError(f"{where}: agents.{key} is {kind_of_agent(agent.agent)} and cannot learn in {others}; name other environments")
     for table, names in (("parameters", agent.parameters), ("grid", agent.grid)):
-        if not open_ended:
-            _known(names, [name for name in found.parameters if name != "problem"], f"{where}: agents.{key}.{table}")
+        _known(names, names if known is None else known, f"{where}: agents.{key}.{table}")
     for name, values in agent.grid.items():
         if not values:
             raise InputError(f"{where}: agents.{key}.grid.{place_of([name])} is empty; it must list at least one value")
@@ -288,12 +310,18 @@ def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
     if condition.than or condition.test in ("better", "no_gain"):
         _known([condition.than], spec.agents, f"{where}.than")
     both = [key for key in (condition.agent, condition.than) if key]
-    common = set(spec.envs).intersection(*(spec.agents[key].envs or spec.envs for key in both))
+    common = set(spec.envs).intersection(*(envs_of(spec, spec.agents[key]) for key in both))
     if not common:
         raise InputError(f"{where}: {' and '.join(both)} run in no environment together")
     _known(condition.envs or [], common, f"{where}.envs: where {' and '.join(both)} run")
-    if condition.test in ("at_least", "at_most") and condition.value is None:
-        raise InputError(f"{where}: {condition.test!r} needs value=, a share of the optimum")
+    if condition.test not in ("better", "no_gain") and condition.value is None and not condition.of:
+        raise InputError(f"{where}: {condition.test!r} needs value=, a share of {'runs' if 'rate' in condition.test else 'the optimum'}")
+    if "rate" in condition.test and condition.metric != "counter":
+        raise InputError(f'{where}: {condition.test!r} is for counters; say metric = "counter" and which')
+    if condition.of and (condition.metric != "final_regret" or condition.test not in ("at_least", "at_most")):
+        raise InputError(
+            f"{where}: of is {condition.of!r}, a bound on regret; that is for 'at_least' and 'at_most' of metric = \"final_regret\""
+        )
     if (condition.metric == "counter") != bool(condition.counter):
         raise InputError(
             f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a counter if, and only if, the metric is one"
@@ -306,9 +334,26 @@ def _known(names: Any, choices: Any, where: str) -> None:
             raise InputError(f"{where}: there is no {name!r}; {suggestion(str(name), choices)}")
 
 
-def _within(where: str, call: Callable[[], Registered]) -> Registered:
-    try:
+def _parameters_of(agent: str) -> list[str] | None:
+    """What an agent may be given; None if that depends on more."""
+    if kind_of_agent(agent) == "deep":
+        return list(deep.DEFAULTS)
+    found = find("agent", agent).parameters
+    return None if any(p.kind is p.VAR_KEYWORD for p in found.values()) else [name for name in found if name != "problem"]
+
+
+def _within(where: str, call: Callable[[], T]) -> T:
+    with _placed(where):
         return call()
+
+
+@contextmanager
+def _placed(where: str) -> Iterator[None]:
+    """What goes wrong says where."""
+    try:
+        yield
+    except ValidationError as error:
+        raise InputError(_one_line(error, where)) from None
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -334,6 +379,15 @@ def _plain(value: Any, where: str, place: tuple[str, ...] = ()) -> Any:
     raise InputError(
         f"{where}: {place_of(place)} is {shown(value)}; it must be a finite number, a string, true or false, or a list or table of them"
     )
+
+
+def only_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
+    """The point of a grid that has but one, so that nothing is to be searched; None if there are more.
+
+    >>> only_point({"a": [1], "b": [3]}), only_point({}), only_point({"a": [1, 2]})
+    ({'a': 1, 'b': 3}, {}, None)
+    """
+    return {name: values[0] for name, values in grid.items()} if all(len(values) == 1 for values in grid.values()) else None
 
 
 def points(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:

@@ -3,6 +3,7 @@
     study.json               the spec, versions and where it was started
     parts/ID.parquet         the curves of one part
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
+    drawers/ID.npz           what a long part that is not done has come to
 
 A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that any reader of such folders reads it. Files appear whole
 (`heavytail.files`), so that an interruption at any moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
@@ -36,6 +37,7 @@ class Store:
         self.folder = Path(folder)
         self.parts = self.folder / "parts"
         self.pages = self.folder / "sidecars"
+        self.drawers = self.folder / "drawers"
 
     # The page that says what it is
 
@@ -93,6 +95,7 @@ class Store:
         self._write(self.parts / f"{part.id}.parquet", content)
         page = {"sha256": sha256(content).hexdigest(), "bytes": len(content), "part": part.model_dump(mode="json"), **about}
         self.write_json(f"sidecars/{part.id}.json", page)
+        (self.drawers / f"{part.id}.npz").unlink(missing_ok=True)
 
     def trouble(self, part: Part) -> str | None:
         """What is wrong with a part: None if nothing, "missing" if it is not there."""
@@ -145,7 +148,7 @@ class Store:
 
     def _remove_leftovers(self) -> None:
         """What a process that was killed was writing."""
-        for folder in (self.folder, self.parts, self.pages):
+        for folder in (self.folder, self.parts, self.pages, self.drawers):
             for left in folder.glob(f".*{TEMPORARY}"):
                 left.unlink()
 

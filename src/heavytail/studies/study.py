@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import heavytail
 from heavytail.errors import InputError
-from heavytail.studies.engines import Done, Engine, Inline, Local
-from heavytail.studies.plan import RESULTS_VERSION, Cell, Part, Phase, check_plan, evaluation_cells, parts_of, tuning_cells
+from heavytail.studies.engines import Done, Engine, Going, Inline, Local
+from heavytail.studies.plan import Cell, Part, Phase, check_plan, evaluation_cells, parts_of, tuning_cells
 from heavytail.studies.spec import Spec, canonical, read_spec, spec_of
 from heavytail.studies.store import Store
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from heavytail.arrays import Floats
+    from heavytail.studies.reporting import Beside
 
 
 class Stage(NamedTuple):
@@ -36,6 +37,9 @@ class Watcher:
 
     def stage(self, stage: Stage) -> None:
         """A phase begins."""
+
+    def going(self, going: Going) -> None:
+        """A part is being done."""
 
     def done(self, done: Done) -> None:
         """A part is done and kept."""
@@ -76,7 +80,7 @@ class Study:
     def run(
         self, engine: str | Engine = "local", *, workers: int | None = None, address: str | None = None, watcher: Watcher | None = None
     ) -> None:
-        """Do what is not done yet. What was done before, here or elsewhere, is kept; an interruption loses the parts that were under way.
+        """Do what is not done yet. What was done before, here or elsewhere, is kept; an interruption loses the parts that were under way, of long ones the last minute.
 
         Args:
             engine: "local", "ray", "inline", or an engine of your own.
@@ -93,14 +97,17 @@ class Study:
                 for part, what in stage.damaged.items():
                     who.damage(part, what)
                 who.stage(stage)
-                for done in chosen.run(stage.missing):
-                    self.store.write(done.part, done.content, {"seconds": done.seconds, "host": done.host, **_versions()})
-                    who.done(done)
+                for event in chosen.run(stage.missing, self.store.drawers):
+                    if isinstance(event, Going):
+                        who.going(event)
+                        continue
+                    self.store.write(event.part, event.content, {"seconds": event.seconds, **event.about, **_versions(event.part)})
+                    who.done(event)
 
     def _prepare(self) -> None:
         """The folder of this study, or an error that says why it cannot be."""
         if not self.store.exists():
-            self.store.create(self.spec, {"started_on": platform.node(), **_versions()})
+            self.store.create(self.spec, {"started_on": platform.node(), **_code()})
             return
         about, spec = self.store.about(), self.spec.model_dump(mode="json")
         difference = differences(work_of(self.store.spec().model_dump(mode="json")), work_of(spec))
@@ -162,30 +169,39 @@ class Study:
         """All curves as one DataFrame, a row per checkpoint; `agent_key` and `env_key` are the spec's, and counters are columns."""
         import pandas as pd
 
+        from heavytail.studies.work import frame_of
+
         cells = self.cells(phase)
-        table = self.store.table(self._whole(phase, cells)).to_pandas()
+        frame = frame_of(self.store.table(self._whole(phase, cells)))
         keys = pd.DataFrame(
             [
-                {"run": part.run_id(r), "agent_key": cell.agent, "env_key": cell.env, "point": canonical(cell.point)}
+                {"run": run, "agent_key": cell.agent, "env_key": cell.env, "point": canonical(cell.point)}
                 for cell in cells
-                for part in cell.parts
-                for r in part.replicates
+                for run in cell.runs
             ]
         )
-        counters = pd.DataFrame([dict(pairs) for pairs in table.pop("counters")], index=table.index)
-        return keys.merge(pd.concat([table, counters], axis=1), on="run", how="inner")
+        return keys.merge(frame, on="run", how="inner")
 
     def to_rliable(self) -> "dict[str, Floats]":
-        """Scores as rliable takes them: for each agent an array [run, environment] of rewards in the last tenth of the run, as a share of the optimum."""
+        """Scores as rliable takes them: for each agent an array [run, environment] of rewards in the last tenth of the run, as a share of the optimum.
+
+        Where nobody knows the optimum, as with deep agents, a score is the reward itself: the mean clean return per episode.
+        """
         from heavytail.studies.exporting import score_matrices
 
         return score_matrices(self.curves(), list(self.spec.envs))
 
-    def report(self, path: str | Path | None = None, command: str = "") -> Path:
-        """Write the report, a page with everything in it; FOLDER/report.html if no path is given."""
+    def report(self, path: str | Path | None = None, command: str = "", beside: "Sequence[Beside]" = ()) -> Path:
+        """Write the report, a page with everything in it; FOLDER/report.html if no path is given.
+
+        Args:
+            path: of the page.
+            command: with which it can be done again, shown in the page.
+            beside: other studies that are shown in the same page.
+        """
         from heavytail.studies.reporting import write_report
 
-        return write_report(self, path or self.store.folder / "report.html", command=command)
+        return write_report(self, path or self.store.folder / "report.html", command=command, beside=beside)
 
     def failures(self) -> "pd.DataFrame":
         """Runs that raised, with their error."""
@@ -225,10 +241,12 @@ def engine_of(engine: str | Engine, workers: int | None, address: str | None) ->
 
 
 def work_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a spec results depend on: not its words, claims and statistics."""
-    work = {key: value for key, value in spec.items() if key not in ("title", "description", "claims", "statistics", "quick")}
+    """What of a spec results depend on: not its words, claims, statistics and bounds, nor how environments are grouped."""
+    words = {"title", "description", "claims", "statistics", "quick", "families"}
+    work = {key: value for key, value in spec.items() if key not in words}
+    inside = {"label", "setting", "bounds", "family", "at"}
     for table in ("envs", "agents"):
-        work[table] = {name: {k: v for k, v in each.items() if k not in ("label", "setting")} for name, each in spec[table].items()}
+        work[table] = {name: {k: v for k, v in each.items() if k not in inside} for name, each in spec[table].items()}
     return work
 
 
@@ -252,14 +270,18 @@ def _code_digest() -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
 
 
+def _versions(part: Part) -> dict[str, Any]:
+    """What computed a part: provenance, no part of its id."""
+    return {"results_version": part.results_version, **_code()}
+
+
 @cache
-def _versions() -> dict[str, Any]:
-    """What computed something: provenance, not part of any id."""
+def _code() -> dict[str, Any]:
+    """What computes here."""
     from importlib.metadata import version
 
     return {
         "heavytail": heavytail.__version__,
-        "results_version": RESULTS_VERSION,
         "code": _code_digest(),
         "python": platform.python_version(),
         "numpy": version("numpy"),

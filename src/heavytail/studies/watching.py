@@ -2,18 +2,22 @@
 
 import json
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from heavytail.studies.engines import Done
+from heavytail.studies.engines import Done, Going
 from heavytail.studies.plan import Part
 from heavytail.studies.spec import Spec
 from heavytail.studies.study import Stage, Watcher
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
+
+SECONDS_OF_SILENCE = 30
+ALL = ""  # the bar of all agents together
 
 
 @contextmanager
@@ -29,11 +33,20 @@ def watching(spec: Spec, *, as_json: bool) -> Iterator[Watcher]:
 
 
 class PlainWatcher(Watcher):
-    """A line when a phase starts, and for what was found damaged."""
+    """A line when a phase starts, for what was found damaged, and now and then for a part that takes long."""
+
+    def __init__(self) -> None:
+        self.said = time.monotonic()
 
     def stage(self, stage: Stage) -> None:
         """What there is to do."""
         print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201 - this is its output
+
+    def going(self, going: Going) -> None:
+        """How far a part is, if nothing was said for a while."""
+        if time.monotonic() - self.said > SECONDS_OF_SILENCE:
+            self.said = time.monotonic()
+            print(f"part {going.part}: {going.share:.0%}", flush=True)  # noqa: T201 - this is its output
 
     def damage(self, part: str, what: str) -> None:
         """Which part, and that it is done again."""
@@ -50,10 +63,12 @@ class JsonWatcher(Watcher):
     def done(self, done: Done) -> None:
         """A part, its size and how long it took."""
         part = done.part
-        steps = part.steps * len(part.replicates)
-        self._say(
-            "part", id=part.id, agent=part.agent, env=part.env, runs=len(part.replicates), steps=steps, seconds=done.seconds, host=done.host
-        )
+        runs, steps = len(part.runs), _steps(part)
+        self._say("part", id=part.id, agent=part.agent, env=part.env, runs=runs, steps=steps, seconds=done.seconds, **done.about)
+
+    def going(self, going: Going) -> None:
+        """A part, and the share of it that is done."""
+        self._say("going", id=going.part, share=going.share)
 
     def damage(self, part: str, what: str) -> None:
         """A part that is done again."""
@@ -70,46 +85,59 @@ class BarWatcher(Watcher):
         self.spec = spec
         self.progress = progress
         self.bars: dict[str, TaskID] = {}
-        self.owner: dict[str, str] = {}
+        self.steps: dict[str, Counter[str]] = {}  # part -> agent -> its steps there
+        self.shares: dict[str, float] = {}  # of parts that are being done
         self.phase, self.parts, self.parts_done = "", 0, 0
 
     def stage(self, stage: Stage) -> None:
         """Bars for what there is to do."""
         for bar in self.bars.values():
             self.progress.remove_task(bar)
-        self.owner = {part.id: cell.agent for cell in reversed(stage.cells) for part in cell.parts}
-        total, missing = Counter[str](), {part.id for part in stage.missing}
-        kept = Counter[str]()
-        for part in stage.parts:
-            for name in ("", self.owner[part.id]):
-                total[name] += _steps(part)
-                kept[name] += _steps(part) if part.id not in missing else 0
+        owner = {run: cell.agent for cell in reversed(stage.cells) for run in cell.runs}
+        self.steps = {part.id: _by_agent(part, owner) for part in stage.parts}
+        missing = {part.id for part in stage.missing}
+        total = sum(self.steps.values(), Counter[str]())
+        kept = sum((steps for part, steps in self.steps.items() if part not in missing), Counter[str]())
         self.phase, self.parts, self.parts_done = stage.phase, len(stage.parts), len(stage.parts) - len(stage.missing)
-        self.bars = {name: self._bar(name, total[name], kept[name]) for name in ["", *self.spec.agents] if total[name]}
+        self.bars = {name: self._bar(name, total[name], kept[name]) for name in [ALL, *self.spec.agents] if total[name]}
 
     def _bar(self, name: str, total: int, kept: int) -> "TaskID":
-        title = f"  {self.spec.agents[name].label}" if name else self._title()
+        title = self._title() if name == ALL else f"  {self.spec.agents[name].label}"
         return self.progress.add_task(title, total=total, completed=kept, speed="")
 
     def _title(self) -> str:
         return f"[bold]{self.phase}[/], {self.parts_done} of {self.parts} parts"
 
+    def going(self, going: Going) -> None:
+        """Move on within a part."""
+        self._to(going.part, going.share)
+
     def done(self, done: Done) -> None:
         """Move on."""
-        for name in ("", self.owner[done.part.id]):
-            self.progress.update(self.bars[name], advance=_steps(done.part))
-            task = next(task for task in self.progress.tasks if task.id == self.bars[name])
-            self.progress.update(self.bars[name], speed=f"{task.speed / 1e6:,.1f} M steps/s" if task.speed else "")
+        self._to(done.part.id, 1.0)
         self.parts_done += 1
-        self.progress.update(self.bars[""], description=self._title())
+        self.progress.update(self.bars[ALL], description=self._title())
+
+    def _to(self, part: str, share: float) -> None:
+        further = share - self.shares.get(part, 0.0)
+        self.shares[part] = share
+        for name, steps in self.steps[part].items():
+            self.progress.update(self.bars[name], advance=further * steps)
+            task = next(task for task in self.progress.tasks if task.id == self.bars[name])
+            self.progress.update(self.bars[name], speed=f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else "")
 
     def damage(self, part: str, what: str) -> None:
         """A line above the bars."""
         self.progress.console.print(f"part {part} is {what}, and is done again")
 
 
+def _by_agent(part: Part, owner: Mapping[str, str]) -> Counter[str]:
+    """The steps of a part, of all and of each agent; a run that two agents share counts for the first."""
+    return Counter({ALL: _steps(part)}) + sum((Counter({owner[run.id]: part.steps}) for run in part.runs), Counter[str]())
+
+
 def _steps(part: Part) -> int:
-    return part.steps * len(part.replicates)
+    return part.steps * len(part.runs)
 
 
 def _bars() -> "Progress":

@@ -4,40 +4,36 @@ The bytes depend on the part and on nothing else: not on the worker, the machine
 """
 
 import io
-import json
-import warnings
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heavytail.envs import make_mdp
-from heavytail.learner import make_agent
-from heavytail.mdp import MDP
-from heavytail.planning import gain, optimal_value
-from heavytail.studies.plan import Part
+from heavytail.studies.plan import Part, Run
 from heavytail.studies.spec import canonical
+from heavytail.studies.worlds import Desk, Failed, Outcome, failure
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
-def do_part(part: Part) -> bytes:
+def do_part(part: Part, desk: Desk | None = None) -> bytes:
     """Run it."""
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
-    pq.write_table(table_of(part), out, compression="zstd")
+    pq.write_table(table_of(part, desk), out, compression="zstd")
     return out.getvalue()
 
 
-def table_of(part: Part) -> "pa.Table":
+def table_of(part: Part, desk: Desk | None = None) -> "pa.Table":
     """The curves of all runs, one row per checkpoint; cumulative rewards, and regret against the best policy."""
     import pyarrow as pa
 
     rows: dict[str, list[Any]] = {name: [] for name in schema().names}
-    for replicate in part.replicates:
-        for row in _run(part, replicate):
+    for run, outcome in zip(part.runs, _outcomes(part, desk or Desk.bare()), strict=True):
+        for row in _rows(part, run, outcome):
             for name, value in row.items():
                 rows[name].append(value)
     return pa.table(rows, schema=schema())
@@ -66,45 +62,48 @@ def schema() -> "pa.Schema":
     )
 
 
-@lru_cache(maxsize=8)
-def _world(env: str, parameters: str) -> tuple[MDP, float]:
-    """An environment, and what the best policy earns there in an episode or a step."""
-    mdp = make_mdp(env, **json.loads(parameters))
-    return mdp, optimal_value(mdp) if mdp.horizon else gain(mdp)
+def frame_of(table: "pa.Table") -> "pd.DataFrame":
+    """The curves of some parts with counters as columns."""
+    import pandas as pd
+
+    frame = table.to_pandas()
+    counters = pd.DataFrame([dict(pairs) for pairs in frame.pop("counters")], index=frame.index)
+    return pd.concat([frame, counters], axis=1)
 
 
-def _run(part: Part, replicate: int) -> list[dict[str, Any]]:
+def _outcomes(part: Part, desk: Desk) -> Iterator[Outcome]:
+    try:
+        world = part.world
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
+        yield from [failure(error)] * len(part.runs)
+    else:
+        yield from world.outcomes(part, desk)
+
+
+def _rows(part: Part, run: Run, outcome: Outcome) -> Iterator[dict[str, Any]]:
     same = {
-        "run": part.run_id(replicate),
+        "run": run.id,
         "phase": part.phase,
         "env": part.env,
         "env_parameters": canonical(part.env_parameters),
         "agent": part.agent,
-        "parameters": canonical(part.parameters),
-        "replicate": replicate,
+        "parameters": canonical(run.parameters),
+        "replicate": run.replicate,
     }
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a study plans its own steps; nobody reads a worker's warnings
-            mdp, optimum = _world(part.env, canonical(part.env_parameters))
-            learner = make_agent(part.agent, mdp, seed=part.seed_of(replicate), **part.parameters)
-            amount = {learner.unit: part.units}
-            curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded, and the other runs go on
+    if isinstance(outcome, Failed):
         nothing: dict[str, Any] = {"mean_reward": None, "realised_reward": None, "regret": None, "counters": []}
-        return [{**same, "at": 0, **nothing, "error": f"{type(error).__name__}: {error}".splitlines()[0]}]
-    regret = optimum * curve.at - curve.mean_reward
-    names = list(curve.counters)
-    counters = np.column_stack([curve.counters[name] for name in names]) if names else np.zeros((len(curve.at), 0))
-    return [
-        {
+        yield {**same, "at": 0, **nothing, "error": outcome.error}
+        return
+    regret, realised = outcome.regret, outcome.realised_reward
+    names = list(outcome.counters)
+    counters = np.column_stack([outcome.counters[name] for name in names]) if names else np.zeros((len(outcome.at), 0))
+    for i in range(len(outcome.at)):
+        yield {
             **same,
-            "at": int(curve.at[i]),
-            "mean_reward": float(curve.mean_reward[i]),
-            "realised_reward": float(curve.realised_reward[i]),
-            "regret": float(regret[i]),
+            "at": int(outcome.at[i]),
+            "mean_reward": float(outcome.mean_reward[i]),
+            "realised_reward": None if realised is None else float(realised[i]),
+            "regret": None if regret is None else float(regret[i]),
             "counters": list(zip(names, counters[i].tolist(), strict=True)),
             "error": None,
         }
-        for i in range(len(curve.at))
-    ]

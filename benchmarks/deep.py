@@ -1,0 +1,97 @@
+"""DQN with the paper's network on MountainCar, one run on one core, beside Stable-Baselines3; and batches of runs on all cores.
+
+Both train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their own that may use one core, and take turns. Stable-Baselines3 lives in the environment of
+``make test-interop``; without it there is no peer.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from report import HERE, best_of, print_table, scaled
+
+STEPS, REPEATS, LIMIT = 4000, 3, 2.0
+RUNS, WIDTHS = (1, 8, 24), (512, 64)
+BATCH_STEPS = {512: 4800, 64: 60_000}  # of all runs together
+OURS, PEER = Path(sys.executable), HERE.parent / ".venv-interop" / "bin" / "python"
+# Warmed up before the clock starts: compiled, beyond the first updates. The clock is the processor's, so that waiting for a core that others use is no part of it.
+OWN = """
+import json, time
+from heavytail.deep import heavy_dqn
+learner = heavy_dqn("mountain_car", transform="none", hidden={hidden}, replay=500_000, runs=[dict(seed=i) for i in range({runs})])
+learner.learn(600, checkpoints=1)
+clock = time.{clock}
+started = clock()
+learner.learn({steps}, checkpoints=1)
+print(json.dumps((clock() - started) / {steps} / {runs}))
+"""
+STABLE_BASELINES3 = """
+import json, time
+import gymnasium, torch
+from stable_baselines3 import DQN
+torch.set_num_threads(1)
+model = DQN(
+    "MlpPolicy", gymnasium.make("MountainCar-v0"), learning_rate=1e-4, buffer_size=500_000, learning_starts=500, batch_size=64, train_freq=2,
+    gradient_steps=1, target_update_interval=50, policy_kwargs=dict(net_arch=[512, 512]), device="cpu", seed=0,
+)
+model.learn(600)
+started = time.process_time()
+model.learn({steps}, reset_num_timesteps=False)
+print(json.dumps((time.process_time() - started) / {steps}))
+"""
+
+
+def seconds(python: Path, script: str, cores: int) -> float:
+    """What a script prints that runs in a process of its own with so many cores: seconds of one step."""
+    allowed = sorted(os.sched_getaffinity(0))[-cores:]
+    pinned = f"import os; os.sched_setaffinity(0, {allowed})\n{script}"
+    done = subprocess.run([python, "-c", pinned], capture_output=True, text=True, check=True)
+    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def own(width: int, runs: int, steps: int, cores: int, clock: str) -> float:
+    """Seconds of one step of one run of ours."""
+    return seconds(OURS, OWN.format(hidden=(width, width), runs=runs, steps=steps, clock=clock), cores)
+
+
+def one_core(quick: bool) -> dict[str, float]:
+    """Steps per second of one run."""
+    steps = scaled(STEPS, quick)
+    turns = {"heavytail": partial(own, 512, 1, steps, 1, "process_time")}
+    if PEER.exists():
+        turns["Stable-Baselines3"] = partial(seconds, PEER, STABLE_BASELINES3.format(steps=steps), 1)
+    return {name: 1.0 / cost for name, cost in best_of(scaled(REPEATS, quick), turns).items()}
+
+
+def batches(quick: bool) -> dict[str, float]:
+    """Steps per second of all runs of a batch together, on all cores."""
+    cores, found = len(os.sched_getaffinity(0)), {}
+    for width in WIDTHS:
+        for runs in RUNS:
+            steps = max(scaled(BATCH_STEPS[width], quick) // runs // 50 * 50, 50)
+            found[f"{runs} x {width}"] = 1.0 / own(width, runs, steps, cores, "perf_counter")
+    return found
+
+
+def section(quick: bool) -> dict[str, Any]:
+    """Measure, print, and return the figures."""
+    alone, together = one_core(quick), batches(quick)
+    ours, peer = alone["heavytail"], alone.get("Stable-Baselines3")
+    rows = [["heavytail", f"{ours:,.0f}", "", ""]]
+    if peer is None:
+        rows.append(["Stable-Baselines3", "not installed", "", ""])
+    else:
+        rows.append(
+            ["Stable-Baselines3", f"{peer:,.0f}", f"{ours / peer:.2f}", f">= {LIMIT} {'met' if ours >= LIMIT * peer else 'MISSED'}"]
+        )
+    print_table("DQN, 512 x 512, one run on one core", ["steps per second", "", "ours is times", "limit"], rows)
+    print_table(
+        "DQN, batches of runs on all cores",
+        ["runs x width", "steps of all runs per second"],
+        [[name, f"{speed:,.0f}"] for name, speed in together.items()],
+    )
+    return {"one_core_steps_per_s": alone, "batch_steps_per_s": together}

@@ -1,0 +1,63 @@
+"""A page as a test reads it."""
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and what is visible."""
+
+    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: list[str] = []
+        self.data: dict[str, Any] = {}
+
+    @property
+    def words(self) -> str:
+        """All that is visible, in one line."""
+        return " ".join(" ".join(self.text).split())
+
+    def values(self, attribute: str) -> list[str]:
+        """Of an attribute, wherever it is."""
+        return [value for _, name, value in self.attributes if name == attribute]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in self.EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.EMPTY:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.text.append(data)
+        elif self.open and self.open[-1] == "script" and data.startswith("{"):
+            self.data = json.loads(data)
+
+
+def read(page: str) -> Reader:
+    """What is in a page, every tag of which is closed."""
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open
+    return reader
+
+
+def resolved(value: Any, colours: tuple[str, ...]) -> Any:
+    """With colours for their names, as the page does it."""
+    if isinstance(value, dict):
+        kept = {"traces": "data"}
+        return {kept.get(k, k): v if k == "meta" else resolved(v, colours) for k, v in value.items() if k != "env"}
+    if isinstance(value, list):
+        return [resolved(each, colours) for each in value]
+    if isinstance(value, str) and (match := re.fullmatch(r"@([a-z]+)(\d*)(/[\d.]+)?", value)):
+        return colours[int(match[2])] if match[2] else "#123456"
+    return value

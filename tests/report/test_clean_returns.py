@@ -1,0 +1,151 @@
+"""The report of deep agents: nobody knows the best policy, runs are measured in steps, and rewards are those of whole episodes."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from heavytail.report.curves import between
+from heavytail.report.heatmaps import Measure, shades
+from heavytail.report.theme import LIGHT
+from heavytail.studies import Study
+from heavytail.studies.findings import Findings, findings
+from heavytail.studies.reporting import write_report
+from made_up_deep import SPEC, made_up_deep
+from page_reader import Reader, read, resolved
+
+NAN = re.compile(r"\bnan\b", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def worlds() -> Iterator[None]:
+    with made_up_deep():
+        yield
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    made = Study(SPEC, tmp_path_factory.mktemp("study"))
+    made.run(engine="inline")
+    return made
+
+
+@pytest.fixture(scope="module")
+def found(study: Study) -> Findings:
+    return findings(study)
+
+
+@pytest.fixture(scope="module")
+def report(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_report(study, tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def page(report: Path) -> Reader:
+    return read(report.read_text(encoding="utf-8"))
+
+
+def test_there_is_no_regret_and_no_optimum(page: Reader) -> None:
+    figures = page.data
+    assert list(figures) == [f"plot-{env}--{name}" for env in SPEC["envs"] for name in ("pace", "last-tenth", "truncated")]
+    assert not any(trace["name"] == "best policy" for each in figures.values() for trace in each["traces"])
+    assert not any(shape.get("yref") == "paper" for each in figures.values() for shape in each["layout"].get("shapes", []))
+    assert "optimum" not in page.words
+    assert page.words.count("regret") == len(SPEC["envs"])  # that there is none
+
+
+def test_nothing_says_nan(page: Reader, report: Path) -> None:
+    assert not re.search(NAN, page.words)
+    assert not any(re.fullmatch(NAN, value) for value in page.values("data-sort"))
+    drawn = {path.name: path.read_text() for path in (report.parent / "figures").iterdir()}
+    assert drawn.keys() >= {"overview.svg", "map-deep.svg", "quiet-pace.svg", "quiet-truncated.svg", "loud-grid-heavy.svg"}
+    assert not any("regret" in name for name in drawn)
+    assert not any(re.search(NAN, text) for text in drawn.values())
+
+
+def test_figures_are_what_plotly_draws(page: Reader) -> None:
+    for name, each in page.data.items():
+        figure = go.Figure(resolved(each, LIGHT))  # raises at what it does not know
+        agents = ["clipped", "heavy"] if name.endswith("truncated") else list(SPEC["agents"])
+        assert list(dict.fromkeys(trace.meta for trace in figure.data)) == agents
+
+
+def test_words_are_those_of_returns(page: Reader) -> None:
+    words = page.words
+    assert "Mean clean return per episode of the episodes that ended since the checkpoint before" in words
+    assert "Clean return per episode, last tenth" in words
+    assert "Median clean return per episode in the last tenth over 2 tuning seeds" in words
+    assert "Bright is good, on a scale of each agent's own" in words
+    assert "noise 1: Heavy-DQN, clean return in the last tenth, at least −180 " in words
+    assert "4,000 steps" in words
+
+
+def test_the_learning_curve_is_the_return_of_episodes(found: Findings, page: Reader) -> None:
+    runs = found.tasks["loud"].agents[0].runs
+    slow = np.full(runs.scored.shape, np.nan)
+    for i, j in np.ndindex(*slow.shape):
+        ended = runs.scored[i, j] - (runs.scored[i, j - 1] if j else 0.0)
+        gained = runs.mean_reward[i, j] - (runs.mean_reward[i, j - 1] if j else 0.0)
+        slow[i, j] = gained / ended if ended else slow[i, j - 1]
+    data = page.data["plot-loud--pace"]
+    (line,) = [trace for trace in data["traces"] if trace["meta"] == "plain" and not trace.get("fill")]
+    assert line["y"][0] is None  # after 100 steps no episode has ended
+    np.testing.assert_allclose(line["y"][1:], np.median(slow, axis=0)[1:], rtol=1e-5)
+    assert data["layout"]["xaxis"]["title"]["text"] == "steps"
+    assert data["layout"]["yaxis"]["title"]["text"] == "mean clean return per episode"
+
+
+def test_truncated_rewards_are_a_share_of_steps(page: Reader) -> None:
+    """On a logarithmic axis, so that the agent that truncates nothing is not on it."""
+    figure = page.data["plot-loud--truncated"]
+    ends = {trace["meta"]: trace["y"][-1] for trace in figure["traces"] if not trace.get("fill")}
+    assert ends == {"clipped": 0.5, "heavy": 0.075}
+    assert figure["layout"]["yaxis"]["type"] == "log"
+    assert figure["layout"]["yaxis"]["range"] == [-2, 0]
+
+
+def test_grids_are_bright_where_returns_are_large(found: Findings) -> None:
+    (grid,) = [grid for grid in found.grids if (grid.agent, grid.env) == ("clipped", "loud")]
+    (map_,) = grid.maps
+    assert map_.values.shape == (1, 3)
+    assert map_.chosen == (0, int(np.argmax(map_.values)))
+    (shaded,) = shades(grid.maps, grid.measure)
+    assert shaded[map_.chosen] == 1.0
+    np.testing.assert_allclose(shaded, (map_.values - map_.values.min()) / np.ptp(map_.values))
+
+
+def test_the_map_of_agents_against_environments(found: Findings, page: Reader) -> None:
+    (across,) = found.across
+    assert (across.map.rows, across.map.columns) == (["unclipped", "clipped", "Heavy-DQN"], ["noise 1", "noise 5", "noise 20"])
+    runs = {agent.key: agent.runs for agent in found.tasks["louder"].agents}
+    assert across.map.values[2, 2] == np.median(between(runs["heavy"], 0.9, 1.0))
+    assert not across.measure.by_column  # the same environment under different noise
+    assert "Median clean return per episode in the last tenth. Bright is good, on one scale for all." in page.words
+
+
+def test_scores_for_rliable_are_the_returns_themselves(study: Study, found: Findings) -> None:
+    scores = study.to_rliable()
+    assert scores["heavy"].shape == (6, 3)
+    runs = found.tasks["quiet"].agents[2].runs
+    np.testing.assert_array_equal(scores["heavy"][:, 0], between(runs, 0.9, 1.0))
+
+
+def test_a_scale_for_each_environment_where_they_differ(found: Findings) -> None:
+    apart = Measure("", "", large_is_good=True, by_column=True)
+    (shaded,) = shades([found.across[0].map], apart)
+    assert (shaded.max(axis=0) == 1.0).all()
+    assert (shaded.min(axis=0) == 0.0).all()
+
+
+def test_runs_that_never_end_an_episode(tmp_path: Path) -> None:
+    """Shorter than an episode: there is nothing to score, and the page says so with dashes."""
+    made = Study({**SPEC, "steps": 150, "claims": [], "agents": {"plain": SPEC["agents"]["plain"]}}, tmp_path)
+    made.run(engine="inline")
+    page = read(write_report(made, tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert not re.search(NAN, page.words)
+    assert page.words.count("unclipped baseline transform = none defaults") == 3
+    assert page.values("data-sort").count("") == 3  # what there is none of is first
+    assert made.to_rliable() == {}

@@ -1,0 +1,62 @@
+"""The studies that come with heavytail, and the results that come with some of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heavytail.studies import published as shelf
+from heavytail.studies.plan import check_plan
+from heavytail.studies.published import beside, published, published_result, to_reproduce
+from heavytail.studies.spec import read_spec
+from heavytail.studies.study import work_of
+
+STUDIES = sorted(path.parent.name for path in (Path(__file__).parents[2] / "studies").glob("*/spec.toml"))
+WITH_RESULTS = [name for name in STUDIES if published_result(name)]
+
+
+@pytest.mark.parametrize("name", STUDIES)
+@pytest.mark.parametrize("quick", [False, True])
+def test_published_specs_are_sound(name: str, quick: bool) -> None:
+    check_plan(read_spec(published(name), quick=quick))
+
+
+@pytest.mark.parametrize("name", WITH_RESULTS)
+def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
+    study = published_result(name)
+    assert study is not None
+    assert [stage.missing for stage in study.stages()] == [[]] * len(study.stages())
+    assert study.stages()[-1].phase == "evaluation"
+    spec = read_spec(published(name))
+    assert work_of(study.spec.model_dump(mode="json")) == work_of(spec.model_dump(mode="json"))
+    assert study.spec.claims == spec.claims, (
+        f"words have changed: heavytail run studies/{name}/spec.toml --out studies/{name}/published --no-report"
+    )
+    assert study.failures().empty
+
+
+def test_the_deep_study_of_the_paper_is_published() -> None:
+    assert {"paper-deep", "deep-control", "deep-noise"} <= set(WITH_RESULTS)
+
+
+def quick_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **changes: Any) -> list[tuple[str, int]]:
+    monkeypatch.setattr("heavytail.studies.deep.gpu_there", lambda: gpu)
+    for name, value in changes.items():
+        monkeypatch.setattr(shelf, name, value)
+    return [
+        (study.store.folder.relative_to(tmp_path).as_posix(), study.spec.seeds)
+        for study in to_reproduce("paper", tmp_path / "r", quick=False)
+    ]
+
+
+def test_what_needs_a_gpu_is_run_at_its_quick_scale_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert quick_there(tmp_path, monkeypatch, gpu=False) == [("r", 30), ("r/paper-deep-quick", 8)]
+    assert quick_there(tmp_path, monkeypatch, gpu=True) == [("r", 30), ("r/paper-deep", 24)]
+    assert quick_there(tmp_path, monkeypatch, gpu=False, find_spec=lambda name: None) == [("r", 30)]
+
+
+def test_the_published_result_is_shown_beside(tmp_path: Path) -> None:
+    shown = list(beside("paper", to_reproduce("paper", tmp_path, quick=True)))
+    assert [each.study.spec.name for each in shown] == ["paper-deep", "paper-deep"]
+    assert [each.study.spec.seeds for each in shown] == [8, 24]
+    assert "NVIDIA H200 with: heavytail run studies/paper-deep/spec.toml" in shown[1].words
