@@ -51,7 +51,7 @@ def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     spec, *more = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     raw = {**tomllib.loads(spec), "episodes": 300, "seeds": 2}
     for table in more:
-        check_plan(spec_of({**raw, "agents": {"random": {}}, **tomllib.loads(table)}))
+        check_plan(spec_of({**raw, "agents": {"random": {}}, "claims": [], **tomllib.loads(table)}))
     monkeypatch.chdir(tmp_path)
     ht.Study(raw).run("inline")
     Path("spec.toml").write_text(re.sub("episodes = .*", "episodes = 300", spec).replace("seeds = 10", "seeds = 2"))
