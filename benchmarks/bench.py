@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import costs
+import draws
 import fused
 import heavy
 import plans
@@ -18,6 +19,7 @@ import startup
 from report import FIGURES, machine, write_figures
 
 SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
+    "draws": draws.section,
     "fused": fused.section,
     "heavy": heavy.section,
     "agents": costs.section,
