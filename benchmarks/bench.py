@@ -10,6 +10,7 @@ from typing import Any
 
 import costs
 import deep
+import draws
 import fused
 import heavy
 import plans
@@ -19,6 +20,7 @@ import startup
 from report import FIGURES, machine, write_figures
 
 SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
+    "draws": draws.section,
     "fused": fused.section,
     "heavy": heavy.section,
     "agents": costs.section,

@@ -10,7 +10,7 @@ from heavytail.agents.heavy_q_learning import HeavyQLearning
 from report import HERE
 
 FLAGS = ("-std=c++17", "-O3", "-march=native")
-TABLES, HEAVY, TEXTBOOK = "-DTABLES", "-DHEAVY", "-DTEXTBOOK"
+TABLES, HEAVY, TEXTBOOK, BATCHES, FAST = "-DTABLES", "-DHEAVY", "-DTEXTBOOK", "-DBATCHES", "-ffast-math"
 VARIANTS: dict[str, tuple[str, ...]] = {"C++ hard-coded": (), "C++ with tables": (TABLES,)}
 # Python never contracts a product and a sum into one rounding, so neither may the program that is compared bit by bit.
 EXACT = "-ffp-contract=off"
@@ -38,7 +38,7 @@ def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, train
     """Run the program with the constants and the random streams of a new learner; the clock starts after `trained` episodes."""
     agent, table, heavy = learner.agent, learner.agent, (0.0, 0.0, 0.0, 0.0)
     if isinstance(agent, HeavyQLearning):
-        table, heavy = agent.table, (agent.threshold, agent.reward_bonus, agent.a, agent.b)
+        table, heavy = agent.table, (agent.threshold, agent.reward_bonus, agent.a, -float(agent.decay.series[0]))
     numbers = [trained, episodes, int(noise), float(table.bonus.factor), *heavy]
     states = [*learner.streams.transitions, *learner.streams.rewards]
     arguments = [*map(repr, numbers), *(str(int(x)) for x in states)]

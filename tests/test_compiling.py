@@ -11,6 +11,7 @@ from numba.core.errors import NumbaError
 
 import heavytail as ht
 from heavytail import compiling, loop
+from heavytail.ahead import new_ahead
 from heavytail.arrays import Floats
 from heavytail.compiling import entry, fingerprint, kernel, record_classes
 from processes import python
@@ -149,10 +150,11 @@ def test_an_edited_comment_recompiles_nothing(outside: Path) -> None:
 FUSED = """
     import heavytail as ht
     from heavytail import loop
+    from heavytail.ahead import new_ahead
     from heavytail.compiling import entry
     learner = ht.make_agent("random", ht.make_mdp("six_arms"))
     total = learner.learn(10).realised_reward[-1]
-    chunk = entry(loop.run_chunk, learner.agent, learner.mdp, learner.streams, learner.clock, loop.new_checkpoints(learner.curve.at, learner.agent))
+    chunk = entry(loop.run_chunk, learner.agent, learner.mdp, learner.streams, new_ahead(learner.mdp), learner.clock, loop.new_checkpoints(learner.curve.at, learner.agent))
     print(total, sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
 """
 
@@ -221,7 +223,7 @@ def test_one_compiled_signature_serves_whole_numbers_and_floats() -> None:
     assert len(totals) == 1
     one = learners[0]
     recorded = loop.new_checkpoints(np.array([5]), one.agent)
-    chunk: Any = entry(loop.run_chunk, one.agent, one.mdp, one.streams, one.clock, recorded)
+    chunk: Any = entry(loop.run_chunk, one.agent, one.mdp, one.streams, new_ahead(one.mdp), one.clock, recorded)
     assert len(chunk.signatures) == 1
 
 

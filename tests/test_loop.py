@@ -11,6 +11,7 @@ import worlds
 from growing import Growing, growing
 from heavytail import loop, stepwise
 from heavytail.agents.q_learning import q_learning
+from heavytail.ahead import new_ahead
 from heavytail.arrays import Ints, Stream
 from heavytail.compiling import entry
 from heavytail.errors import InputError
@@ -22,12 +23,12 @@ from heavytail.verbs import act, full, update
 
 def _chunked(agent: Any, mdp: MDP, until: int, sizes: list[int], seed: int = 1) -> tuple[loop.Clock, loop.Checkpoints]:
     """A run in chunks of given sizes, over and over."""
-    run_streams, clock = streams(seed), loop.new_clock()
+    run_streams, ahead, clock = streams(seed), new_ahead(mdp), loop.new_clock()
     recorded = loop.new_checkpoints(np.unique(np.array([1, until // 3, until])), agent)
-    chunk = entry(loop.run_chunk, agent, mdp, run_streams, clock, recorded)
+    chunk = entry(loop.run_chunk, agent, mdp, run_streams, ahead, clock, recorded)
     status, k = loop.PAUSED, 0
     while status == loop.PAUSED:
-        status = chunk(agent, mdp, run_streams, clock, recorded, until, sizes[k % len(sizes)])
+        status = chunk(agent, mdp, run_streams, ahead, clock, recorded, until, sizes[k % len(sizes)])
         k += 1
     assert status == loop.DONE
     return clock, recorded

@@ -117,12 +117,13 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     script = """
     import heavytail as ht
     from heavytail import loop
+    from heavytail.ahead import new_ahead
     from heavytail.compiling import entry
     mdp = ht.make_mdp("triangle", law=ht.laws.triangular(loc=2.0))
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)
     recorded = loop.new_checkpoints(curve.at, learner.agent)
-    chunk = entry(loop.run_chunk, learner.agent, mdp, learner.streams, learner.clock, recorded)
+    chunk = entry(loop.run_chunk, learner.agent, mdp, learner.streams, new_ahead(mdp), learner.clock, recorded)
     print(curve.mean_reward[-1], abs(curve.realised_reward[-1] / curve.mean_reward[-1] - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
     """
     first, second = (python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2))

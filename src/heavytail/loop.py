@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heavytail.ahead import Ahead, begin_stretch, new_ahead, settle, step_ahead
 from heavytail.arrays import Floats, Indices, Ints, Record
 from heavytail.compiling import entry
 from heavytail.errors import InputError
 from heavytail.interrupts import held_interrupts
-from heavytail.mdp import MDP, first_state, step
+from heavytail.mdp import MDP, first_state
 from heavytail.numerics import as_int
 from heavytail.rng import Streams
 from heavytail.room import grown, out_of_room
@@ -81,7 +82,9 @@ def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:
     return Checkpoints(at, np.zeros(1, np.int64), np.full((len(at), OWN + len(counter_names(agent))), np.nan))
 
 
-def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoints: Checkpoints, until: int, most_steps: int) -> int:
+def run_chunk(
+    agent: Record, mdp: MDP, streams: Streams, ahead: Ahead, clock: Clock, checkpoints: Checkpoints, until: int, most_steps: int
+) -> int:
     """Learn until the clock shows `until` units or `most_steps` more steps are made."""
     steps, units, started = clock.steps[0], clock.units[0], clock.started[0]
     s, k = as_int(clock.state[0]), as_int(clock.h[0])
@@ -94,9 +97,13 @@ def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoin
         if started == 0:
             s, k, started = first_state(mdp, streams.transitions), 0, 1
             begin(agent, s, streams.agent)
-        # The inner loop ends with the episode; in a continuing problem, at the next unit at which something is due.
+        if ahead.taken[0] == ahead.first.size:
+            begin_stretch(ahead, streams.rewards)
+        # The inner loop ends with the episode or the stretch; in a continuing problem, at the next unit at which something is due.
         due = min(until, checkpoints.at[reached]) if reached < checkpoints.at.size else until
-        first, stop, ended = k, k + min(last - steps, mdp.horizon - k if episodic else due - units), False
+        taken, drawn = ahead.taken[0] - k, ahead.drawn[0] == 1
+        most = min(last - steps, ahead.first.size - ahead.taken[0], mdp.horizon - k if episodic else due - units)
+        first, stop, ended = k, k + most, False
         while k < stop:
             if out_of_room(agent):
                 status = FULL
@@ -106,7 +113,7 @@ def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoin
             if not 0 <= a < mdp.n_actions:
                 status = BAD_ACTION
                 break
-            s_next, r, terminated, mean = step(mdp, s, a, h, streams.transitions, streams.rewards)
+            s_next, r, terminated, mean = step_ahead(mdp, s, a, h, streams.transitions, ahead, drawn, taken + k, streams.rewards)
             if math.isnan(r):
                 status = NAN
                 break
@@ -119,6 +126,7 @@ def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoin
             if ended:
                 break
         steps += k - first
+        ahead.taken[0] += k - first + (1 if status == NAN else 0)  # the pair of a reward that is no number is used up too
         if episodic:
             if ended:
                 units += 1
@@ -133,6 +141,7 @@ def run_chunk(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoin
             reached += 1
         if units == until:
             status = DONE
+    settle(ahead, streams.rewards)
     clock.steps[0], clock.units[0], clock.started[0] = steps, units, started
     clock.state[0], clock.h[0] = s, k
     clock.totals[0], clock.totals[1] = mean_total, realised_total
@@ -153,12 +162,13 @@ def run(
 
     `between` is called with the agent after each chunk.
     """
-    chunk = entry(run_chunk, agent, mdp, streams, clock, checkpoints)
+    ahead = new_ahead(mdp)
+    chunk = entry(run_chunk, agent, mdp, streams, ahead, clock, checkpoints)
     most_steps, status = FIRST_CHUNK, PAUSED
     with held_interrupts() as let_interrupt_through, collector_paused():
         while status != DONE:
             before, started = int(clock.steps[0]), time.perf_counter()
-            status = chunk(agent, mdp, streams, clock, checkpoints, until, most_steps)
+            status = chunk(agent, mdp, streams, ahead, clock, checkpoints, until, most_steps)
             if status in _TROUBLE:
                 raise InputError(_TROUBLE[status].format(step=clock.steps[0], state=clock.state[0]))
             if status == FULL:

@@ -115,9 +115,16 @@ def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
 
 
 @kernel
-def step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
-    """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
+def slot_of(mdp: MDP, s: int, a: int, h: int, transitions: Stream) -> tuple[int, int]:
+    """The row of (s, a) at step h, and a slot of it, drawn."""
     stage = h if mdp.n_stages > 1 else 0
     row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
     slot = find_slot(mdp.cumulative, as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1, uniform(transitions))
-    return as_int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[row]
+    return int(row), slot
+
+
+@kernel
+def step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
+    """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
+    row, slot = slot_of(mdp, s, a, h, transitions)
+    return as_int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[U(row)]

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from heavytail.compiling import kernel
+from heavytail.elementary import LARGEST_EXPONENT
 
 SURE = 1.0 - 1e-12  # so far below a threshold rounding decides nothing
-LARGEST_EXPONENT = 709.0  # exp(709) is just below the largest float
 
 
 @kernel

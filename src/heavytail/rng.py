@@ -12,11 +12,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from heavytail.arrays import Stream, U
+from heavytail.arrays import Floats, Stream, U
 from heavytail.compiling import kernel
+from heavytail.elementary import ONE, exp, float_of, log, sin
 from heavytail.errors import InputError
-
-TWO_PI = 2.0 * math.pi
 
 
 class Streams(NamedTuple):
@@ -56,19 +55,52 @@ def streams(seed: Seed) -> Streams:
 
 
 @kernel
-def bits(rng: Stream) -> U:
-    """64 random bits: one step of xoshiro256++."""
-    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+def scrambled(s0: U, s3: U) -> U:
+    """The output of xoshiro256++ in a state."""
     x = s0 + s3
-    out = ((x << U(23)) | (x >> U(41))) + s0
+    return ((x << U(23)) | (x >> U(41))) + s0
+
+
+@kernel
+def following(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
+    """The next state of xoshiro256++."""
     t = s1 << U(17)
     s2 ^= s0
     s3 ^= s1
     s1 ^= s2
     s0 ^= s3
     s2 ^= t
-    rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, (s3 << U(45)) | (s3 >> U(19))
+    return s0, s1, s2, (s3 << U(45)) | (s3 >> U(19))
+
+
+@kernel
+def bits(rng: Stream) -> U:
+    """64 random bits: one step of xoshiro256++."""
+    out = scrambled(rng[0], rng[3])
+    rng[0], rng[1], rng[2], rng[3] = following(rng[0], rng[1], rng[2], rng[3])
     return out
+
+
+@kernel
+def fill_pairs(rng: Stream, first: Stream, second: Stream) -> None:
+    """Raw draws, one for each array in turn; the state stays in registers meanwhile."""
+    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    for k in range(first.size):
+        first[k] = scrambled(s0, s3)
+        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+        second[k] = scrambled(s0, s3)
+        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+    rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
+
+
+@kernel
+def fill_open_uniforms(rng: Stream, out: Floats) -> None:
+    """`open_uniform`, over and over; the state stays in registers likewise."""
+    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    for k in range(out.size):
+        out[k] = open_uniform_of(scrambled(s0, s3))
+        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+    rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
 
 @kernel
@@ -80,13 +112,19 @@ def uniform(rng: Stream) -> float:
 @kernel
 def open_uniform(rng: Stream) -> float:
     """A float in (0, 1), an odd multiple of 2**-53: its logarithm is finite, and so is that of its complement."""
-    return (float(bits(rng) >> U(12)) + 0.5) * 2.0**-52
+    return open_uniform_of(U(bits(rng)))
+
+
+@kernel
+def open_uniform_of(raw: U) -> float:
+    """The float in (0, 1) that 64 random bits make."""
+    return float_of((raw >> U(12)) | ONE) - (1.0 - 2.0**-53)  # exact: from [1, 2) down, and half a step up
 
 
 @kernel
 def exponential(rng: Stream) -> float:
     """A standard exponential, positive and finite."""
-    return -math.log(open_uniform(rng))
+    return -log(open_uniform(rng))
 
 
 @kernel
@@ -104,9 +142,15 @@ def skip_pair(rng: Stream) -> None:
 
 
 @kernel
+def cosine_of_turn(u: float) -> float:
+    """cos(2 pi u) for u from 0 to 1, as the sine of how far 2 |u - 1/2| is from 1/2."""
+    return sin(math.pi * (2.0 * abs(u - 0.5) - 0.5))
+
+
+@kernel
 def normal_of(u: float, e: float) -> float:
     """The standard normal of a pair (Box and Muller)."""
-    return math.sqrt(2.0 * e) * math.cos(TWO_PI * u)
+    return math.sqrt(2.0 * e) * cosine_of_turn(u)
 
 
 @kernel
@@ -121,7 +165,7 @@ def gamma(rng: Stream, shape: float) -> float:
     """A gamma variate of scale 1 (Marsaglia and Tsang 2000; below shape 1 the boost of their section 6)."""
     boost = 1.0
     if shape < 1.0:
-        boost = math.exp(-exponential(rng) / shape)
+        boost = exp(-exponential(rng) / shape)
         shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / math.sqrt(9.0 * d)
@@ -130,7 +174,9 @@ def gamma(rng: Stream, shape: float) -> float:
         v = 1.0 + c * x
         if v > 0.0:
             v = v * v * v
-            if math.log(open_uniform(rng)) < 0.5 * x * x + d - d * v + d * math.log(v):
+            u = open_uniform(rng)
+            # The first condition implies the second and mostly spares its logarithms.
+            if u < 1.0 - 0.0331 * x * x * x * x or log(u) < 0.5 * x * x + d - d * v + d * log(v):
                 return boost * d * v
 
 

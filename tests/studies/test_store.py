@@ -11,7 +11,7 @@ import pytest
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.studies import Study
-from heavytail.studies.plan import Part
+from heavytail.studies.plan import RESULTS_VERSION, Part
 from heavytail.studies.store import Store
 from heavytail.studies.work import do_part, schema
 from small_studies import files, frame_of, small
@@ -74,7 +74,7 @@ def test_a_sidecar_says_who_computed_a_part_and_how_fast(done: Study) -> None:
         assert Part.model_validate(page["part"]) == part
         assert page["seconds"] > 0
         assert page["host"]
-        assert page["results_version"] == 1
+        assert page["results_version"] == RESULTS_VERSION["tabular"]
         assert page["bytes"] == (done.store.parts / f"{part.id}.parquet").stat().st_size
         assert {"heavytail", "python", "numpy", "numba", "pyarrow"} <= page.keys()
 

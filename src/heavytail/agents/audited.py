@@ -225,7 +225,7 @@ def _q_narrowest(agent: QLearning, truth: Truth) -> float:
 
 @narrowest.method(HeavyQLearning)
 def _heavy_q_narrowest(agent: HeavyQLearning, truth: Truth) -> float:
-    return _largest_bonus(agent.table, truth, agent.reward_bonus, agent.b)
+    return _largest_bonus(agent.table, truth, agent.reward_bonus, 1.0 - agent.a)
 
 
 @kernel

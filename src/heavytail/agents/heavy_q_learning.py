@@ -32,6 +32,7 @@ from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.bonuses import new_bonus
 from heavytail.numerics import SURE
+from heavytail.powers import Powers, power, powers_of
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
 from heavytail.verbs import act, counters, reset, update
@@ -46,9 +47,9 @@ class HeavyQLearning(NamedTuple):
     truncated: Ints  # [1] how many rewards were
     threshold: float  # B_t is this times t, to the power `a`
     reward_bonus: float  # over t to the power `b`
+    decay: Powers  # t to the power -b
     inside: bool  # whether the reward's part stands inside beta_t, as the paper writes it
     a: float
-    b: float
 
     def counter_names(self) -> tuple[str, ...]:
         """Those of Q-learning, and how many rewards were truncated."""
@@ -104,9 +105,9 @@ def heavy_q_learning(
         truncated=np.zeros(1, np.int64),
         threshold=moment / iota,
         reward_bonus=reward_bonus,
+        decay=powers_of(-b),
         inside=bonus == "bernstein" and constants == "paper",
         a=a,
-        b=b,
     )
 
 
@@ -142,10 +143,10 @@ def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int
     if max(abs(r), r * r) > SURE * agent.threshold * t and abs(r) > (agent.threshold * t) ** agent.a:
         kept = 0.0
         agent.truncated[0] += 1
-    extra = agent.reward_bonus * t**-agent.b
+    extra = agent.reward_bonus * power(agent.decay, t)
     if agent.inside:
         rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
-        before = agent.reward_bonus * (t - 1.0) ** -agent.b if t > 1.0 else 0.0
+        before = agent.reward_bonus * power(agent.decay, t - 1.0) if t > 1.0 else 0.0
         extra = (extra - (1.0 - rate) * before) / (2.0 * rate)
     update(agent.table, s, a, kept + extra, s_next, h, terminated, rng)
 

@@ -16,11 +16,12 @@ import numpy as np
 
 from heavytail.arrays import Floats, Stream, U
 from heavytail.compiling import kernel
+from heavytail.elementary import log
 from heavytail.errors import InputError
 from heavytail.problem import Problem, need_episodes
 from heavytail.registry import NonNegative, Positive, register
-from heavytail.rng import exponential, gamma, integer, normal
-from heavytail.rows import argmax_row
+from heavytail.rng import fill_open_uniforms, gamma, integer, normal_of
+from heavytail.rows import argmax_row, max_row
 from heavytail.verbs import act, begin, reset, update
 
 MOST_NUMBERS = 10**9
@@ -35,6 +36,7 @@ class PSRL(NamedTuple):
     visits: Floats  # [S*A]
     sums: Floats  # [S*A] of rewards
     rewards: Floats  # [S*A] drawn mean rewards
+    scratch: Floats  # [S*A]
     q: Floats  # [H, S, A] of the drawn MDP
     prior_count: float
     prior_mean: float
@@ -74,6 +76,7 @@ def psrl(
         visits=np.zeros(S * A),
         sums=np.zeros(S * A),
         rewards=np.zeros(S * A),
+        scratch=np.zeros(S * A),
         q=np.zeros((H, S, A)),
         prior_count=prior_count,
         prior_mean=prior_mean,
@@ -84,55 +87,70 @@ def psrl(
 
 
 @kernel
+def draw_gammas(agent: PSRL, rng: Stream) -> None:
+    """A gamma variate for every weight. Of weight 1, that of the usual prior, it is an exponential, and those are made all at once: vector code."""
+    weights, drawn = agent.weights.reshape(-1), agent.drawn.reshape(-1)
+    fill_open_uniforms(rng, drawn)
+    for i in range(drawn.size):
+        drawn[i] = -log(drawn[i])
+    for i in range(drawn.size):
+        if weights[i] != 1.0:
+            drawn[i] = gamma(rng, weights[i]) if weights[i] > 0.0 else 0.0
+
+
+@kernel
 def draw_transitions(agent: PSRL, rng: Stream) -> None:
     """A Dirichlet draw for every cell: gamma variates over their sum."""
+    draw_gammas(agent, rng)
     successors, cells = agent.weights.shape
+    totals = agent.scratch
     for cell in range(cells):
-        total = 0.0
-        for k in range(successors):
-            weight = agent.weights[U(k), U(cell)]
-            drawn = 0.0
-            if weight == 1.0:
-                drawn = exponential(rng)
-            elif weight > 0.0:
-                drawn = gamma(rng, weight)
-            agent.drawn[U(k), U(cell)] = drawn
-            total += drawn
-        if total < TINY:  # of weights so small the draw is, to the last digit, one of the states
+        totals[cell] = 0.0
+    for k in range(successors):
+        for cell in range(cells):
+            totals[cell] += agent.drawn[k, cell]
+    for cell in range(cells):
+        if totals[cell] < TINY:  # of weights so small the draw is, to the last digit, one of the states
             one = integer(rng, successors - 1)
             for k in range(successors):
                 agent.drawn[U(k), U(cell)] = 1.0 if k == one else 0.0
-            total = 1.0
-        share = 1.0 / total
-        for k in range(successors):
-            agent.drawn[U(k), U(cell)] *= share
+            totals[cell] = 1.0
+    for cell in range(cells):
+        totals[cell] = 1.0 / totals[cell]
+    for k in range(successors):
+        for cell in range(cells):
+            agent.drawn[k, cell] *= totals[cell]
 
 
 @kernel
 def draw_rewards(agent: PSRL, rng: Stream) -> None:
     """A mean reward for every cell."""
+    fill_open_uniforms(rng, agent.rewards)
+    fill_open_uniforms(rng, agent.scratch)
     for cell in range(agent.rewards.size):
         precision = agent.prior_precision + agent.noise_precision * agent.visits[cell]
         centre = (agent.prior_precision * agent.prior_mean + agent.noise_precision * agent.sums[cell]) / precision
-        agent.rewards[cell] = centre + agent.scale * normal(rng) / math.sqrt(precision)
+        noise = normal_of(agent.rewards[cell], -log(agent.scratch[cell]))
+        agent.rewards[cell] = centre + agent.scale * noise / math.sqrt(precision)
 
 
 @kernel
 def solve(agent: PSRL) -> None:
-    """Backward induction in the drawn MDP. Successors are the outer loop, so that the inner one runs over cells side by side."""
+    """Backward induction in the drawn MDP. Successors are the outer loop, two at a time, so that the inner one runs over cells side by side."""
     H, S, A = agent.q.shape
     q = agent.q.reshape(H, S * A)
     for h in range(H - 1, -1, -1):
         for cell in range(S * A):
             q[h, cell] = agent.rewards[cell]
         if h + 1 < H:
-            for s_next in range(S):
-                best = q[h + 1, s_next * A]
-                for a in range(1, A):
-                    if q[h + 1, s_next * A + a] > best:  # noqa: PLR1730 - see rows.max_row
-                        best = q[h + 1, s_next * A + a]
+            for k in range(0, S - 1, 2):
+                one, two = max_row(agent.q, h + 1, k), max_row(agent.q, h + 1, k + 1)
                 for cell in range(S * A):
-                    q[h, cell] += agent.drawn[s_next, cell] * best
+                    q[h, cell] += agent.drawn[k, cell] * one + agent.drawn[k + 1, cell] * two
+            if S % 2 == 1:
+                one = max_row(agent.q, h + 1, S - 1)
+                for cell in range(S * A):
+                    q[h, cell] += agent.drawn[S - 1, cell] * one
 
 
 @begin.method(PSRL)
@@ -164,4 +182,5 @@ def _reset(record: PSRL) -> None:
     record.visits[:] = 0.0
     record.sums[:] = 0.0
     record.rewards[:] = 0.0
+    record.scratch[:] = 0.0
     record.q[:] = 0.0

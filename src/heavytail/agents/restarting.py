@@ -17,8 +17,8 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, Record, Stream
 from heavytail.compiling import kernel
+from heavytail.elementary import LARGEST_EXPONENT
 from heavytail.errors import InputError
-from heavytail.numerics import LARGEST_EXPONENT
 from heavytail.problem import Problem
 from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
 from heavytail.verbs import act, begin, counter_names, counters, reset, update

@@ -4,8 +4,11 @@ Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is exp
 w = tan(pi alpha / 2), or -(2/pi) log|t| when alpha = 1. The paper calls `scale` a shape parameter, and says that moments of order 1 + epsilon
 are finite for epsilon < alpha; they are for 1 + epsilon < alpha.
 
-Sampling: Chambers, Mallows and Stuck (1976), as corrected by Weron (1996), from one uniform and one exponential. The powers
-are summed as logarithms, and the cosine of the angle is taken as the sine of its distance from the edge, which keeps the far tail exact.
+Sampling: Chambers, Mallows and Stuck (1976), as corrected by Weron (1996), from one uniform and one exponential. With the angle v = pi (u - 1/2), theta = alpha v + turn,
+
+    X = sin(theta) / cos(v) * (cos(v - theta) / (e cos(v)))**(1/alpha - 1),
+
+one power where they have two. The cosine of v is taken as the sine of its distance from the edge, which keeps the far tail exact.
 
 Moments: with Y = X - center, for 0 < p < 2,
 
@@ -22,14 +25,15 @@ from typing import Annotated, ClassVar, Self
 from annotated_types import Ge, Gt, Le
 
 from heavytail.arrays import Floats
+from heavytail.compiling import kernel
+from heavytail.elementary import HALF_PI, exp, log, sin
 from heavytail.laws.fourier import shift_integral
 from heavytail.laws.law import Law
 from heavytail.laws.normal import Normal
 from heavytail.laws.table import LawTable, draws
-from heavytail.numerics import exp_or_inf
 from heavytail.registry import Positive, register
 
-HALF_PI = 0.5 * math.pi
+LEAST_COSINE = 2.0**-60  # where only rounding is left of a cosine
 
 
 @dataclass(frozen=True)
@@ -94,17 +98,36 @@ def alpha_stable(
     return AlphaStable(alpha, beta, loc, scale)
 
 
+@kernel
+def front_and_ratio(alpha: float, turn: float, u: float, e: float) -> tuple[float, float]:
+    """The two numbers of which a standard variate is made: x = front * ratio**(1/alpha - 1)."""
+    angle = math.pi * (u - 0.5)
+    turned = alpha * angle + turn
+    size = abs(turned)
+    sine = math.copysign(sin(math.pi - size if size > HALF_PI else size), turned)
+    cosine = sin(math.pi * min(u, 1.0 - u))
+    other = max(abs(sin(HALF_PI - abs(angle - turned))), LEAST_COSINE)
+    return sine / cosine, other / (e * cosine)
+
+
+@kernel
+def standard_variate(alpha: float, turn: float, inverse: float, u: float, e: float) -> float:
+    """The variate of a pair, before it is scaled and moved; not for alpha = 1."""
+    front, ratio = front_and_ratio(alpha, turn, u, e)
+    return front * exp((inverse - 1.0) * log(ratio))
+
+
+@kernel
+def variate_of_index_one(beta: float, u: float, e: float) -> float:
+    """The same for alpha = 1."""
+    cosine = sin(math.pi * min(u, 1.0 - u))
+    edge = HALF_PI * (1.0 - abs(beta)) + abs(beta) * math.pi * (u if beta > 0.0 else 1.0 - u)
+    return (edge * sin(math.pi * (u - 0.5)) / cosine - beta * log(HALF_PI * e * cosine / edge)) / HALF_PI
+
+
 @draws("alpha_stable")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
-    alpha = table.parameters[i, 2]
-    angle = math.pi * (u - 0.5)
-    cosine = math.sin(math.pi * min(u, 1.0 - u))
+    loc, scale, alpha = table.parameters[i, 0], table.parameters[i, 1], table.parameters[i, 2]
     if alpha == 1.0:
-        beta = table.parameters[i, 5]
-        edge = HALF_PI * (1.0 - abs(beta)) + abs(beta) * math.pi * (u if beta > 0.0 else 1.0 - u)
-        x = (edge * math.sin(angle) / cosine - beta * math.log(HALF_PI * e * cosine / edge)) / HALF_PI
-    else:
-        turned = alpha * angle + table.parameters[i, 3]
-        inverse = table.parameters[i, 4]
-        x = math.sin(turned) * exp_or_inf((inverse - 1.0) * math.log(abs(math.cos(angle - turned)) / e) - inverse * math.log(cosine))
-    return table.parameters[i, 0] + table.parameters[i, 1] * x
+        return loc + scale * variate_of_index_one(table.parameters[i, 5], u, e)
+    return loc + scale * standard_variate(alpha, table.parameters[i, 3], table.parameters[i, 4], u, e)

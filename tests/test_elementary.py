@@ -1,0 +1,125 @@
+"""The functions of `heavytail.elementary` and `heavytail.powers` against Python's decimals, which are exact to forty digits here."""
+
+import math
+from collections.abc import Callable
+from decimal import Decimal, getcontext
+from typing import Any
+
+import numpy as np
+import pytest
+
+from heavytail import elementary
+from heavytail.arrays import Floats
+from heavytail.compiling import entry
+from heavytail.powers import power, powers_of
+
+DIGITS = 40
+N = 3000
+
+
+@pytest.fixture(autouse=True)
+def _many_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(getcontext(), "prec", DIGITS)
+
+
+def exact_sin(x: float) -> Decimal:
+    square = Decimal(x) ** 2
+    term = total = Decimal(x)
+    k = 1
+    while abs(term) > abs(total) * Decimal(10) ** -DIGITS:
+        term *= -square / ((k + 1) * (k + 2))
+        total += term
+        k += 2
+    return total
+
+
+def last_places(value: float, exact: Decimal) -> float:
+    """The error, in units of the last place of the exact value."""
+    return float(abs(Decimal(value) - exact) / Decimal(math.ulp(float(exact))))
+
+
+def spread(lower: float, upper: float, *extremes: float) -> list[float]:
+    return [*np.random.default_rng(1).uniform(lower, upper, N).tolist(), *extremes]
+
+
+HALF_PI = 0.5 * math.pi
+SINES = spread(-HALF_PI, HALF_PI, -HALF_PI, HALF_PI, 1e-300, -1e-9, math.pi * 2.0**-53)
+LOGS = [
+    *spread(0.0, 1.0, 2.0**-53, 1.0 - 2.0**-53, 1.0, math.nextafter(1.0, 2.0), 2.0**-1022, 1.7e308),
+    *(10.0**x for x in spread(-300.0, 300.0)),
+    *(math.sqrt(0.5) * (1.0 + k * 2.0**-52) for k in range(-3, 4)),  # where the exponent changes
+]
+EXPS = spread(-708.0, 709.0, -708.0, math.nextafter(709.0, 0.0), 0.0, 1e-20, -1e-20, *spread(-1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "points", "exact", "within"),
+    [
+        ("sin", SINES, exact_sin, 2.0),
+        ("log", LOGS, lambda x: Decimal(x).ln(), 1.0),
+        ("exp", EXPS, lambda x: Decimal(x).exp(), 1.0),
+    ],
+)
+def test_errors_are_within_one_or_two_units_in_the_last_place(
+    name: str, points: list[float], exact: Callable[[float], Decimal], within: float
+) -> None:
+    function = getattr(elementary, name)
+    assert max(last_places(function(x), exact(x)) for x in points if x != 0.0 and exact(x) != 0) <= within
+
+
+def test_what_is_exact() -> None:
+    assert elementary.log(1.0) == 0.0
+    assert elementary.exp(0.0) == 1.0
+    assert elementary.sin(0.0) == 0.0
+    assert elementary.sin(-0.25) == -elementary.sin(0.25)
+
+
+def test_exp_is_infinite_above_and_zero_below() -> None:
+    assert [elementary.exp(x) for x in (709.0, 1e300, math.inf)] == [math.inf] * 3
+    assert [elementary.exp(x) for x in (math.nextafter(-708.0, -709.0), -1e300, -math.inf)] == [0.0] * 3
+
+
+def _all_sin(x: Floats, out: Floats) -> None:
+    for i in range(x.size):
+        out[i] = elementary.sin(x[i])
+
+
+def _all_log(x: Floats, out: Floats) -> None:
+    for i in range(x.size):
+        out[i] = elementary.log(x[i])
+
+
+def _all_exp(x: Floats, out: Floats) -> None:
+    for i in range(x.size):
+        out[i] = elementary.exp(x[i])
+
+
+@pytest.mark.parametrize(("loop", "points"), [(_all_sin, SINES), (_all_log, LOGS), (_all_exp, [*EXPS, 1e300, -1e300, math.inf])])
+def test_a_vector_of_them_has_the_bits_of_plain_python(loop: Callable[[Floats, Floats], None], points: list[float]) -> None:
+    x = np.array(points)
+    vector, plain = np.empty_like(x), np.empty_like(x)
+    entry(loop)(x, vector)
+    function: Any = getattr(elementary, loop.__name__.removeprefix("_all_"))
+    with np.errstate(all="ignore"):
+        plain[:] = [getattr(function, "py_func", function)(float(value)) for value in x]
+    assert vector.tobytes() == plain.tobytes()
+
+
+def counts() -> list[float]:
+    large = 2.0 ** np.random.default_rng(2).uniform(0.0, 53.0, N)
+    return [*map(float, range(1, 600)), *np.floor(large).tolist(), *(2.0**k for k in range(63))]
+
+
+@pytest.mark.parametrize("p", [-0.5, -0.25, -0.05 / 1.05, -1e-6])
+def test_powers_are_within_three_units_in_the_last_place(p: float) -> None:
+    powers = powers_of(p)
+    assert max(last_places(power(powers, t), Decimal(t) ** Decimal(p)) for t in counts()) <= 3.0
+
+
+def test_powers_of_plain_python_have_the_same_bits() -> None:
+    powers, plain = powers_of(-0.3), getattr(power, "py_func", power)
+    assert [power(powers, t) for t in counts()] == [plain(powers, t) for t in counts()]
+
+
+def test_one_to_any_power_is_about_one() -> None:
+    assert power(powers_of(-0.5), 1.0) == pytest.approx(1.0, rel=1e-15)
