@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
 from heavytail.arrays import Floats, Ints
+from heavytail.report.bound_lines import BoundLine
 from heavytail.report.curves import TRUNCATED, Agent, Task, between, final
 from heavytail.report.curves_shown import realised_lines, reward_lines, truncated_lines
 from heavytail.report.curves_strips import jitter
@@ -112,7 +113,7 @@ def _curves(
         axes.set_xscale("log")
         axes.set_yscale("log")
         for bound in task.bounds:
-            axes.plot(bound.at, bound.values, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[bound.dash], zorder=0)
+            draw_bound(axes, bound)
     else:
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
         axes.yaxis.set_major_formatter(EngFormatter(sep=""))
@@ -166,6 +167,13 @@ def dress(axes: Axes, x: str, y: str) -> None:
     axes.set_ylabel(y, fontsize=LETTERS)
     axes.tick_params(labelsize=LETTERS - 0.5, length=2.5)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def draw_bound(axes: Axes, bound: BoundLine) -> None:
+    """A grey line with its name on it."""
+    axes.plot(bound.at, bound.values, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[bound.dash], zorder=0)
+    middle = (bound.at[len(bound.at) // 2], bound.values[len(bound.at) // 2])
+    axes.annotate(bound.label, middle, xytext=(0, 4), textcoords="offset points", ha="right", color=GREY, fontsize=6)
 
 
 def _legend(figure: Figure, agents: Sequence[Agent], looks: Mapping[str, Look]) -> None:

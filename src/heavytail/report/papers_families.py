@@ -9,8 +9,8 @@ from heavytail.arrays import Floats
 from heavytail.report.curves import Agent
 from heavytail.report.curves_traces import Lines
 from heavytail.report.families import Family
-from heavytail.report.papers import GREY, draw_line, dress, single
-from heavytail.report.theme import PAPER_DASHES, Look
+from heavytail.report.papers import draw_bound, draw_line, dress, single
+from heavytail.report.theme import Look
 
 
 def paper_family_figures(family: Family, looks: Mapping[str, Look]) -> dict[str, Figure]:
@@ -32,5 +32,5 @@ def _draw(axes: Axes, family: Family, looks: Mapping[str, Look], values: Callabl
     if log:
         axes.set_yscale("log")
         for bound in family.bounds:
-            axes.plot(bound.at, bound.values, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[bound.dash], zorder=0)
+            draw_bound(axes, bound)
     dress(axes, family.axis, y)

@@ -110,15 +110,23 @@ def _head(chapter: Chapter) -> str:
     return paragraphs(chapter.words) + tiles(_numbers(chapter.found)) + warning(chapter.found.every_sidecar)
 
 
+def _lengths(found: Findings) -> str:
+    """How long runs are, in the units that they are counted in."""
+    by_unit: dict[str, set[int]] = {}
+    for cell in found.cells:
+        by_unit.setdefault(found.tasks[cell.env].unit, set()).add(cell.parts[0].units)
+    ends = {unit: sorted({min(units), max(units)}) for unit, units in by_unit.items()}
+    return " / ".join(f"{' to '.join(f'{n:,}' for n in both)} {unit}s" for unit, both in ends.items())
+
+
 def _numbers(found: Findings) -> dict[str, str]:
     verdicts = [each.verdict for each in found.judged]
     claims = {f"claims {word}": str(verdicts.count(word)) for word in ("reproduced", "not reproduced", "undecided")} if verdicts else {}
-    lengths = {f"{cell.parts[0].units:,} {found.tasks[cell.env].unit}s": None for cell in found.cells}
     return {
         **claims,
         "agents × environments": f"{len(found.spec.agents)} × {len(found.spec.envs)}",
         "seeds": str(found.spec.seeds),
-        "per run": " / ".join(lengths),
+        "per run": _lengths(found),
         "of computing": duration(seconds_of(found.every_sidecar)),
     }
 
