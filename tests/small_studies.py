@@ -39,10 +39,16 @@ def _content(name: str, path: Path) -> bytes:
     return b"" if name.startswith("sidecars/") else path.read_bytes()
 
 
+def done(raw: dict[str, Any], folder: Path) -> Study:
+    """A study that has been run."""
+    study = Study(raw, folder)
+    study.run("inline")
+    return study
+
+
 def finished(raw: dict[str, Any], folder: Path) -> Files:
     """The files of a study that nothing interrupted."""
-    Study(raw, folder).run("inline")
-    return files(folder)
+    return files(done(raw, folder).store.folder)
 
 
 def frame_of(folder: Path) -> pd.DataFrame:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from heavytail.studies import Study
 from heavytail.studies.reporting import Beside, write_report
 from made_up_deep import SPEC as DEEP
 from made_up_deep import made_up_deep
+from small_studies import done
 
 SPEC: dict[str, Any] = {
     "name": "browser",
@@ -49,24 +49,19 @@ SPEC: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
-    study = Study(SPEC, folder)
-    study.run(engine="inline")
-    return write_report(study, folder / "report.html", command="heavytail run spec.toml")
+    return write_report(done(SPEC, folder), folder / "report.html", command="heavytail run spec.toml")
 
 
 @pytest.fixture(scope="module")
 def combined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A tabular study, and two deep ones with the same environments."""
     folder = tmp_path_factory.mktemp("studies")
-
-    def done(name: str, spec: dict[str, Any]) -> Study:
-        study = Study(spec, folder / name)
-        study.run(engine="inline")
-        return study
-
     with made_up_deep():
-        first = done("tabular", {**SPEC, "episodes": 500})
-        beside = [Beside(done("quick", DEEP), "Quick", "Fewer seeds."), Beside(done("full", {**DEEP, "seeds": 8}), "Full scale", "All.")]
+        first, quick, full = (
+            done(spec, folder / name)
+            for name, spec in {"tabular": {**SPEC, "episodes": 500}, "quick": DEEP, "full": {**DEEP, "seeds": 8}}.items()
+        )
+        beside = [Beside(quick, "Quick", "Fewer seeds."), Beside(full, "Full scale", "All.")]
         yield write_report(first, folder / "report.html", command="heavytail reproduce", beside=beside)
 
 

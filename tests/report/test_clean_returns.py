@@ -16,6 +16,7 @@ from heavytail.studies.findings import Findings, findings
 from heavytail.studies.reporting import write_report
 from made_up_deep import SPEC, made_up_deep
 from page_reader import Reader, read, resolved
+from small_studies import done
 
 NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 
@@ -28,9 +29,7 @@ def worlds() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    made = Study(SPEC, tmp_path_factory.mktemp("study"))
-    made.run(engine="inline")
-    return made
+    return done(SPEC, tmp_path_factory.mktemp("study"))
 
 
 @pytest.fixture(scope="module")

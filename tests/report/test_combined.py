@@ -3,16 +3,14 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from heavytail.studies import Study
 from heavytail.studies.reporting import Beside, write_report
 from made_up_deep import SPEC as DEEP
 from made_up_deep import made_up_deep
 from page_reader import Reader, read
-from small_studies import small
+from small_studies import done, small
 
 CLAIM = {"claim": "Tables do.", "conditions": [{"test": "better", "agent": "q_learning", "than": "random"}]}
 WORDS = "Published at full scale, <computed> with: heavytail run spec.toml"
@@ -21,15 +19,9 @@ WORDS = "Published at full scale, <computed> with: heavytail run spec.toml"
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("studies")
-
-    def done(name: str, spec: dict[str, Any]) -> Study:
-        study = Study(spec, folder / name)
-        study.run(engine="inline")
-        return study
-
     with made_up_deep():
-        quick, full = done("quick", DEEP), done("full", {**DEEP, "seeds": 8})
-        first = done("tabular", small(claims=[CLAIM], title="Tables", agents={**small()["agents"], "psrl": {}}))
+        quick, full = done(DEEP, folder / "quick"), done({**DEEP, "seeds": 8}, folder / "full")
+        first = done(small(claims=[CLAIM], title="Tables", agents={**small()["agents"], "psrl": {}}), folder / "tabular")
         beside = [Beside(quick, "Quick & new", "Fewer seeds."), Beside(full, "Full scale", WORDS)]
         yield write_report(first, folder / "page" / "report.html", command="heavytail reproduce", beside=beside)
 

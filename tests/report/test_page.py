@@ -13,6 +13,7 @@ from heavytail.studies import Study
 from heavytail.studies.findings import Findings
 from heavytail.studies.reporting import Chapter, chapters, page_of, write_report
 from page_reader import read, resolved
+from small_studies import done
 
 COMMAND = 'heavytail run "a<b".toml'
 NASTY = '<i>A</i> & "B" $x$'
@@ -55,9 +56,7 @@ SPEC: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
-    made = Study(SPEC, tmp_path_factory.mktemp("study"))
-    made.run(engine="inline")
-    return made
+    return done(SPEC, tmp_path_factory.mktemp("study"))
 
 
 @pytest.fixture(scope="module")

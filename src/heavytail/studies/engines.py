@@ -179,11 +179,10 @@ def scheduled(
 
 def next_part(waiting: Sequence[Part], compiled: set[str], busy: Sequence[Part], one_machine: bool = True) -> Part | None:
     """The first part whose kernels are there, or are not being made by someone else right now. One that wants its machine for itself waits for it, and others for that."""
-    alone = {part.id for part in (*waiting, *busy) if one_machine and part.world.alone}
-    if any(part.id in alone for part in busy):
+    if one_machine and any(part.world.alone for part in busy):
         return None
     compiling = {part.combination for part in busy}
-    free = [part for part in waiting if not (busy and part.id in alone)]
+    free = (part for part in waiting if not (busy and one_machine and part.world.alone))
     return next((part for part in free if part.combination in compiled or part.combination not in compiling), None)
 
 

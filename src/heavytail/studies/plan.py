@@ -74,12 +74,12 @@ class Part(BaseModel):
         """Of its kind of runs."""
         return RESULTS_VERSION[kind_of_env(self.env)]
 
-    @property
+    @cached_property
     def world(self) -> World:
         """Where its runs are done."""
         return world_of(self.env, self.env_parameters)
 
-    @property
+    @cached_property
     def combination(self) -> str:
         """What is compiled for it: agents whose words are the same have the same kernels. Deep ones are compiled by each process for itself."""
         if kind_of_env(self.env) == "deep":
