@@ -24,7 +24,7 @@ class EngineName(StrEnum):
 
 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="the study's folder; results/NAME if left out")]
-Quick = Annotated[bool, typer.Option("--quick", help="fewer episodes and seeds, as the spec's table [quick] says")]
+Quick = Annotated[bool, typer.Option("--quick", help="fewer episodes and seeds, as the table 'quick' of the spec says")]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="processes on this machine, a Ray cluster, or this process")]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="parts at a time; all cores if left out")]
 Address = Annotated[str | None, typer.Option("--address", help="of a running Ray cluster; one is started here if left out")]
