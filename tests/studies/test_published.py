@@ -52,7 +52,9 @@ def quick_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **ch
 def test_what_needs_a_gpu_is_run_at_its_quick_scale_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert quick_there(tmp_path, monkeypatch, gpu=False) == [("r", 30), ("r/paper-deep-quick", 8)]
     assert quick_there(tmp_path, monkeypatch, gpu=True) == [("r", 30), ("r/paper-deep", 24)]
+    assert shelf.left_out("paper") == []
     assert quick_there(tmp_path, monkeypatch, gpu=False, find_spec=lambda name: None) == [("r", 30)]
+    assert shelf.left_out("paper") == ["paper-deep"]
 
 
 def test_the_published_result_is_shown_beside(tmp_path: Path) -> None:

@@ -45,8 +45,13 @@ def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
         quick: at the quick scale in any case.
     """
     first = Study.from_toml(published(name), folder, quick=quick or not _fits_here(name))
-    companions = [each for each in COMPANIONS.get(name, ()) if find_spec("jax") or not _is_deep(each)]
+    companions = [each for each in COMPANIONS.get(name, ()) if each not in left_out(name)]
     return [first, *(_companion(each, folder, quick=quick or not _fits_here(each)) for each in companions)]
+
+
+def left_out(name: str) -> list[str]:
+    """The companions of a study that cannot be run here, for want of JAX."""
+    return [each for each in COMPANIONS.get(name, ()) if _is_deep(each) and not find_spec("jax")]
 
 
 def beside(name: str, fresh: list[Study]) -> Iterator[Beside]:
