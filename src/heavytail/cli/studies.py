@@ -84,8 +84,8 @@ def reproduce(
     with one_line_errors():
         folder, command = out or Path("results") / (f"{study}-quick" if quick else study), shlex.join(["heavytail", *sys.argv[1:]])
         fresh = to_reproduce(study, folder, quick=quick)
-        for each in left_out(study):
-            typer.echo(f"{each} is not run here, only its published result is shown; to run it: pip install 'heavytail[deep]'", err=True)
+        for name in left_out(study):
+            typer.echo(f"{name} is not run here, only its published result is shown; to run it: pip install 'heavytail[deep]'", err=True)
         for each in fresh:
             _run(each, engine, workers, address, as_json, command)
         _finish(fresh[0], as_json, fresh[0].report(None, command, list(beside(study, fresh))))
