@@ -48,6 +48,17 @@ GOOD: dict[str, Any] = {
         "optimistic": {"agent": "q_learning", "parameters": {"delta": 0.1}, "grid": {"transition_scale": [0.01, 1]}, "envs": ["arms"]},
         "heavy": {"agent": "heavy_ucrl2", "setting": "tuned", "parameters": {"epsilon": 0.05}, "grid": {"moment": [1.0, "true"]}},
     },
+    "maps": {
+        "field": {
+            "agent": "heavy_q_learning",
+            "label": "a field",
+            "parameters": {"epsilon": 0.05},
+            "envs": ["arms"],
+            "seeds": 2,
+            "checkpoints": 12,
+            "axes": {"moment": [1, "true"], "reward_scale": [0.1, 0.01, 1.0]},
+        }
+    },
     "tuning": {"share": 0.5, "seeds": 2},
     "statistics": {"confidence": 0.9, "resamples": 100, "permutations": 100, "significance": 0.1},
     "claims": [
@@ -108,7 +119,7 @@ def test_every_key_is_read() -> None:
     assert spec.agents["random"].agent == "random"
     dumped = spec.model_dump(mode="json")
     assert dumped.keys() == GOOD.keys()
-    for key in ("envs", "families", "agents"):
+    for key in ("envs", "families", "agents", "maps"):
         for name, table in GOOD[key].items():
             assert {k: dumped[key][name][k] for k in table} == table
     assert [dict(condition, **given) for condition, given in zip(dumped["claims"][0]["conditions"], GOOD["claims"][0]["conditions"], strict=True)] == (
@@ -235,6 +246,33 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("families/hard/vary/steps", [0.5, 2.5], "spec.toml: families.hard: steps is 0.5; it must be a whole number"),
     ("families/arms", GOOD["families"]["hard"], "spec.toml: arms is the key of an environment and of a family; it must be of one of them"),
     ("envs/two_state/bounds/shown", [], "spec.toml: envs.two_state.bounds.shown is []; it must not be empty"),
+    # Maps
+    ("maps/field/axis", {}, "spec.toml: there is no key maps.field.axis; did you mean 'axes'?"),
+    ("maps/field/agent", "heavy_q_learn", "spec.toml: maps.field: there is no agent 'heavy_q_learn'; did you mean 'heavy_q_learning'?"),
+    ("maps/field/agent", "heavy_dqn", "spec.toml: maps.field is deep and cannot learn in arms; name other environments"),
+    ("maps/field/envs", ["arm"], "spec.toml: maps.field.envs: there is no 'arm'; did you mean 'arms'?"),
+    ("maps/field/parameters/momentum", 1, "spec.toml: maps.field.parameters: there is no 'momentum'; did you mean 'moment'?"),
+    ("maps/field/checkpoints", 5, "spec.toml: maps.field.checkpoints is 5; it must be at least 10"),
+    ("maps/field/axes", {"moment": [1.0]}, "spec.toml: maps.field: axes has 1 of them; a map has two or three"),
+    ("maps/field/axes/momentum", [1], "spec.toml: maps.field.axes: there is no 'momentum'; did you mean 'moment'?"),
+    ("maps/field/axes/delta", [], "spec.toml: maps.field: axes.delta is empty; it must list at least one value"),
+    ("maps/field/axes/delta", [True], "spec.toml: maps.field: axes.delta has True; it must be a number, since what is none may need another program"),
+    ("maps/field/axes/bonus", ["hoeffding"], "spec.toml: maps.field: axes.bonus has 'hoeffding'; it must be a number, since"),
+    ("maps/field/axes/delta", ["true"], "spec.toml: maps.field: axes.delta has 'true'; it must be a number, since"),
+    ("maps/field/axes/delta", [0.1, 0.2, 0.1], "spec.toml: maps.field: axes.delta has 0.1 twice; once will do"),
+    ("maps/field/parameters/moment", 1.0, "spec.toml: maps.field: moment is both in its parameters and an axis; leave one of them out"),
+    (
+        "maps/field",
+        {**GOOD["maps"]["field"], "parameters": {}, "axes": {"epsilon": [0.01, 0.05], "moment": [1, "true"]}},
+        "spec.toml: maps.field: moment is 'true', but of which order depends on epsilon, which is an axis; give numbers",
+    ),
+    (
+        "maps/field/axes",
+        {name: list(range(1, 102)) for name in ("moment", "r_max", "planned_steps")},
+        "spec.toml: maps.field: axes have more than 1,000,000 points; they must have fewer values",
+    ),
+    ("maps/field/axes/delta", [0.1, 2], "spec.toml: maps.field (moment = 1, reward_scale = 0.1, delta = 2) on arms: heavy_q_learning: delta must be below 1"),
+    ("maps/field/parameters", {}, "spec.toml: maps.field (moment = 1, reward_scale = 0.1) on arms: heavy_q_learning: missing a required argument: 'epsilon'"),
     ("claims/0/conditions/2/counter", "", "spec.toml: claims.0.conditions.2: metric is 'counter' and counter is ''; name a counter if"),
     ("claims/0/conditions/0/counter", "phases", "spec.toml: claims.0.conditions.0: metric is 'final_regret' and counter is 'phases'; name a counter"),
 ]  # fmt: skip
@@ -317,6 +355,20 @@ def test_quick_replaces_values_table_by_table_and_nothing_else() -> None:
     assert back == full.model_dump()
 
 
+def test_quick_makes_a_map_coarser() -> None:
+    raw = changed("quick", {"maps": {"field": {"seeds": 1, "axes": {"reward_scale": [1.0]}}}})
+    spec = spec_of(raw, quick=True)
+    assert (spec.maps["field"].seeds, spec.maps["field"].axes) == (1, {"moment": [1, "true"], "reward_scale": [1.0]})
+
+
+def test_a_study_without_maps_says_nothing_of_them() -> None:
+    """So that studies from before there were any keep their digest and their page."""
+    with_maps, without = spec_of(GOOD), spec_of(changed("maps", {}))
+    assert "maps" in with_maps.model_dump()
+    assert "maps" not in without.model_dump()
+    assert without.digest() == spec_of(changed("maps", delete=True)).digest() != with_maps.digest()
+
+
 def test_quick_may_change_what_is_called_quick_and_replaces_lists_whole() -> None:
     raw = changed("envs/quick", {"env": "river_swim"})
     raw["quick"] = {"envs": {"quick": {"steps": 7}}, "agents": {"heavy": {"grid": {"moment": [2.0]}}}}
@@ -367,7 +419,7 @@ def _products(grid: dict[str, list[int]]) -> set[str]:
 # Whole numbers are small or far too large: those between would be tried, and building an environment with a billion states takes a while.
 NUMBERS = st.integers(-30, 30) | st.sampled_from([2**53, 2**63, 10**30, 10**400]) | st.floats()
 WORDS = st.text(max_size=8) | st.sampled_from(
-    [*GOOD, *GOOD["envs"], *GOOD["agents"], *GOOD["agents"]["heavy"], "six_arms", "heavy_ucrl2", "true", "law"]
+    [*GOOD, *GOOD["envs"], *GOOD["agents"], *GOOD["agents"]["heavy"], *GOOD["maps"]["field"], "six_arms", "heavy_ucrl2", "true", "law"]
 )
 LEAVES = st.none() | st.booleans() | NUMBERS | WORDS
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=6)

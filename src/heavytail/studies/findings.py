@@ -1,17 +1,20 @@
 """What came out of a finished study, summed up: everything that a report says of it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from heavytail.report.curves import Summing, Task, agent_of, runs_in
 from heavytail.report.families import Family
+from heavytail.report.landscape import Landscape
 from heavytail.report.theme import Look, looks
 from heavytail.studies.across import Across, across_of
 from heavytail.studies.claims import Judged, envs_under, judge
 from heavytail.studies.families import families_of
 from heavytail.studies.grids import Grid, grids_of
+from heavytail.studies.landscapes import landscapes_of
+from heavytail.studies.map_summary import Summary
 from heavytail.studies.plan import Cell, Part, Phase, evaluation_cells, length_of, parts_of, tuning_cells
 from heavytail.studies.provenance import seconds_of
 from heavytail.studies.spec import AgentSpec, Spec
@@ -40,6 +43,8 @@ class Findings(NamedTuple):
     seconds: dict[tuple[str, str], dict[Phase, float]]  # by agent and environment
     failures: list[list[str]]
     about: dict[str, Any]
+    maps: Summary | None = None
+    landscapes: Sequence[Landscape] = ()
 
     @property
     def alone(self) -> list[Task]:
@@ -48,7 +53,7 @@ class Findings(NamedTuple):
 
     @property
     def every_sidecar(self) -> list[dict[str, Any]]:
-        """Those of both phases."""
+        """Those of all phases."""
         return [page for pages in self.sidecars.values() for page in pages]
 
 
@@ -59,6 +64,10 @@ def findings(study: Study, prefix: str = "") -> Findings:
     cells: dict[Phase, list[Cell]] = {"tuning": tuning_cells(spec), "evaluation": evaluation_cells(spec, choices)}
     pages = {part.id: page for every in cells.values() for part, page in _sidecars(study, parts_of(every))}
     tasks = {key: _task(spec, key, curves, prefix) for key in spec.envs}
+    maps = study.maps() if study.sheets else None
+    sidecars: dict[Phase, list[dict[str, Any]]] = {
+        phase: [pages[part.id] for part in parts_of(every)] for phase, every in cells.items() if every
+    }
     return Findings(
         prefix,
         spec,
@@ -69,10 +78,12 @@ def findings(study: Study, prefix: str = "") -> Findings:
         across_of(spec, {key: task for key, task in tasks.items() if not spec.envs[key].family}),
         grids_of(spec, scores, choices),
         cells["evaluation"],
-        {phase: [pages[part.id] for part in parts_of(every)] for phase, every in cells.items() if every},
+        sidecars | ({"map": maps.pages} if maps else {}),
         _seconds(cells, pages),
-        _failed(curves, study.curves("tuning") if scores else curves[:0]),
+        _failed(curves, study.curves("tuning") if scores else curves[:0]) + (_failed_of(maps) if maps else []),
         study.store.about(),
+        maps,
+        landscapes_of(spec, maps, study.sheets, cells["evaluation"], tasks) if maps else (),
     )
 
 
@@ -98,6 +109,12 @@ def _seconds(cells: Mapping[Phase, list[Cell]], pages: Mapping[str, dict[str, An
 def _failed(*phases: "pd.DataFrame") -> list[list[str]]:
     columns = ["agent_key", "env_key", "phase", "point", "replicate", "error"]
     return [[str(value) for value in row] for rows in phases for row in rows[rows["error"].notna()][columns].itertuples(index=False)]
+
+
+def _failed_of(maps: Summary) -> list[list[str]]:
+    """Of each point of a map the first that did."""
+    rows = maps.failures()[["agent_key", "env_key", "phase", "point", "replicate", "error"]]
+    return [[str(value) for value in row] for row in rows.itertuples(index=False)]
 
 
 def _task(spec: Spec, key: str, curves: "pd.DataFrame", prefix: str) -> Task:

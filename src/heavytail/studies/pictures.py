@@ -5,8 +5,10 @@ from pathlib import Path
 from heavytail.report.papers import overview, paper_figures
 from heavytail.report.papers_families import paper_family_figures
 from heavytail.report.papers_heatmaps import paper_heat_maps
+from heavytail.report.papers_landscape import paper_landscape
 from heavytail.report.saving import save_figure
 from heavytail.studies.findings import Findings
+from heavytail.studies.landscapes import PLACE
 
 PICTURES = "figures"  # the folder beside the page
 
@@ -38,3 +40,5 @@ def write_pictures(folder: Path, found: Findings) -> None:
     for each in found.across:
         title = each.measure.words.capitalize()
         save_figure(paper_heat_maps([each.map], each.measure, title), folder / picture_name(found.prefix + each.name))
+    for landscape in found.landscapes:
+        save_figure(paper_landscape(landscape), folder / picture_name(found.prefix + PLACE, landscape.name))

@@ -4,7 +4,7 @@ A *run* is one agent with its parameters in one environment for so many episodes
 world runs them side by side, in some parameters: what one worker does at a time, and what one file holds. The plan alone decides what a part is, so it is the same whoever
 computes it. A part's id is a digest of all that its results depend on.
 
-Tuning and evaluation draw on seeds of their own: a run's seed is the study's, then the phase, then the replicate.
+Tuning, evaluation and maps draw on seeds of their own: a run's seed is the study's, then the phase, then the replicate.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +17,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.spec import Kind, Spec, canonical, envs_of, kind_of_env, only_point, place_of, points, shown
+from heavytail.studies.spec import Kind, Spec, canonical, envs_of, kind_of_env, only_point, points
+from heavytail.studies.wording import place_of, shown
 from heavytail.studies.worlds import World, world_of
 
 RESULTS_VERSION: dict[Kind, int] = {"tabular": 2, "deep": 1}  # raised by hand when results change; tests/golden says when they do
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
 LEAST_TUNING = 10  # episodes or steps of a run, however small the share
 
-Phase: TypeAlias = Literal["tuning", "evaluation"]
-PHASES: dict[Phase, int] = {"tuning": 0, "evaluation": 1}
+Phase: TypeAlias = Literal["tuning", "evaluation", "map"]
+PHASES: dict[Phase, int] = {"tuning": 0, "evaluation": 1, "map": 2}
 Choices: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]  # agent -> environment -> point of its grid
 
 
@@ -58,7 +59,14 @@ class Part(BaseModel):
     @cached_property
     def id(self) -> str:
         """A digest of everything that the results depend on."""
-        said = self.model_dump(mode="json", exclude_defaults=True)  # so that a field which most parts do without changes no id
+        return self._digest(self.model_dump(mode="json", exclude_defaults=True))  # a field that most parts do without changes no id
+
+    @cached_property
+    def shared(self) -> dict[str, Any]:
+        """What is the same for all its runs."""
+        return self.model_dump(mode="json", exclude={"replicates", "variants"})
+
+    def _digest(self, said: Mapping[str, Any]) -> str:
         return sha256(canonical([self.results_version, said]).encode()).hexdigest()[:20]
 
     @cached_property
@@ -92,8 +100,8 @@ class Part(BaseModel):
         return Part.model_construct(**{**{name: getattr(self, name) for name in Part.model_fields}, **changes})
 
     def run_id(self, replicate: int, variant: Mapping[str, Any] | None = None) -> str:
-        """The id of one of its runs."""
-        return self.changed(replicates=(replicate,), variants=(), parameters={**self.parameters, **(variant or {})}).id
+        """The id of one of its runs: that of a part with this run only."""
+        return self._digest({**self.shared, "replicates": [replicate], "parameters": {**self.parameters, **(variant or {})}})
 
     def seed_of(self, replicate: int) -> np.random.SeedSequence:
         """The seed of one of its runs."""
@@ -121,6 +129,16 @@ class Cell(BaseModel):
         return next(run.parameters for part in self.parts for run in part.runs if run.id == self.runs[0])
 
 
+class Sheet(NamedTuple):
+    """All runs of a map in one environment, point by point, the last axis fastest."""
+
+    agent: str  # key of the map
+    env: str
+    axes: dict[str, tuple[float, ...]]  # in the order in which points are counted; values ascend
+    seeds: int  # runs of each point
+    parts: tuple[Part, ...]
+
+
 def tuning_cells(spec: Spec) -> list[Cell]:
     """Every point of every grid that has more than one, for a share of the length."""
     wanted = [
@@ -142,28 +160,31 @@ def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
     return _cells(spec, wanted, "evaluation")
 
 
-def parts_of(cells: Sequence[Cell]) -> list[Part]:
+def parts_of(cells: Sequence[Cell] | Sequence[Sheet]) -> list[Part]:
     """The parts of all cells, each once: cells may share them."""
     return list({part.id: part for cell in cells for part in cell.parts}.values())
 
 
 def check_plan(spec: Spec, where: str = "spec") -> None:
-    """Build every environment, and every agent in it, with every value of its grid once: mistakes show before the work starts."""
+    """Build every environment, and every agent in it, with every value of its grid or of a map's axes once: mistakes show before the work starts."""
     for key in spec.envs:
-        with _one_line(f"{where}: envs.{key}"):
+        with one_line(f"{where}: envs.{key}"):
             _check_length(spec, key)
             _check_bounds(spec, key)
     for key, agent in spec.agents.items():
         for env in envs_of(spec, agent):
-            for point in _one_value_each(agent.grid):
+            for point in one_value_each(agent.grid):
                 _check_claims(spec, key, env, _counters(spec, key, env, point, where), where)
+    from heavytail.studies.map_plan import check_maps  # here, because it builds on this module
+
+    check_maps(spec, where)
 
 
 def _check_length(spec: Spec, key: str) -> None:
     """The first hundredth, or the last tenth, of a run must hold something that can be scored."""
-    world, metrics = _world(spec, key), {condition.metric for claim in spec.claims for condition in claim.conditions}
+    world, metrics = world_in(spec, key), {condition.metric for claim in spec.claims for condition in claim.conditions}
     least = world.longest * (100 if "first_hundredth" in metrics else 10)
-    units = {phase: _units(spec, key, phase) for phase in PHASES if phase == "evaluation" or tunes(spec, key)}
+    units = {phase: _units(spec, key, phase) for phase in PHASES if phase != "tuning" or tunes(spec, key)}
     for phase, found in units.items():
         if world.longest > 1 and found < least:
             raise InputError(
@@ -195,14 +216,23 @@ def tunes(spec: Spec, env: str) -> bool:
 
 
 def _counters(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Sequence[str]:
-    place = ", ".join(f"{place_of([name])} = {shown(value)}" for name, value in point.items())
-    with _one_line(f"{where}: agents.{key}{f' ({place})' if place else ''} on {env}"):
+    with one_line(f"{where}: agents.{key}{at_point(point)} on {env}"):
         part = _whole_cell(spec, Wanted(key, env, point), "evaluation")
         return part.world.counters(part.agent, part.parameters)
 
 
+def at_point(point: Mapping[str, Any]) -> str:
+    """Where in a grid something is, in brackets; nothing if there is none.
+
+    >>> at_point({"moment": "true"}), at_point({})
+    (" (moment = 'true')", '')
+    """
+    place = ", ".join(f"{place_of([name])} = {shown(value)}" for name, value in point.items())
+    return f" ({place})" if place else ""
+
+
 @contextmanager
-def _one_line(where: str) -> Iterator[None]:
+def one_line(where: str) -> Iterator[None]:
     """Whatever a builder says of the spec's values, it is one line with their place."""
     try:
         yield
@@ -227,7 +257,8 @@ def _check_claims(spec: Spec, key: str, env: str, counters: Sequence[str], where
                 )
 
 
-def _one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Points of a grid in which each of its values is found."""
     first = {name: values[0] for name, values in grid.items()}
     yield first
     for name, values in grid.items():
@@ -288,7 +319,7 @@ def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:
 def _whole_cell(spec: Spec, wanted: Wanted, phase: Phase) -> Part:
     """What all runs of a cell have in common, as a part without runs."""
     agent, env = spec.agents[wanted.agent], spec.envs[wanted.env]
-    world, units = _world(spec, wanted.env), _units(spec, wanted.env, phase)
+    world, units = world_in(spec, wanted.env), _units(spec, wanted.env, phase)
     steps = units * world.horizon
     return Part(
         env=env.env,
@@ -310,19 +341,20 @@ def _seeds(spec: Spec, key: str, phase: Phase) -> int:
     return spec.tuning.seeds if phase == "tuning" else spec.envs[key].seeds or spec.seeds
 
 
-def _world(spec: Spec, key: str) -> World:
+def world_in(spec: Spec, key: str) -> World:
+    """The world of one of a study's environments."""
     return world_of(spec.envs[key].env, spec.envs[key].parameters)
 
 
 def _units(spec: Spec, key: str, phase: Phase) -> int:
     """How many episodes or steps a run of this phase has."""
     length = length_of(spec, key)
-    return length if phase == "evaluation" else min(length, max(LEAST_TUNING, round(spec.tuning.share * length)))
+    return length if phase != "tuning" else min(length, max(LEAST_TUNING, round(spec.tuning.share * length)))
 
 
 def length_of(spec: Spec, key: str) -> int:
     """How many episodes or steps a run has."""
-    env, unit = spec.envs[key], f"{_world(spec, key).unit}s"
+    env, unit = spec.envs[key], f"{world_in(spec, key).unit}s"
     given = getattr(env, unit) or getattr(spec, unit)
     if given is None:
         raise InputError(f"it counts {unit}, and the study does not say how many; give {unit}= for envs.{key} or for the study")

@@ -10,7 +10,7 @@ from heavytail.report.page_numbers import duration
 from heavytail.studies.plan import Phase
 from heavytail.studies.spec import Spec
 
-PER_PART = frozenset({"sha256", "bytes", "part", "seconds"})
+PER_PART = frozenset({"sha256", "bytes", "part", "seconds", "parts"})
 HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ in one study without a word
 
 
@@ -25,7 +25,7 @@ def values_of(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]
     for page in sidecars:
         for key in page.keys() - PER_PART:
             values = found.setdefault(key, {})
-            values[str(page[key])] = values.get(str(page[key]), 0) + 1
+            values[str(page[key])] = values.get(str(page[key]), 0) + _parts(page)
     return {key: dict(sorted(values.items())) for key, values in sorted(found.items())}
 
 
@@ -45,7 +45,10 @@ def warning(sidecars: Sequence[Mapping[str, Any]]) -> str:
 def origin(spec: Spec, about: Mapping[str, Any], pages: Mapping[Phase, Sequence[Mapping[str, Any]]], command: str) -> str:
     """The last part of a report: command if there is one, time, versions, machines, spec."""
     every = [page for each in pages.values() for page in each]
-    time = {f"time in {phase}": f"{duration(seconds_of(each))} in {len(each)} parts, all workers together" for phase, each in pages.items()}
+    time = {
+        f"time in {phase}": f"{duration(seconds_of(each))} in {sum(map(_parts, each))} parts, all workers together"
+        for phase, each in pages.items()
+    }
     versions = {key: _counted(values) if len(values) > 1 else next(iter(values)) for key, values in values_of(every).items()}
     facts = {
         **({"command": command} if command else {}),
@@ -56,6 +59,11 @@ def origin(spec: Spec, about: Mapping[str, Any], pages: Mapping[Phase, Sequence[
     }
     text = json.dumps(about["spec"] if "spec" in about else spec.model_dump(mode="json"), indent=2, ensure_ascii=False)
     return f"{warning(every)}{definitions(facts)}<details><summary>The spec</summary><pre>{escape(text)}</pre></details>\n"
+
+
+def _parts(page: Mapping[str, Any]) -> int:
+    """Of how many parts it speaks: of a map, sidecars that say the same are one."""
+    return int(page.get("parts", 1))
 
 
 def _counted(values: Mapping[str, int]) -> str:

@@ -69,10 +69,10 @@ def _is_deep(name: str) -> bool:
 
 
 def _fits_here(name: str) -> bool:
-    """Without a GPU the full scale of a deep study takes days."""
+    """Without a GPU the full scale of a deep study, or of a map, takes days."""
     from heavytail.studies.deep import gpu_there
 
-    return published_result(name) is None or not _is_deep(name) or gpu_there()
+    return published_result(name) is None or not (_is_deep(name) or read_spec(published(name)).maps) or gpu_there()
 
 
 def _companion(name: str, folder: Path, *, quick: bool) -> Study:
@@ -80,5 +80,6 @@ def _companion(name: str, folder: Path, *, quick: bool) -> Study:
 
 
 def _device(study: Study) -> str:
-    pages = study.store.sidecars([part for stage in study.stages() for part in stage.parts])
+    pages = study.store.sidecars([part for stage in study.stages() if stage.phase != "map" for part in stage.parts])
+    pages += study.maps().pages if study.sheets else []
     return ", ".join(sorted({str(page.get("device", "a CPU")) for page in pages}))

@@ -1,6 +1,6 @@
 """The report of a finished study: one page, and the same figures for paper in a folder beside it.
 
-The page holds claims, curves, tables, grids and where all of it comes from. Other studies may follow in the same page, each a chapter with names of its own. The same
+The page holds claims, curves, tables, grids, maps and where all of it comes from. Other studies may follow in the same page, each a chapter with names of its own. The same
 studies give the same bytes.
 """
 
@@ -15,6 +15,7 @@ from heavytail.report.curves_shown import Shown
 from heavytail.report.families import Family, family_figures
 from heavytail.report.figures import figures_of
 from heavytail.report.growth_table import growth_of_family, growth_of_task
+from heavytail.report.landscape_shown import landscape_figure
 from heavytail.report.page import figure, page, paragraphs, section, tiles
 from heavytail.report.page_numbers import duration
 from heavytail.report.tables import legend, table, text
@@ -23,6 +24,7 @@ from heavytail.studies.agents_table import agents_table, counters_table
 from heavytail.studies.claims_table import claims_section, how_judged
 from heavytail.studies.findings import Findings, findings
 from heavytail.studies.grids import grids_section
+from heavytail.studies.landscapes import PLACE, landscapes_section
 from heavytail.studies.pictures import PICTURES, picture_name, write_pictures
 from heavytail.studies.provenance import origin, seconds_of, warning
 from heavytail.studies.study import Study
@@ -104,6 +106,8 @@ def _figures(found: Findings) -> Iterator[tuple[str, list[Shown]]]:
         yield task.place, figures_of(task, found.looks)
     for family in found.families:
         yield family.place, family_figures(family, found.looks)
+    if found.landscapes:
+        yield f"{found.prefix}{PLACE}", [landscape_figure(each) for each in found.landscapes]
 
 
 def _head(chapter: Chapter) -> str:
@@ -127,6 +131,7 @@ def _numbers(found: Findings) -> dict[str, str]:
         "agents × environments": f"{len(found.spec.agents)} × {len(found.spec.envs)}",
         "seeds": str(found.spec.seeds),
         "per run": _lengths(found),
+        **({"runs on maps": f"{sum(found.maps.table['runs'].to_pylist()):,}"} if found.maps else {}),
         "of computing": duration(seconds_of(found.every_sidecar)),
     }
 
@@ -146,6 +151,10 @@ def _sections(found: Findings, figures: Mapping[str, Sequence[Shown]], before: s
         yield Section(f"env-{task.place}", task.label, f"{before}{task.label}", _environment(found, task, figures[task.place]))
     for family in found.families:
         yield Section(f"family-{family.place}", family.label, f"{before}{family.label}", _family(found, family, figures[family.place]))
+    if found.maps:
+        words, place = "Where it works", f"{found.prefix}{PLACE}"
+        drawn = [figure(place, shown, f"{PICTURES}/{picture_name(place, shown.name)}") for shown in figures[place]]
+        yield Section(f"{place}-it-works", words, f"{before}{words}", landscapes_section(found.landscapes, drawn, found.maps))
     if found.failures:
         yield Section(f"{found.prefix}failures", "Runs that failed", f"{before}Runs that failed", _failures(found.failures))
 

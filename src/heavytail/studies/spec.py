@@ -7,9 +7,8 @@ builders' signatures say it, and parameters are checked against those.
 import itertools
 import json
 import math
-import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
@@ -17,12 +16,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import Field, ValidationError
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from heavytail.deep import parameters as deep
 from heavytail.errors import InputError, suggestion
 from heavytail.registry import find
+from heavytail.studies.claim_specs import Claim, Condition
 from heavytail.studies.env_specs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole, members_of, with_members
+from heavytail.studies.map_specs import MapSpec, check_axes
+from heavytail.studies.wording import place_of, shown
 
 MOST_POINTS = 10_000  # of a grid
 DEEPEST = 20  # tables in tables
@@ -59,38 +61,6 @@ class StatisticsSpec(Frozen):
     significance: Annotated[float, Gt(0), Lt(1)] = 0.05
 
 
-Metric: TypeAlias = Literal["final_regret", "last_tenth", "first_tenth", "first_hundredth", "counter"]
-
-
-class Condition(Frozen):
-    """One thing that must hold for a claim, on every environment it names.
-
-    "better": `agent` beats `than`; "no_gain": it does not, by more than `margin` of the optimum; "at_least" and "at_most": its median reaches `value`, as a share of the
-    optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one; "rate_at_least" and "rate_at_most": the share of runs whose counter is
-    above 0.
-    """
-
-    test: Literal["better", "no_gain", "at_least", "at_most", "rate_at_least", "rate_at_most"]
-    agent: str
-    than: str = ""
-    envs: Annotated[list[str], Field(min_length=1)] | None = None
-    metric: Metric = "last_tenth"
-    counter: str = ""
-    value: float | None = None
-    of: str = ""  # a bound that the environment shows; the value is then 1 if left out
-    statistic: Literal["median", "mean"] = "median"  # what must reach the value; the mean where theory speaks of expected regret
-    margin: Annotated[float, Ge(0)] = 0.01
-
-
-class Claim(Frozen):
-    """A sentence that the study puts to the test."""
-
-    claim: str
-    place: str = ""
-    note: str = ""
-    conditions: Annotated[list[Condition], Field(min_length=1)]
-
-
 class Spec(Frozen):
     """A study."""
 
@@ -106,10 +76,17 @@ class Spec(Frozen):
     envs: dict[Name, EnvSpec]
     families: dict[Name, FamilySpec] = Field(default_factory=dict)  # their members are environments too
     agents: dict[Name, AgentSpec]
+    maps: dict[Name, MapSpec] = Field(default_factory=dict)
     tuning: TuningSpec = TuningSpec()
     statistics: StatisticsSpec = StatisticsSpec()
     claims: list[Claim] = Field(default_factory=list)
     quick: dict[str, Any] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialised: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Most studies have no maps, and those from before there were any keep their digest and their files."""
+        said: dict[str, Any] = serialised(self)
+        return said if self.maps else {key: value for key, value in said.items() if key != "maps"}
 
     def digest(self) -> str:
         """A name for what the study says."""
@@ -174,6 +151,7 @@ def _with_families(spec: Spec) -> Spec:
     if both := sorted({*members} & {*spec.envs}):
         raise InputError(f"{both[0]} is the key of an environment and of a family; it must be of one of them")
     agents = {k: a.model_copy(update={"envs": a.envs and with_members(a.envs, members)}) for k, a in spec.agents.items()}
+    maps = {k: m.model_copy(update={"envs": m.envs and with_members(m.envs, members)}) for k, m in spec.maps.items()}
     claims = [
         claim.model_copy(
             update={"conditions": [c.model_copy(update={"envs": c.envs and with_members(c.envs, members)}) for c in claim.conditions]}
@@ -181,14 +159,15 @@ def _with_families(spec: Spec) -> Spec:
         for claim in spec.claims
     ]
     envs = {**spec.envs, **{name: env for every in members.values() for name, env in every.items()}}
-    return spec.model_copy(update={"envs": envs, "agents": agents, "claims": claims})
+    return spec.model_copy(update={"envs": envs, "agents": agents, "maps": maps, "claims": claims})
 
 
 def _with_names(spec: Spec) -> Spec:
     """The spec with what it leaves to its keys filled in."""
     envs = {k: e.model_copy(update={"env": e.env or k, "label": e.label or k}) for k, e in spec.envs.items()}
     agents = {k: a.model_copy(update={"agent": a.agent or k, "label": a.label or k}) for k, a in spec.agents.items()}
-    return spec.model_copy(update={"envs": envs, "agents": agents})
+    maps = {k: m.model_copy(update={"agent": m.agent or k, "label": m.label or k}) for k, m in spec.maps.items()}
+    return spec.model_copy(update={"envs": envs, "agents": agents, "maps": maps})
 
 
 def _one_line(error: ValidationError, where: str) -> str:
@@ -224,26 +203,13 @@ _MUST = {
 }
 
 
-def place_of(keys: Iterable[str]) -> str:
-    """Where something stands in a file: its keys with dots between, quoted where they need it."""
-    return ".".join(key if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
-
-
-def shown(value: Any) -> str:
-    """A value in a message: short, on one line."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a number with thousands of digits, a list that holds itself
-        text = f"a {type(value).__name__} too large to show"
-    return " ".join(text.split())[:60]
-
-
 def _keys_of(place: list[str]) -> list[str]:
     """The keys of the model at a place."""
     inside: dict[str, type[Frozen]] = {
         "envs": EnvSpec,
         "families": FamilySpec,
         "agents": AgentSpec,
+        "maps": MapSpec,
         "tuning": TuningSpec,
         "statistics": StatisticsSpec,
         "claims": Claim,
@@ -264,7 +230,10 @@ def _check(spec: Spec, where: str) -> Spec:
         if kind_of_env(env.env) == "tabular":
             _within(f"{where}: envs.{key}", partial(find, "env", env.env))
     for key, agent in spec.agents.items():
-        _check_agent(spec, key, agent, where)
+        _check_agent(spec, agent, f"{where}: agents.{key}")
+        _check_grid(agent, f"{where}: agents.{key}")
+    for key, each in spec.maps.items():
+        _check_map(spec, each, f"{where}: maps.{key}")
     for i, claim in enumerate(spec.claims):
         for j, condition in enumerate(claim.conditions):
             _check_condition(spec, condition, f"{where}: claims.{i}.conditions.{j}")
@@ -281,27 +250,39 @@ def kind_of_agent(name: str) -> Kind:
     return "deep" if name in deep.AGENTS else "tabular"
 
 
-def envs_of(spec: Spec, agent: AgentSpec) -> list[str]:
+def envs_of(spec: Spec, agent: AgentSpec | MapSpec) -> list[str]:
     """Where an agent runs: in all environments of its kind, unless it says where."""
     kind = kind_of_agent(agent.agent)
     return [key for key, env in spec.envs.items() if kind_of_env(env.env) == kind and (agent.envs is None or key in agent.envs)]
 
 
-def _check_agent(spec: Spec, key: str, agent: AgentSpec, where: str) -> None:
-    known = _within(f"{where}: agents.{key}", partial(_parameters_of, agent.agent))
-    _known(agent.envs or [], spec.envs, f"{where}: agents.{key}.envs")
+def _check_agent(spec: Spec, agent: AgentSpec | MapSpec, where: str) -> None:
+    """What runs must be there, in environments of its kind, and know its parameters."""
+    known = _within(where, partial(_parameters_of, agent.agent))
+    _known(agent.envs or [], spec.envs, f"{where}.envs")
     if len(there := envs_of(spec, agent)) < len(agent.envs or [""]):
         others = ", ".join(env for env in agent.envs or spec.envs if env not in there)
-        raise InputError(f"{where}: agents.{key} is {kind_of_agent(agent.agent)} and cannot learn in {others}; name other environments")
-    for table, names in (("parameters", agent.parameters), ("grid", agent.grid)):
-        _known(names, names if known is None else known, f"{where}: agents.{key}.{table}")
+        raise InputError(f"{where} is {kind_of_agent(agent.agent)} and cannot learn in {others}; name other environments")
+    table, varied = ("axes", agent.axes) if isinstance(agent, MapSpec) else ("grid", agent.grid)
+    for part, names in (("parameters", agent.parameters), (table, varied)):
+        _known(names, names if known is None else known, f"{where}.{part}")
+
+
+def _check_grid(agent: AgentSpec, where: str) -> None:
     for name, values in agent.grid.items():
         if not values:
-            raise InputError(f"{where}: agents.{key}.grid.{place_of([name])} is empty; it must list at least one value")
+            raise InputError(f"{where}.grid.{place_of([name])} is empty; it must list at least one value")
         if name in agent.parameters:
-            raise InputError(f"{where}: agents.{key} has {place_of([name])} both in its parameters and in its grid; leave one of them out")
+            raise InputError(f"{where} has {place_of([name])} both in its parameters and in its grid; leave one of them out")
     if math.prod(len(values) for values in agent.grid.values()) > MOST_POINTS:
-        raise InputError(f"{where}: agents.{key}.grid has more than {MOST_POINTS:,} points; it must have fewer values")
+        raise InputError(f"{where}.grid has more than {MOST_POINTS:,} points; it must have fewer values")
+
+
+def _check_map(spec: Spec, said: MapSpec, where: str) -> None:
+    _check_agent(spec, said, where)
+    if kind_of_agent(said.agent) == "deep":
+        raise InputError(f"{where} is of {said.agent}, a deep agent; maps are of tabular ones")
+    _within(where, partial(check_axes, said))
 
 
 def _check_condition(spec: Spec, condition: Condition, where: str) -> None:

@@ -4,6 +4,7 @@
     parts/ID.parquet         the curves of one part
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
     drawers/ID.npz           what a long part that is not done has come to
+    maps.parquet             maps, summed up: with it, their parts are not needed
 
 A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that any reader of such folders reads it. Files appear whole
 (`heavytail.files`), so that an interruption at any moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
@@ -76,7 +77,7 @@ class Store:
 
     def write_json(self, name: str, value: Any) -> None:
         """A page of JSON, whole or not at all."""
-        self._write(self.folder / name, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
+        self.write_file(name, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
 
     def read_json(self, name: str) -> Any:
         """A page of JSON; None if it is not there."""
@@ -87,6 +88,19 @@ class Store:
             return None
         except (OSError, ValueError, RecursionError) as error:
             raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+    def write_file(self, name: str, content: bytes) -> None:
+        """A file, whole or not at all."""
+        self._write(self.folder / name, content)
+
+    def read_file(self, name: str) -> bytes | None:
+        """A file; None if it is not there."""
+        try:
+            return (self.folder / name).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise InputError(f"{self.folder / name} cannot be read: {error.strerror}") from None
 
     # Parts
 
@@ -120,6 +134,13 @@ class Store:
 
         tables = [pq.read_table(self.parts / f"{part.id}.parquet") for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()
+
+    def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
+        """Some columns of some parts, one after the other."""
+        import pyarrow.parquet as pq
+
+        for part in parts:
+            yield pq.read_table(self.parts / f"{part.id}.parquet", columns=list(names), use_threads=False)
 
     def sidecars(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
         """What is known of how parts were computed."""

@@ -2,16 +2,18 @@
 
 import os
 import platform
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import heavytail
 from heavytail.errors import InputError
 from heavytail.studies.engines import Done, Engine, Going, Inline, Local
-from heavytail.studies.plan import Cell, Part, Phase, check_plan, evaluation_cells, parts_of, tuning_cells
+from heavytail.studies.map_plan import map_sheets
+from heavytail.studies.plan import Cell, Part, Phase, Sheet, check_plan, evaluation_cells, parts_of, tuning_cells
 from heavytail.studies.spec import Spec, canonical, read_spec, spec_of
 from heavytail.studies.store import Store
 
@@ -19,14 +21,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from heavytail.arrays import Floats
+    from heavytail.studies.map_summary import Summary
     from heavytail.studies.reporting import Beside
+
+
+Curved: TypeAlias = Literal["tuning", "evaluation"]  # phases whose curves are looked at one by one
 
 
 class Stage(NamedTuple):
     """A phase of a study: its cells, and the parts that are still to do."""
 
     phase: Phase
-    cells: list[Cell]
+    cells: list[Cell] | list[Sheet]
     parts: list[Part]
     missing: list[Part]
     damaged: dict[str, str]  # part id -> what is wrong
@@ -63,6 +69,7 @@ class Study:
         self.spec = spec if isinstance(spec, Spec) else spec_of(spec)
         self.store = Store(folder or Path("results") / self.spec.name)
         self.where = "spec"
+        self.command: list[str] = []  # with which it is run, if that is known
         self._chosen: dict[str, dict[str, dict[str, Any]]] | None = None
 
     @classmethod
@@ -70,12 +77,15 @@ class Study:
         """The study that a file describes; `quick`: with the changes of its table [quick]."""
         study = cls(read_spec(path, quick=quick), folder)
         study.where = str(path)
+        study.command = ["heavytail", "run", str(path), *(["--quick"] if quick else [])]
         return study
 
     @classmethod
     def open(cls, folder: str | Path) -> "Study":
         """A study that was started before."""
-        return cls(Store(folder).spec(), folder)
+        study = cls(Store(folder).spec(), folder)
+        study.command = ["heavytail", "resume", str(folder)]
+        return study
 
     def run(
         self, engine: str | Engine = "local", *, workers: int | None = None, address: str | None = None, watcher: Watcher | None = None
@@ -103,6 +113,7 @@ class Study:
                         continue
                     self.store.write(event.part, event.content, {"seconds": event.seconds, **event.about, **_versions(event.part)})
                     who.done(event)
+            self._sum_up(engine)
 
     def _prepare(self) -> None:
         """The folder of this study, or an error that says why it cannot be."""
@@ -120,16 +131,60 @@ class Study:
             self.store.write_json("study.json", {**about, "spec": spec})
 
     def _stages(self) -> Iterator[Stage]:
-        """Tuning, then evaluation at what it chose."""
+        """Tuning, then evaluation at what it chose, then maps."""
         if tuning := tuning_cells(self.spec):
             yield self._stage("tuning", tuning)
         yield self._stage("evaluation", evaluation_cells(self.spec, self.choices()))
+        yield from self._map_stages()
 
-    def _stage(self, phase: Phase, cells: list[Cell]) -> Stage:
+    def _map_stages(self) -> Iterator[Stage]:
+        """Maps, if there are any; nothing of them is missing where they are summed up."""
+        if self.sheets:
+            summed_up = self._summary() is not None
+            yield Stage("map", self.sheets, parts_of(self.sheets), [], {}) if summed_up else self._stage("map", self.sheets)
+
+    def _stage(self, phase: Phase, cells: list[Cell] | list[Sheet]) -> Stage:
         parts = parts_of(cells)
         trouble = {part.id: what for part in parts if (what := self.store.trouble(part))}
         damaged = {name: what for name, what in trouble.items() if what not in ("missing", "unfinished")}
         return Stage(phase, cells, parts, [part for part in parts if part.id in trouble], damaged)
+
+    # Maps
+
+    @cached_property
+    def sheets(self) -> list[Sheet]:
+        """Every map in every environment, with its parts."""
+        return map_sheets(self.spec)
+
+    def maps(self) -> "Summary":
+        """All maps, summed up, a row for every point in every environment; from their file if it is there, else from their parts."""
+        if not self.spec.maps:
+            raise InputError(f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec says what they are")
+        return self._summary() or self._new_summary("")
+
+    def _summary(self) -> "Summary | None":
+        """What the file of the maps holds, if it was made from what the plan says."""
+        from heavytail.studies.map_summary import NAME, digest_of, from_file
+
+        content = self.store.read_file(NAME)
+        return None if content is None else from_file(content, digest_of(self.sheets))
+
+    def _new_summary(self, command: str) -> "Summary":
+        from heavytail.studies.map_ends import COLUMNS
+        from heavytail.studies.map_summary import summed_up
+
+        sidecars = self.store.sidecars(self._whole("map", self.sheets))
+        return summed_up(self.sheets, lambda sheet: self.store.columns(sheet.parts, COLUMNS), command, sidecars)
+
+    def _sum_up(self, engine: str | Engine) -> None:
+        """Write the file of the maps, if it is not there."""
+        if not self.sheets or self._summary():
+            return
+        from heavytail.studies.map_summary import NAME, as_file, digest_of
+
+        name = engine if isinstance(engine, str) else type(engine).__name__
+        command = shlex.join([*self.command, "--engine", name]) if self.command else ""
+        self.store.write_file(NAME, as_file(self._new_summary(command), digest_of(self.sheets)))
 
     # What came out
 
@@ -159,13 +214,13 @@ class Study:
             cells = evaluation_cells(self.spec, self.choices())
         except InputError:  # every run of a grid failed: nothing was chosen, and there is no evaluation
             return found
-        return [*found, self._stage("evaluation", cells)]
+        return [*found, self._stage("evaluation", cells), *self._map_stages()]
 
-    def cells(self, phase: Phase = "evaluation") -> list[Cell]:
+    def cells(self, phase: Curved = "evaluation") -> list[Cell]:
         """Agents and environments with their parts."""
         return tuning_cells(self.spec) if phase == "tuning" else evaluation_cells(self.spec, self.choices())
 
-    def curves(self, phase: Phase = "evaluation") -> "pd.DataFrame":
+    def curves(self, phase: Curved = "evaluation") -> "pd.DataFrame":
         """All curves as one DataFrame, a row per checkpoint; `agent_key` and `env_key` are the spec's, and counters are columns."""
         import pandas as pd
 
@@ -204,14 +259,16 @@ class Study:
         return write_report(self, path or self.store.folder / "report.html", command=command, beside=beside)
 
     def failures(self) -> "pd.DataFrame":
-        """Runs that raised, with their error."""
-        frames = [self.curves(stage.phase) for stage in self.stages() if not stage.missing]
+        """Runs that raised, with their error; of a map the first at each point."""
         import pandas as pd
 
-        every = pd.concat(frames) if frames else pd.DataFrame({"error": []})
-        return every[every["error"].notna()]
+        done = {stage.phase for stage in self.stages() if not stage.missing}
+        phases: list[Curved] = ["tuning", "evaluation"]
+        every = pd.concat([pd.DataFrame({"error": []}), *(self.curves(phase) for phase in phases if phase in done)])
+        lost = every[every["error"].notna()]
+        return pd.concat([lost, self.maps().failures()]) if "map" in done else lost
 
-    def _whole(self, phase: Phase, cells: list[Cell]) -> list[Part]:
+    def _whole(self, phase: Phase, cells: list[Cell] | list[Sheet]) -> list[Part]:
         stage = self._stage(phase, cells)
         if stage.missing:
             done, every = len(stage.parts) - len(stage.missing), len(stage.parts)
@@ -245,8 +302,8 @@ def work_of(spec: Mapping[str, Any]) -> dict[str, Any]:
     words = {"title", "description", "claims", "statistics", "quick", "families"}
     work = {key: value for key, value in spec.items() if key not in words}
     inside = {"label", "setting", "bounds", "family", "at"}
-    for table in ("envs", "agents"):
-        work[table] = {name: {k: v for k, v in each.items() if k not in inside} for name, each in spec[table].items()}
+    for table in ("envs", "agents", "maps"):
+        work[table] = {name: {k: v for k, v in each.items() if k not in inside} for name, each in spec.get(table, {}).items()}
     return work
 
 

@@ -14,13 +14,12 @@ from heavytail.planning import gain, optimal_value
 from heavytail.problem import Problem, problem_of
 from heavytail.registry import find
 from heavytail.reward_moments import reward_moments
+from heavytail.studies.map_specs import TRUE
 from heavytail.studies.worlds import Desk, Outcome, RunCurve, failure
 from heavytail.verbs import counter_names
 
 if TYPE_CHECKING:
-    from heavytail.studies.plan import Part
-
-TRUE = "true"  # as the value of `moment` or `changes`: what is exactly so of the environment
+    from heavytail.studies.plan import Part, Run
 
 
 class Tabular:
@@ -79,9 +78,9 @@ class Tabular:
 
     def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
         """One run after the other."""
-        for replicate in part.replicates:
+        for run in part.runs:
             try:
-                yield self._run(part, replicate)
+                yield self._run(part, run)
             except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded, and the other runs go on
                 yield failure(error)
 
@@ -89,10 +88,10 @@ class Tabular:
         """Nothing that parts do not say anyway."""
         return {}
 
-    def _run(self, part: "Part", replicate: int) -> RunCurve:
+    def _run(self, part: "Part", run: "Run") -> RunCurve:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a study plans its own steps; nobody reads a worker's warnings
-            learner = make_agent(part.agent, self.worlds, seed=part.seed_of(replicate), **part.parameters)
+            learner = make_agent(part.agent, self.worlds, seed=part.seed_of(run.replicate), **run.parameters)
             amount = {learner.unit: part.units}
             curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]
         return RunCurve(curve.at, curve.mean_reward, curve.realised_reward, self.best(curve.at) - curve.mean_reward, curve.counters)

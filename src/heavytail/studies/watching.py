@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heavytail.studies.engines import Done, Going
-from heavytail.studies.plan import Part
+from heavytail.studies.plan import Cell, Part, Sheet
 from heavytail.studies.spec import Spec
 from heavytail.studies.study import Stage, Watcher
 
@@ -63,7 +63,7 @@ class JsonWatcher(Watcher):
     def done(self, done: Done) -> None:
         """A part, its size and how long it took."""
         part = done.part
-        runs, steps = len(part.runs), _steps(part)
+        runs, steps = len(part.replicates), _steps(part)
         self._say("part", id=part.id, agent=part.agent, env=part.env, runs=runs, steps=steps, seconds=done.seconds, **done.about)
 
     def going(self, going: Going) -> None:
@@ -93,17 +93,20 @@ class BarWatcher(Watcher):
         """Bars for what there is to do."""
         for bar in self.bars.values():
             self.progress.remove_task(bar)
-        owner = {run: cell.agent for cell in reversed(stage.cells) for run in cell.runs}
-        self.steps = {part.id: _by_agent(part, owner) for part in stage.parts}
+        self.steps = _steps_by_agent(stage)
         missing = {part.id for part in stage.missing}
         total = sum(self.steps.values(), Counter[str]())
         kept = sum((steps for part, steps in self.steps.items() if part not in missing), Counter[str]())
         self.phase, self.parts, self.parts_done = stage.phase, len(stage.parts), len(stage.parts) - len(stage.missing)
-        self.bars = {name: self._bar(name, total[name], kept[name]) for name in [ALL, *self.spec.agents] if total[name]}
+        self.bars = {name: self._bar(name, total[name], kept[name]) for name in [ALL, *self._labels()] if total[name]}
 
     def _bar(self, name: str, total: int, kept: int) -> "TaskID":
-        title = self._title() if name == ALL else f"  {self.spec.agents[name].label}"
+        title = self._title() if name == ALL else f"  {self._labels()[name]}"
         return self.progress.add_task(title, total=total, completed=kept, speed="")
+
+    def _labels(self) -> dict[str, str]:
+        """What the phase runs, by key."""
+        return {key: said.label for key, said in (self.spec.maps if self.phase == "map" else self.spec.agents).items()}
 
     def _title(self) -> str:
         return f"[bold]{self.phase}[/], {self.parts_done} of {self.parts} parts"
@@ -131,13 +134,21 @@ class BarWatcher(Watcher):
         self.progress.console.print(f"part {part} is {what}, and is done again")
 
 
+def _steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
+    """The steps of each part, of all its runs and of each agent's; a run that two agents share counts for the first."""
+    sheets = [cell for cell in stage.cells if isinstance(cell, Sheet)]
+    if sheets:
+        return {part.id: Counter({ALL: _steps(part), sheet.agent: _steps(part)}) for sheet in sheets for part in sheet.parts}
+    owner = {run: cell.agent for cell in reversed(stage.cells) if isinstance(cell, Cell) for run in cell.runs}
+    return {part.id: _by_agent(part, owner) for part in stage.parts}
+
+
 def _by_agent(part: Part, owner: Mapping[str, str]) -> Counter[str]:
-    """The steps of a part, of all and of each agent; a run that two agents share counts for the first."""
     return Counter({ALL: _steps(part)}) + sum((Counter({owner[run.id]: part.steps}) for run in part.runs), Counter[str]())
 
 
 def _steps(part: Part) -> int:
-    return part.steps * len(part.runs)
+    return part.steps * len(part.replicates)
 
 
 def _bars() -> "Progress":
