@@ -15,7 +15,7 @@ import numpy as np
 
 from heavytail.arrays import Bools, Floats, Ints, Stream, U
 from heavytail.compiling import kernel
-from heavytail.elementary import exp, log
+from heavytail.elementary import artanh_argument, artanh_series, exp_from, exp_remainder, exp_series, log, log_from
 from heavytail.laws.alpha_stable import front_and_ratio
 from heavytail.laws.constant import CONSTANT
 from heavytail.laws.table import LawTable, code_of, draw_law
@@ -40,6 +40,8 @@ class Ahead(NamedTuple):
     second: Stream  # [B]
     exponentials: Floats  # [B] of the pairs
     fronts: Floats  # [B] on the way to stable variates
+    reduced: Floats  # [B] what the series of logarithms and exponentials are of
+    series: Floats  # [B] their values
     variates: Floats  # [2, B] of the first two families
     family: Ints  # [M] of each row of the table of laws
     alpha: float  # of the stable family
@@ -63,6 +65,8 @@ def new_ahead(mdp: MDP) -> Ahead:
         second=np.zeros(BATCH, np.uint64),
         exponentials=np.zeros(BATCH),
         fronts=np.zeros(BATCH),
+        reduced=np.zeros(BATCH),
+        series=np.zeros(BATCH),
         variates=np.zeros((2, BATCH)),
         family=family,
         alpha=float(shape[2]),
@@ -98,21 +102,42 @@ def begin_stretch(ahead: Ahead, rewards: Stream) -> None:
 
 @kernel
 def _prepare(ahead: Ahead) -> None:
-    """The variates of the pairs, in several short loops: the processor has many turns of each under way at once."""
-    B, power = ahead.first.size, ahead.inverse - 1.0
+    """The variates of the pairs, in many short loops: the processor has many turns of each under way at once."""
+    B, variates = ahead.first.size, ahead.variates[STABLE]
     for k in range(B):
-        ahead.exponentials[k] = -log(open_uniform_of(ahead.second[k]))
+        ahead.exponentials[k] = open_uniform_of(ahead.second[k])
+    _to_logs(ahead.exponentials, ahead.reduced, ahead.series, -1.0)
     if ahead.prepared[NORMAL] == 1:
         for k in range(B):
             ahead.variates[NORMAL, k] = normal_of(open_uniform_of(ahead.first[k]), ahead.exponentials[k])
     if ahead.prepared[STABLE] == 1:
         for k in range(B):
             u = open_uniform_of(ahead.first[k])
-            ahead.fronts[k], ahead.variates[STABLE, k] = front_and_ratio(ahead.alpha, ahead.turn, u, ahead.exponentials[k])
-        for k in range(B):
-            ahead.variates[STABLE, k] = power * log(ahead.variates[STABLE, k])
-        for k in range(B):
-            ahead.variates[STABLE, k] = ahead.fronts[k] * exp(ahead.variates[STABLE, k])
+            ahead.fronts[k], variates[k] = front_and_ratio(ahead.alpha, ahead.turn, u, ahead.exponentials[k])
+        _to_logs(variates, ahead.reduced, ahead.series, ahead.inverse - 1.0)
+        _to_exps(variates, ahead.reduced, ahead.series, ahead.fronts)
+
+
+@kernel
+def _to_logs(x: Floats, reduced: Floats, series: Floats, factor: float) -> None:
+    """Replace each by its logarithm, times a factor: `log` in three loops, each of which the processor can have more turns of under way."""
+    for k in range(x.size):
+        reduced[k] = artanh_argument(x[k])
+    for k in range(x.size):
+        series[k] = artanh_series(reduced[k])
+    for k in range(x.size):
+        x[k] = factor * log_from(x[k], reduced[k], series[k])
+
+
+@kernel
+def _to_exps(x: Floats, reduced: Floats, series: Floats, factors: Floats) -> None:
+    """Replace each by its exponential, times its factor: `exp` in three loops."""
+    for k in range(x.size):
+        reduced[k] = exp_remainder(x[k])
+    for k in range(x.size):
+        series[k] = exp_series(reduced[k])
+    for k in range(x.size):
+        x[k] = factors[k] * exp_from(x[k], reduced[k], series[k])
 
 
 @kernel

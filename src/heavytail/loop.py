@@ -40,7 +40,7 @@ class Status(IntEnum):
 
 
 DONE, PAUSED, FULL, NAN, BAD_ACTION = (int(status) for status in Status)
-_TROUBLE = {
+TROUBLE = {
     NAN: "the reward of step {step} (in state {state}) is nan; rewards may be infinite, but must be numbers",
     BAD_ACTION: "at step {step} (in state {state}) the agent chose an action that does not exist; `act` must return 0 to A - 1",
 }
@@ -63,6 +63,10 @@ class Checkpoints(NamedTuple):
     at: Ints  # [C] units, ascending
     reached: Ints  # [1] how many are recorded
     values: Floats  # [C, OWN + counters]
+
+    def fixed(self) -> tuple[str, ...]:
+        """The places."""
+        return ("at",)
 
 
 def new_clock() -> Clock:
@@ -169,19 +173,19 @@ def run(
         while status != DONE:
             before, started = int(clock.steps[0]), time.perf_counter()
             status = chunk(agent, mdp, streams, ahead, clock, checkpoints, until, most_steps)
-            if status in _TROUBLE:
-                raise InputError(_TROUBLE[status].format(step=clock.steps[0], state=clock.state[0]))
+            if status in TROUBLE:
+                raise InputError(TROUBLE[status].format(step=clock.steps[0], state=clock.state[0]))
             if status == FULL:
                 agent = grown(agent)
             between(agent)
             let_interrupt_through()
-            most_steps = _next_chunk(most_steps, int(clock.steps[0]) - before, time.perf_counter() - started)
+            most_steps = next_chunk(most_steps, int(clock.steps[0]) - before, time.perf_counter() - started)
     return agent
 
 
-def _next_chunk(steps: int, made: int, seconds: float) -> int:
-    """How many steps to try next: towards a tenth of a second, by at most a factor of ten (the first chunk contains the compilation)."""
+def next_chunk(steps: int, made: int, seconds: float, aim: float = CHUNK_SECONDS) -> int:
+    """How many steps to try next: so many as take `aim` seconds, by at most a factor of ten (the first chunk contains the compilation)."""
     if made < steps:
         return steps
-    wanted = CHUNK_SECONDS * made / max(seconds, 1e-9)
+    wanted = aim * made / max(seconds, 1e-9)
     return int(min(max(wanted, 0.1 * steps, 1), 10.0 * steps))

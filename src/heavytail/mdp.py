@@ -38,6 +38,10 @@ class MDP(NamedTuple):
     n_stages: int  # G: 1, or the horizon where transitions or rewards depend on h
     horizon: int  # 0: continuing
 
+    def fixed(self) -> tuple[str, ...]:
+        """All of it: nothing that happens changes an MDP."""
+        return self._fields
+
     @property
     def transitions(self) -> Floats:
         """Probabilities [S, A, S], or [H, S, A, S] where they depend on h; dense, so for small MDPs."""

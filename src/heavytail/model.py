@@ -7,13 +7,13 @@ replaced them.
 After a terminal state nothing follows: that is the successor number S, *the end*, whose value is always 0.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 
 from heavytail.arrays import Floats, Indices, Ints, U
 from heavytail.compiling import kernel
+from heavytail.elementary import log
 from heavytail.numerics import as_int
 from heavytail.verbs import full, reset
 
@@ -132,9 +132,9 @@ def uniformity(model: Model) -> float:
         for a in range(A):
             n = model.visits[s * A + a]
             if n > 0:
-                entropy -= n * math.log(n / here)
+                entropy -= n * log(n / here)
         steps += here
-    return entropy / (steps * math.log(A)) if steps > 0 and A > 1 else 1.0
+    return entropy / (steps * log(float(A))) if steps > 0 and A > 1 else 1.0
 
 
 @reset.method(Model)

@@ -31,6 +31,10 @@ class Powers(NamedTuple):
     inverse: Floats  # [PIECES] 1/c
     series: Floats  # [TERMS] binomial coefficients of p, from p itself on
 
+    def fixed(self) -> tuple[str, ...]:
+        """All of it."""
+        return self._fields
+
 
 def powers_of(p: float) -> Powers:
     """The tables for the exponent `p`, between -1 and 1."""

@@ -3,6 +3,8 @@
 Kernels cannot allocate. A record that needs more and more room keeps it in *pools*, arrays whose first axis may be longer than what is used of it: its
 method ``pools()`` names them, its method of the verb `full` says when the next update may find no room. The loop then stops, Python doubles the pools with
 `grown`, and the loop goes on. Records inside an agent are looked after by themselves, so that an agent need not know whether its estimator has pools.
+
+The opposite are arrays that never change: a record's method ``fixed()`` names them, and where many records lie side by side (`heavytail.lanes`) they need be there but once.
 """
 
 from collections.abc import Callable
@@ -21,6 +23,11 @@ from heavytail.verbs import full
 def pools_of(record: Record) -> tuple[str, ...]:
     """The names of a record's own pools."""
     return tuple(record.pools()) if hasattr(record, "pools") else ()
+
+
+def fixed_of(record: Record) -> tuple[str, ...]:
+    """The names of a record's own arrays that never change once it is built."""
+    return tuple(record.fixed()) if hasattr(record, "fixed") else ()
 
 
 def grown(record: Record) -> Record:

@@ -7,7 +7,7 @@ To give a record a verb, register a kernel for its class::
         return ...
 
 Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what changes lives in
-its arrays, and trouble is a state that Python reads afterwards. `begin`, `counters` and `full` are optional.
+its arrays, and trouble is a state that Python reads afterwards. `begin`, `foresee`, `counters` and `full` are optional.
 
 An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a continuing problem) and `rng` as
 the agent's own stream. `act` changes nothing but that stream.
@@ -44,6 +44,11 @@ def act(agent: Record, s: int, h: int, rng: Stream) -> int:  # type: ignore[empt
 @generic()
 def update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     """Learn from one transition. `terminated`: the next state is terminal and no value follows; none follows the last step of an episode either."""
+
+
+@generic(optional=True)
+def foresee(agent: Record, s: int, a: int, s_next: int, h: int) -> None:
+    """Ask for what the update of this step will read (`heavytail.prefetching`); changes nothing. Called in lanes only."""
 
 
 @generic(optional=True)

@@ -104,8 +104,9 @@ def test_the_plan_is_that_of_the_drawn_mdp(seed: int) -> None:
     means[:3] = rewards[-1].reshape(3, 2)
     mdp = ht.mdp_from_arrays(dense, means, horizon=4, terminal=[False, False, False, True])
     plan = ht.planning.episodic_plan(mdp)
-    np.testing.assert_allclose(agent.q.max(axis=2), plan.values[:4, :3], rtol=1e-10, atol=1e-12)
-    np.testing.assert_array_equal(agent.q.argmax(axis=2), plan.policy[:, :3])
+    q = agent.q.reshape(4, 3, 2)
+    np.testing.assert_allclose(q.max(axis=2), plan.values[:4, :3], rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(q.argmax(axis=2), plan.policy[:, :3])
 
 
 def test_it_counts_what_it_meets_and_expects_an_end_only_where_it_saw_one() -> None:
@@ -130,7 +131,7 @@ def test_one_mdp_is_drawn_for_an_episode() -> None:
     steps.begin(0)
     before = steps.agent.q.copy()
     for h in range(4):
-        assert steps.act(1, h) == before[h, 1].argmax()
+        assert steps.act(1, h) == before.reshape(4, 3, 2)[h, 1].argmax()
         steps.update(1, 0, 5.0, 1, h)
         np.testing.assert_array_equal(steps.agent.q, before)
     steps.begin(0)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from heavytail import verbs
 from heavytail.agent_file import flatten
 from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.room import pools_of
+from heavytail.room import fixed_of, pools_of
 from heavytail.stepwise import Stepwise
 from worlds import WORLDS
 
@@ -96,9 +97,26 @@ def test_reset_goes_back_to_the_first_moment(agent: str, world: str) -> None:
     fresh = flatten("agent", traces.new_learner(agent, world).agent)
     traces.learn(learner, 40)
     entry(_reset, learner.agent)(learner.agent)
-    found, pools = flatten("agent", learner.agent), _pools("agent", learner.agent)
+    found, pools = flatten("agent", learner.agent), _named(pools_of, "agent", learner.agent)
     assert not any(found[path].any() for path in pools)  # these may be longer than they were
     traces.assert_same(*({path: array for path, array in arrays.items() if path not in pools} for arrays in (found, fresh)))
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_what_a_record_calls_fixed_is_there_and_stays_as_it_is(agent: str, world: str) -> None:
+    learner = traces.new_learner(agent, world)
+    fixed = _named(fixed_of, "agent", learner.agent)
+    before = {path: array.copy() for path, array in flatten("agent", learner.agent).items()}
+    traces.learn(learner, 200)
+    after = flatten("agent", learner.agent)
+    assert fixed <= before.keys()
+    traces.assert_same(*({path: arrays[path] for path in fixed} for arrays in (before, after)))
+
+
+def test_some_arrays_are_called_fixed() -> None:
+    """Otherwise the test above would look at nothing."""
+    fixed = _named(fixed_of, "agent", traces.new_learner("heavy_q_learning", "mixed").agent)
+    assert {"agent/table/cap", "agent/decay/series"} <= fixed
 
 
 @pytest.mark.parametrize(("agent", "world"), CASES)
@@ -132,9 +150,11 @@ def _arrays(learner: ht.Learner) -> traces.Trace:
     return {path: array for name, record in records.items() for path, array in flatten(name, record).items()}
 
 
-def _pools(prefix: str, record: Any) -> set[str]:
-    inside = [_pools(f"{prefix}/{name}", value) for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")]
-    return {f"{prefix}/{name}" for name in pools_of(record)}.union(*inside)
+def _named(names_of: Callable[[Any], tuple[str, ...]], prefix: str, record: Any) -> set[str]:
+    """The paths of the arrays that a record and those inside it name."""
+    records = {name: value for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")}
+    inside = [_named(names_of, f"{prefix}/{name}", value) for name, value in records.items()]
+    return {f"{prefix}/{name}" for name in names_of(record)}.union(*inside)
 
 
 def _reset(agent: object) -> None:

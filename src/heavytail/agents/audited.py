@@ -21,11 +21,13 @@ from heavytail.agents.ucrl2 import MOST_RADIUS, UCRL2
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.bonuses import Bernstein, Hoeffding
 from heavytail.compiling import kernel
+from heavytail.elementary import log
 from heavytail.errors import InputError
 from heavytail.generic import generic
 from heavytail.matrices import matrix_of
 from heavytail.mdp import MDP
 from heavytail.planning import episodic_plan
+from heavytail.powers import power
 from heavytail.problem import Problem
 from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
 from heavytail.verbs import act, begin, counter_names, counters, mean, radius, reset, update
@@ -40,6 +42,10 @@ class Truth(NamedTuple):
     transitions: Floats  # [G*S*A, S + 1], the end last
     values: Floats  # [H, S, A] Q*, less what rounding may take; empty in a continuing problem
     r_max: float  # the largest mean reward, regardless of sign
+
+    def fixed(self) -> tuple[str, ...]:
+        """All of it."""
+        return self._fields
 
 
 class Audited(NamedTuple):
@@ -173,7 +179,7 @@ def _mdp_outside(agent: UCRL2, truth: Truth, s: int, a: int, h: int) -> bool:
 @kernel
 def _level(agent: UCRL2) -> float:
     """The log-confidence of rewards, were a phase to start now."""
-    return 7.0 * math.log(2.0 * agent.rewards.size * (agent.steps[0] + 1.0) / agent.delta)
+    return 7.0 * log(2.0 * agent.rewards.size * (agent.steps[0] + 1.0) / agent.delta)
 
 
 @kernel
@@ -220,27 +226,31 @@ def _heavy_below(agent: HeavyQLearning, truth: Truth, s: int, a: int, h: int) ->
 
 @narrowest.method(QLearning)
 def _q_narrowest(agent: QLearning, truth: Truth) -> float:
-    return _largest_bonus(agent, truth, 0.0, 1.0)
+    largest = 0.0
+    for h in range(agent.q.shape[0]):
+        cell, t = _most_visited(agent, h)
+        largest = max(largest, bonus_at(agent.bonus, cell, t))
+    return largest / (agent.horizon * truth.r_max)
 
 
 @narrowest.method(HeavyQLearning)
 def _heavy_q_narrowest(agent: HeavyQLearning, truth: Truth) -> float:
-    return _largest_bonus(agent.table, truth, agent.reward_bonus, 1.0 - agent.a)
+    largest = 0.0
+    for h in range(agent.table.q.shape[0]):
+        cell, t = _most_visited(agent.table, h)
+        largest = max(largest, bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * power(agent.decay, t))
+    return largest / (agent.table.horizon * truth.r_max)
 
 
 @kernel
-def _largest_bonus(table: QLearning, truth: Truth, reward_bonus: float, b: float) -> float:
-    """Of all steps h the largest bonus at their most visited cell, that for rewards being reward_bonus / t^b."""
-    H, S, A = table.q.shape
-    largest = 0.0
-    for h in range(H):
-        most = 0
-        for cell in range(S * A):
-            if table.visits[h, cell // A, cell % A] > table.visits[h, most // A, most % A]:
-                most = cell
-        t = max(float(table.visits[h, most // A, most % A]), 1.0)
-        largest = max(largest, bonus_at(table.bonus, h * S * A + most, t) + reward_bonus * t**-b)
-    return largest / (H * truth.r_max)
+def _most_visited(table: QLearning, h: int) -> tuple[int, float]:
+    """The most visited cell of step h, by its number among those of all steps, and how often that was; at least 1."""
+    _, S, A = table.q.shape
+    most = 0
+    for cell in range(S * A):
+        if table.visits[h, cell // A, cell % A] > table.visits[h, most // A, most % A]:
+            most = cell
+    return h * S * A + most, max(float(table.visits[h, most // A, most % A]), 1.0)
 
 
 @bonus_at.method(Hoeffding)

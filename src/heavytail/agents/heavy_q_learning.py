@@ -31,11 +31,10 @@ import numpy as np
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.bonuses import new_bonus
-from heavytail.numerics import SURE
 from heavytail.powers import Powers, power, powers_of
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
-from heavytail.verbs import act, counters, reset, update
+from heavytail.verbs import act, counters, foresee, reset, update
 
 STEPS_PER_HORIZON = 20  # how far K(t) is followed to see that it stays below its limit
 
@@ -45,11 +44,10 @@ class HeavyQLearning(NamedTuple):
 
     table: QLearning
     truncated: Ints  # [1] how many rewards were
-    threshold: float  # B_t is this times t, to the power `a`
-    reward_bonus: float  # over t to the power `b`
-    decay: Powers  # t to the power -b
+    threshold: float  # B_t over t**a, where a = 1 - b
+    reward_bonus: float  # over t**b
+    decay: Powers  # t**-b
     inside: bool  # whether the reward's part stands inside beta_t, as the paper writes it
-    a: float
 
     def counter_names(self) -> tuple[str, ...]:
         """Those of Q-learning, and how many rewards were truncated."""
@@ -103,11 +101,10 @@ def heavy_q_learning(
     return HeavyQLearning(
         table=table,
         truncated=np.zeros(1, np.int64),
-        threshold=moment / iota,
+        threshold=(moment / iota) ** a,
         reward_bonus=reward_bonus,
         decay=powers_of(-b),
         inside=bonus == "bernstein" and constants == "paper",
-        a=a,
     )
 
 
@@ -135,15 +132,20 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
     return act(agent.table, s, h, rng)
 
 
+@foresee.method(HeavyQLearning)
+def _foresee(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> None:
+    foresee(agent.table, s, a, s_next, h)
+
+
 @update.method(HeavyQLearning)
 def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
     t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
+    decayed = power(agent.decay, t)
     kept = r
-    # |r|^(1+epsilon) is at most the larger of |r| and r*r: mostly no power is needed to see that a reward counts.
-    if max(abs(r), r * r) > SURE * agent.threshold * t and abs(r) > (agent.threshold * t) ** agent.a:
+    if abs(r) > agent.threshold * (t * decayed):  # t**a is t t**-b
         kept = 0.0
         agent.truncated[0] += 1
-    extra = agent.reward_bonus * power(agent.decay, t)
+    extra = agent.reward_bonus * decayed
     if agent.inside:
         rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
         before = agent.reward_bonus * power(agent.decay, t - 1.0) if t > 1.0 else 0.0

@@ -16,6 +16,10 @@ class Optimal(NamedTuple):
 
     policy: Indices  # [H or 1, S]
 
+    def fixed(self) -> tuple[str, ...]:
+        """It learns nothing."""
+        return self._fields
+
 
 @register("agent", "optimal")
 def optimal(problem: Problem) -> Optimal:

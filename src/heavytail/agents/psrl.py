@@ -21,7 +21,7 @@ from heavytail.errors import InputError
 from heavytail.problem import Problem, need_episodes
 from heavytail.registry import NonNegative, Positive, register
 from heavytail.rng import fill_open_uniforms, gamma, integer, normal_of
-from heavytail.rows import argmax_row, max_row
+from heavytail.rows import argmax_part, max_part
 from heavytail.verbs import act, begin, reset, update
 
 MOST_NUMBERS = 10**9
@@ -37,7 +37,8 @@ class PSRL(NamedTuple):
     sums: Floats  # [S*A] of rewards
     rewards: Floats  # [S*A] drawn mean rewards
     scratch: Floats  # [S*A]
-    q: Floats  # [H, S, A] of the drawn MDP
+    q: Floats  # [H, S*A] of the drawn MDP
+    n_actions: int
     prior_count: float
     prior_mean: float
     prior_precision: float
@@ -77,7 +78,8 @@ def psrl(
         sums=np.zeros(S * A),
         rewards=np.zeros(S * A),
         scratch=np.zeros(S * A),
-        q=np.zeros((H, S, A)),
+        q=np.zeros((H, S * A)),
+        n_actions=A,
         prior_count=prior_count,
         prior_mean=prior_mean,
         prior_precision=prior_precision,
@@ -89,13 +91,17 @@ def psrl(
 @kernel
 def draw_gammas(agent: PSRL, rng: Stream) -> None:
     """A gamma variate for every weight. Of weight 1, that of the usual prior, it is an exponential, and those are made all at once: vector code."""
-    weights, drawn = agent.weights.reshape(-1), agent.drawn.reshape(-1)
-    fill_open_uniforms(rng, drawn)
-    for i in range(drawn.size):
-        drawn[i] = -log(drawn[i])
-    for i in range(drawn.size):
-        if weights[i] != 1.0:
-            drawn[i] = gamma(rng, weights[i]) if weights[i] > 0.0 else 0.0
+    successors, cells = agent.weights.shape
+    for k in range(successors):
+        fill_open_uniforms(rng, agent.drawn[k])
+    for k in range(successors):
+        for cell in range(cells):
+            agent.drawn[k, cell] = -log(agent.drawn[k, cell])
+    for k in range(successors):
+        for cell in range(cells):
+            weight = agent.weights[k, cell]
+            if weight != 1.0:
+                agent.drawn[k, cell] = gamma(rng, weight) if weight > 0.0 else 0.0
 
 
 @kernel
@@ -137,19 +143,20 @@ def draw_rewards(agent: PSRL, rng: Stream) -> None:
 @kernel
 def solve(agent: PSRL) -> None:
     """Backward induction in the drawn MDP. Successors are the outer loop, two at a time, so that the inner one runs over cells side by side."""
-    H, S, A = agent.q.shape
-    q = agent.q.reshape(H, S * A)
+    q, A = agent.q, agent.n_actions
+    H, cells = q.shape
+    S = cells // A
     for h in range(H - 1, -1, -1):
-        for cell in range(S * A):
+        for cell in range(cells):
             q[h, cell] = agent.rewards[cell]
         if h + 1 < H:
             for k in range(0, S - 1, 2):
-                one, two = max_row(agent.q, h + 1, k), max_row(agent.q, h + 1, k + 1)
-                for cell in range(S * A):
+                one, two = max_part(q, h + 1, k * A, A), max_part(q, h + 1, (k + 1) * A, A)
+                for cell in range(cells):
                     q[h, cell] += agent.drawn[k, cell] * one + agent.drawn[k + 1, cell] * two
             if S % 2 == 1:
-                one = max_row(agent.q, h + 1, S - 1)
-                for cell in range(S * A):
+                one = max_part(q, h + 1, (S - 1) * A, A)
+                for cell in range(cells):
                     q[h, cell] += agent.drawn[S - 1, cell] * one
 
 
@@ -162,20 +169,20 @@ def _begin(agent: PSRL, s: int, rng: Stream) -> None:
 
 @act.method(PSRL)
 def _act(agent: PSRL, s: int, h: int, rng: Stream) -> int:
-    return argmax_row(agent.q, h, s)
+    return argmax_part(agent.q, h, s * agent.n_actions, agent.n_actions)
 
 
 @update.method(PSRL)
 def _update(agent: PSRL, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
-    cell = U(s * agent.q.shape[2] + a)
+    cell = U(s * agent.n_actions + a)
     agent.visits[cell] += 1.0
     agent.sums[cell] += r
-    agent.weights[U(agent.q.shape[1] if terminated else s_next), cell] += 1.0
+    agent.weights[U(agent.weights.shape[0] - 1 if terminated else s_next), cell] += 1.0
 
 
 @reset.method(PSRL)
 def _reset(record: PSRL) -> None:
-    S = record.q.shape[1]
+    S = record.weights.shape[0] - 1
     record.weights[:S] = record.prior_count
     record.weights[S] = 0.0
     record.drawn[:] = 0.0

@@ -19,10 +19,11 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.bonuses import new_bonus, pay
+from heavytail.prefetching import ask_for
 from heavytail.problem import Problem, need_episodes, need_r_max
 from heavytail.registry import Count, NonNegative, OpenProbability, register
 from heavytail.rows import argmax_row, max_row
-from heavytail.verbs import act, counters, reset, update
+from heavytail.verbs import act, counters, foresee, reset, update
 
 
 class QLearning(NamedTuple):
@@ -38,6 +39,10 @@ class QLearning(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """How many (step, state, action) were ever tried."""
         return ("cells_visited",)
+
+    def fixed(self) -> tuple[str, ...]:
+        """The caps."""
+        return ("cap",)
 
 
 @register("agent", "q_learning")
@@ -82,6 +87,14 @@ def q_learning(
 @act.method(QLearning)
 def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
     return argmax_row(agent.q, h, s)
+
+
+@foresee.method(QLearning)
+def _foresee(agent: QLearning, s: int, a: int, s_next: int, h: int) -> None:
+    ask_for(agent.visits, h, s, a)
+    following = min(h + 1, agent.q.shape[0] - 1)
+    for each in range(agent.q.shape[2]):
+        ask_for(agent.q, following, s_next, each)
 
 
 @update.method(QLearning)

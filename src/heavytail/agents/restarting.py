@@ -17,7 +17,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, Record, Stream
 from heavytail.compiling import kernel
-from heavytail.elementary import LARGEST_EXPONENT
+from heavytail.elementary import LARGEST_EXPONENT, log, raised
 from heavytail.errors import InputError
 from heavytail.problem import Problem
 from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
@@ -88,9 +88,9 @@ def exponents(epsilon: float, changes: int) -> tuple[float, float]:
 
 def restart_step(i: int, power: float, divisor: float) -> float:
     """The step of the i-th start; infinite where it would overflow."""
-    if power * math.log(i) > LARGEST_EXPONENT:
+    if power * log(float(i)) > LARGEST_EXPONENT:
         return math.inf
-    step = float(i) ** power / divisor * (1.0 - ROUNDING)
+    step = raised(float(i), power) / divisor * (1.0 - ROUNDING)
     return float(math.ceil(step)) if step < EXACT else step
 
 

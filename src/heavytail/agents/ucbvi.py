@@ -46,6 +46,10 @@ class UCBVI(NamedTuple):
         """What the estimator counts."""
         return counter_names(self.estimator)
 
+    def fixed(self) -> tuple[str, ...]:
+        """The caps and the bonuses."""
+        return ("cap", "bonus")
+
 
 @register("agent", "ucbvi")
 def ucbvi(

@@ -22,6 +22,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.compiling import kernel
+from heavytail.elementary import log
 from heavytail.estimators.sample_mean import sample_mean
 from heavytail.model import Model, new_model, observe, uniformity
 from heavytail.numerics import as_int
@@ -124,7 +125,7 @@ def new_ucrl2(
 
 def reward_log_confidence(problem: Problem, steps: float, delta: float) -> float:
     """The log-confidence at which UCRL2 asks for mean rewards, 7 log(2 S A t / delta)."""
-    return 7.0 * math.log(2.0 * problem.n_states * problem.n_actions * steps / delta)
+    return 7.0 * log(2.0 * problem.n_states * problem.n_actions * steps / delta)
 
 
 @kernel
@@ -134,8 +135,8 @@ def new_phase(agent: UCRL2) -> None:
     A = cells // S
     agent.phases[0] += 1
     t = float(agent.steps[0] + 1)
-    level = 7.0 * math.log(2.0 * S * A * t / agent.delta)
-    spread = 14.0 * S * math.log(2.0 * A * t / agent.delta)
+    level = 7.0 * log(2.0 * S * A * t / agent.delta)
+    spread = 14.0 * S * log(2.0 * A * t / agent.delta)
     if agent.phases[0] == 1:
         push(agent.estimator, cells, 0.0)
     for cell in range(cells):

@@ -22,6 +22,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.compiling import kernel
+from heavytail.elementary import raised
 from heavytail.registry import Count, MomentOrder, Positive, register
 from heavytail.selection import median
 from heavytail.verbs import full, mean, push, radius, reset
@@ -151,7 +152,7 @@ def _radius(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float
     n, needed = estimator.n[cell], 16.0 * (log_confidence + 0.125)
     if n == 0 or (estimator.strict and n < needed):
         return math.inf
-    return estimator.factor * (needed / n) ** estimator.b
+    return estimator.factor * raised(needed / n, estimator.b)
 
 
 @reset.method(MedianOfMeans)

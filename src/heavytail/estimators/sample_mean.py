@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.numerics import exp_or_inf
+from heavytail.elementary import exp, log
 from heavytail.registry import Count, MomentOrder, Positive, register
 from heavytail.verbs import mean, push, radius, reset
 
@@ -74,7 +74,7 @@ def _radius(estimator: SampleMean, cell: int, log_confidence: float) -> float:
         return math.inf
     if estimator.scale > 0.0:
         return estimator.scale * math.sqrt(log_confidence / (2.0 * n))
-    return exp_or_inf(estimator.log_moment + estimator.a * log_confidence - estimator.b * math.log(n))
+    return exp(estimator.log_moment + estimator.a * log_confidence - estimator.b * log(float(n)))
 
 
 @reset.method(SampleMean)

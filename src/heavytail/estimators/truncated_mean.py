@@ -22,6 +22,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.compiling import kernel
+from heavytail.elementary import raised
 from heavytail.numerics import SURE
 from heavytail.registry import Count, MomentOrder, Positive, register
 from heavytail.verbs import counters, full, mean, push, radius, reset
@@ -128,7 +129,7 @@ def _push(estimator: TruncatedMean, cell: int, x: float) -> None:
     if estimator.largest * max(abs(x), x * x) <= SURE * estimator.moment * estimator.n[cell]:
         estimator.safe[cell] += x
         return
-    size = abs(x) ** estimator.order
+    size = raised(abs(x), estimator.order)
     level = math.inf if size == 0.0 else estimator.moment * estimator.n[cell] / size
     needed = estimator.largest if estimator.thresholds == FIXED else estimator.asked[cell]
     if level < needed or level == 0.0:
@@ -170,7 +171,7 @@ def _radius(estimator: TruncatedMean, cell: int, log_confidence: float) -> float
     if n == 0:
         return math.inf
     level = estimator.largest if estimator.thresholds == FIXED else min(log_confidence, estimator.largest)
-    return estimator.factor * (level / n) ** estimator.b
+    return estimator.factor * raised(level / n, estimator.b)
 
 
 @counters.method(TruncatedMean)

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
+from heavytail.elementary import exp
 from heavytail.laws.law import Law
 from heavytail.laws.moments import expected_power
 from heavytail.laws.normal import LOG_SQRT_TWO_PI
 from heavytail.laws.table import LawTable, draws
-from heavytail.numerics import exp_or_inf
 from heavytail.registry import Positive, register
 from heavytail.rng import normal_of
 
@@ -24,7 +24,7 @@ class LogNormal(Law):
     scale: float
 
     def mean(self) -> float:
-        return self.loc + self.scale * exp_or_inf(0.5 * self.sigma * self.sigma)
+        return self.loc + self.scale * exp(0.5 * self.sigma * self.sigma)
 
     @property
     def tail_index(self) -> float:
@@ -57,4 +57,4 @@ def log_normal(sigma: Positive = 1.0, loc: float = 0.0, scale: Positive = 1.0) -
 
 @draws("log_normal")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
-    return table.parameters[i, 0] + table.parameters[i, 1] * exp_or_inf(table.parameters[i, 2] * normal_of(u, e))
+    return table.parameters[i, 0] + table.parameters[i, 1] * exp(table.parameters[i, 2] * normal_of(u, e))

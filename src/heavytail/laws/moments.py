@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 
-from heavytail.numerics import exp_or_inf
+from heavytail.elementary import exp
 
 BEYOND = 30.0  # exp(-30) is 1e-13: this far beyond the scale of a law its tail is a pure power
 NEGLIGIBLE = 45.0  # exp(-45) is 3e-20
@@ -49,7 +49,7 @@ def expected_power(
     rough = math.fsum((y - x) * math.exp(log_f(0.5 * (x + y)) - peak) for x, y in pairwise(edges))
     total = math.fsum(_panel(lambda x: math.exp(log_f(x) - peak), x, y, rough) for x, y in pairwise(edges))
     total += math.exp(log_f(upper) - peak) / decay
-    return exp_or_inf(peak + math.log(total))
+    return exp(peak + math.log(total))
 
 
 def two_sided_power(log_density: Callable[[float], float], p: float, *, a: float, b: float, upper: float, decay: float = math.inf) -> float:

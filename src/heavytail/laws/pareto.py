@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
+from heavytail.elementary import exp
 from heavytail.laws.law import Law
 from heavytail.laws.moments import BEYOND, NEGLIGIBLE, expected_power
 from heavytail.laws.table import LawTable, draws
-from heavytail.numerics import exp_or_inf
 from heavytail.registry import Positive, register
 
 
@@ -62,7 +62,7 @@ def pareto(alpha: Positive, loc: float = 0.0, scale: Positive = 1.0, symmetric: 
 
 @draws("pareto")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
-    y = exp_or_inf(e * table.parameters[i, 2])
+    y = exp(e * table.parameters[i, 2])
     if table.parameters[i, 3] > 0.0 and u < 0.5:
         y = -y
     return table.parameters[i, 0] + table.parameters[i, 1] * y

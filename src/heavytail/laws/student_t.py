@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
+from heavytail.elementary import expm1
 from heavytail.laws.law import Law
 from heavytail.laws.moments import BEYOND, two_sided_power
 from heavytail.laws.table import LawTable, draws
-from heavytail.numerics import expm1_or_inf
 from heavytail.registry import Positive, register
 from heavytail.rng import cosine_of_turn
 
@@ -57,4 +57,4 @@ def student_t(df: Positive, loc: float = 0.0, scale: Positive = 1.0) -> StudentT
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     """Bailey (1994): sqrt(df * (w**(-2/df) - 1)) * cos(2 pi u), where w = exp(-e) is uniform."""
     df = table.parameters[i, 2]
-    return table.parameters[i, 0] + table.parameters[i, 1] * math.sqrt(df * expm1_or_inf(2.0 * e / df)) * cosine_of_turn(u)
+    return table.parameters[i, 0] + table.parameters[i, 1] * math.sqrt(df * expm1(2.0 * e / df)) * cosine_of_turn(u)

@@ -28,6 +28,10 @@ class LawTable(NamedTuple):
     parameters: Floats  # [M, COLUMNS]
     samples: Floats  # all data of the laws given by data, one behind the other
 
+    def fixed(self) -> tuple[str, ...]:
+        """All of it."""
+        return self._fields
+
 
 @switch
 def draw_law(code: int, table: LawTable, i: int, u: float, e: float) -> float:  # type: ignore[empty-body]
