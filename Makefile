@@ -4,8 +4,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 INTEROP := .venv-interop
 BROWSER := .venv-browser
+GPU := .venv-gpu
+RLBERRY := .venv-rlberry
 
-.PHONY: help test test-interop test-browser check bench reproduce format stubs clean
+.PHONY: help test test-interop test-browser test-gpu check bench peers reproduce format stubs clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -37,6 +39,14 @@ test-browser: $(BROWSER)/.ready  ## Open a report in a real browser (installs Ch
 	command -v chromium > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
 	$(BROWSER)/bin/pytest tests/browser $(ARGS)
 
+$(GPU)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(GPU)
+	$(GPU)/bin/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,cuda]'
+	@touch $@
+
+test-gpu: $(GPU)/.ready  ## Run lanes on this machine's GPU against the CPU (installs numba-cuda in an environment of its own)
+	$(GPU)/bin/pytest -n 0 tests/gpu $(ARGS)
+
 reproduce: $(READY)  ## Reproduce the paper and write results/paper/report.html; ARGS=--quick for a minute's worth
 	$(BIN)/heavytail reproduce $(ARGS)
 
@@ -49,6 +59,13 @@ check: $(READY)  ## Lint, formatting, types and import layers
 bench: $(READY)  ## Print every speed figure of the README beside its peer
 	$(BIN)/python benchmarks/bench.py $(ARGS)
 
+$(RLBERRY)/.ready:
+	$(PYTHON) -m venv $(RLBERRY)
+	$(RLBERRY)/bin/pip install --quiet --disable-pip-version-check rlberry==0.6.0 gymnasium==0.29.1 numba  # rlberry 0.7 has no OptQL, UCBVI and PSRL of its own
+	@touch $@
+
+peers: $(INTEROP)/.ready $(RLBERRY)/.ready  ## Install the libraries that `make bench` compares with, in environments of their own
+
 format: $(READY)  ## Format the code and mend what the linter can
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
@@ -57,4 +74,4 @@ stubs: $(READY)  ## Write the type stubs after adding a law
 	$(BIN)/python tools/stubs.py
 
 clean:  ## Remove the environment and all caches
-	rm -rf $(VENV) $(INTEROP) $(BROWSER) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) $(INTEROP) $(BROWSER) $(GPU) $(RLBERRY) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,14 +1,19 @@
 """Small studies, and what is in their folders."""
 
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from heavytail.studies import Study
 from heavytail.studies.engines import Done
+from heavytail.studies.plan import Part
 from heavytail.studies.study import Stage, Watcher
+from heavytail.studies.work import do_part
 
 Files = dict[str, bytes]
 
@@ -49,6 +54,11 @@ def done(raw: dict[str, Any], folder: Path) -> Study:
 def finished(raw: dict[str, Any], folder: Path) -> Files:
     """The files of a study that nothing interrupted."""
     return files(done(raw, folder).store.folder)
+
+
+def table_of(part: Part) -> pa.Table:
+    """What a part holds when it is done."""
+    return pq.read_table(io.BytesIO(do_part(part)))
 
 
 def frame_of(folder: Path) -> pd.DataFrame:

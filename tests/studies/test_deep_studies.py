@@ -11,7 +11,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.errors import InputError
-from heavytail.studies import Study, deep
+from heavytail.studies import Study, deep, saving
 from heavytail.studies.engines import Going, Inline, Local, next_part
 from heavytail.studies.plan import check_plan, evaluation_cells, parts_of, tuning_cells
 from heavytail.studies.spec import spec_of
@@ -215,8 +215,8 @@ class Interrupted(Inline):
 
 @pytest.fixture
 def saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deep, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(deep, "LEAST_WORK_PER_SAVE", 0.0)
+    monkeypatch.setattr(saving, "SECONDS_BETWEEN_SAVES", 0.0)
+    monkeypatch.setattr(saving, "LEAST_WORK_PER_SAVE", 0.0)
 
 
 @pytest.mark.usefixtures("saved_at_once")

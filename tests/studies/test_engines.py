@@ -109,7 +109,7 @@ def test_an_engine_by_its_name() -> None:
     assert engine_of(local, None, None) is local
     assert Local().workers >= 1
     for engine, workers, address, message in (
-        ("locl", None, None, "there is no engine 'locl'; choose from: inline, local, ray"),
+        ("locl", None, None, "there is no engine 'locl'; choose from: cuda, inline, local, ray"),
         ("local", 0, None, "workers is 0; it must be at least 1"),
         ("local", None, "x:1", "an address is for the engine 'ray', and this is 'local'"),
     ):

@@ -23,9 +23,8 @@ from heavytail.studies.plan import Part, evaluation_cells, parts_of, tuning_cell
 from heavytail.studies.spec import spec_of
 from heavytail.studies.tabular import Tabular
 from heavytail.studies.watching import BarWatcher
-from heavytail.studies.work import table_of
 from heavytail.studies.worlds import RunCurve
-from small_studies import Notes, done, files, small
+from small_studies import Notes, done, files, small, table_of
 
 AXES: dict[str, list[Any]] = {"moment": [1.0, "true", 0.1], "reward_scale": [0.01, 0.001], "transition_scale": [1.0, 0.01]}
 STEPS_OF_FIVE_RUNS = 5 * 60 * 25  # of SixArms

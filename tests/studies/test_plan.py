@@ -14,8 +14,7 @@ from heavytail.studies import plan
 from heavytail.studies.plan import Cell, Part, evaluation_cells, parts_of, tuning_cells
 from heavytail.studies.spec import Spec, spec_of
 from heavytail.studies.tabular import Tabular
-from heavytail.studies.work import table_of
-from small_studies import small
+from small_studies import small, table_of
 
 CHOICES = {"q_learning": {"six_arms": {"transition_scale": 0.01}, "double_chain": {"transition_scale": 0.1}}}
 

@@ -5,7 +5,7 @@ import shlex
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -20,14 +20,16 @@ class EngineName(StrEnum):
 
     local = "local"
     ray = "ray"
+    cuda = "cuda"
     inline = "inline"
 
 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="the study's folder; results/NAME if left out")]
 Quick = Annotated[bool, typer.Option("--quick", help="fewer episodes and seeds, as the table 'quick' of the spec says")]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="processes on this machine, a Ray cluster, or this process")]
+EngineOption = Annotated[EngineName, typer.Option("--engine", help="processes on this machine, a Ray cluster, a GPU, or this process")]
 Workers = Annotated[int | None, typer.Option("--workers", min=1, help="parts at a time; all cores if left out")]
 Address = Annotated[str | None, typer.Option("--address", help="of a running Ray cluster; one is started here if left out")]
+Lanes = Annotated[int | None, typer.Option("--lanes", min=1, help="runs at a time on a GPU; 65,536 or what fits its memory if left out")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object per line")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="write the report when all is done")]
 
@@ -41,12 +43,13 @@ def run(
     engine: EngineOption = EngineName.local,
     workers: Workers = None,
     address: Address = None,
+    lanes: Lanes = None,
     as_json: Json = False,
     report: Report = True,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
     with one_line_errors():
-        _go(_study().from_toml(spec, out, quick=quick), engine, workers, address, as_json, report)
+        _go(_study().from_toml(spec, out, quick=quick), _Who(engine, workers, address, lanes), as_json, report)
 
 
 @app.command()
@@ -56,12 +59,13 @@ def resume(
     engine: EngineOption = EngineName.local,
     workers: Workers = None,
     address: Address = None,
+    lanes: Lanes = None,
     as_json: Json = False,
     report: Report = True,
 ) -> None:
     """Go on with a study that was interrupted."""
     with one_line_errors():
-        _go(_study().open(folder), engine, workers, address, as_json, report)
+        _go(_study().open(folder), _Who(engine, workers, address, lanes), as_json, report)
 
 
 @app.command()
@@ -73,6 +77,7 @@ def reproduce(
     engine: EngineOption = EngineName.local,
     workers: Workers = None,
     address: Address = None,
+    lanes: Lanes = None,
     as_json: Json = False,
 ) -> None:
     """Reproduce the paper: run its studies and write one report.
@@ -87,7 +92,7 @@ def reproduce(
         for name in left_out(study):
             typer.echo(f"{name} is not run here, only its published result is shown; to run it: pip install 'heavytail[deep]'", err=True)
         for each in fresh:
-            _run(each, engine, workers, address, as_json, command)
+            _run(each, _Who(engine, workers, address, lanes), as_json, command)
         _finish(fresh[0], as_json, fresh[0].report(None, command, list(beside(study, fresh))))
 
 
@@ -140,18 +145,27 @@ def _progress(stage: "Stage") -> list[dict[str, Any]]:
     ]
 
 
-def _go(study: "Study", engine: str, workers: int | None, address: str | None, as_json: bool, report: bool) -> None:
-    _run(study, engine, workers, address, as_json, f"heavytail resume {study.store.folder}")
+class _Who(NamedTuple):
+    """Who does the work."""
+
+    engine: str
+    workers: int | None
+    address: str | None
+    lanes: int | None
+
+
+def _go(study: "Study", who: _Who, as_json: bool, report: bool) -> None:
+    _run(study, who, as_json, f"heavytail resume {study.store.folder}")
     _finish(study, as_json, _report(study, None) if report else None)
 
 
-def _run(study: "Study", engine: str, workers: int | None, address: str | None, as_json: bool, again: str) -> None:
+def _run(study: "Study", who: _Who, as_json: bool, again: str) -> None:
     """Do what is left of a study; `again` goes on with it after an interruption."""
     from heavytail.studies.watching import watching
 
     try:
         with watching(study.spec, as_json=as_json) as watcher:
-            study.run(engine, workers=workers, address=address, watcher=watcher)
+            study.run(str(who.engine), workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher)
     except KeyboardInterrupt:
         typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None

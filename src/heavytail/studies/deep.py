@@ -9,7 +9,6 @@ A GPU does one part at a time. On a CPU each part has one thread: programs of sm
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,6 +19,7 @@ from heavytail.curve import place_checkpoints
 from heavytail.deep import complete_parameters, parameters
 from heavytail.errors import InputError, suggestion
 from heavytail.report.curves import EPISODES
+from heavytail.studies.saving import now_and_then
 from heavytail.studies.worlds import Desk, Outcome, RunCurve, failure
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from heavytail.studies.plan import Part
 
 RUNS_SIDE_BY_SIDE = 128
-SECONDS_BETWEEN_SAVES = 30.0
-LEAST_WORK_PER_SAVE = 20.0  # times the time that saving takes
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
@@ -131,17 +129,8 @@ def _seed(part: "Part", replicate: int) -> int:
 
 
 def _saver(learner: "DeepLearner", drawer: Path | None) -> Callable[[], None]:
-    """What saves a learner now and then, and not so often that it would take much of the time."""
-    due = time.monotonic() + SECONDS_BETWEEN_SAVES
-
-    def save() -> None:
-        nonlocal due
-        started = time.monotonic()
-        if drawer is None or started < due:
-            return
-        drawer.parent.mkdir(parents=True, exist_ok=True)
-        learner.save(drawer)
-        ended = time.monotonic()
-        due = ended + max(SECONDS_BETWEEN_SAVES, LEAST_WORK_PER_SAVE * (ended - started))
-
-    return save
+    """What saves a learner now and then."""
+    if drawer is None:
+        return lambda: None
+    drawer.parent.mkdir(parents=True, exist_ok=True)
+    return now_and_then(lambda: learner.save(drawer))

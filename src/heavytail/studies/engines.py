@@ -48,7 +48,13 @@ class Going(NamedTuple):
     share: float  # of it that is done
 
 
-Event: TypeAlias = Done | Going
+class Said(NamedTuple):
+    """Something to know before it begins."""
+
+    words: str
+
+
+Event: TypeAlias = Done | Going | Said
 
 
 class Engine(Protocol):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import heavytail
 from heavytail.errors import InputError
-from heavytail.studies.engines import Done, Engine, Going, Inline, Local
+from heavytail.studies.engines import Done, Engine, Going, Inline, Local, Said
 from heavytail.studies.map_plan import map_sheets
 from heavytail.studies.plan import Cell, Part, Phase, Sheet, check_plan, evaluation_cells, parts_of, tuning_cells
 from heavytail.studies.spec import Spec, canonical, read_spec, spec_of
@@ -46,6 +46,9 @@ class Watcher:
 
     def going(self, going: Going) -> None:
         """A part is being done."""
+
+    def said(self, said: Said) -> None:
+        """The engine says what it is about to do."""
 
     def done(self, done: Done) -> None:
         """A part is done and kept."""
@@ -88,18 +91,25 @@ class Study:
         return study
 
     def run(
-        self, engine: str | Engine = "local", *, workers: int | None = None, address: str | None = None, watcher: Watcher | None = None
+        self,
+        engine: str | Engine = "local",
+        *,
+        workers: int | None = None,
+        address: str | None = None,
+        lanes: int | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """Do what is not done yet. What was done before, here or elsewhere, is kept; an interruption loses the parts that were under way, of long ones the last minute.
 
         Args:
-            engine: "local", "ray", "inline", or an engine of your own.
+            engine: "local", "ray", "cuda", "inline", or an engine of your own.
             workers: how many at a time; all cores if left out.
             address: of a Ray cluster.
+            lanes: runs at a time on a GPU; 65,536 if left out, or as many as fit its memory.
             watcher: is told how it goes.
         """
         check_plan(self.spec, self.where)
-        who, chosen = watcher or Watcher(), engine_of(engine, workers, address)
+        who, chosen = watcher or Watcher(), engine_of(engine, workers, address, lanes)
         self._prepare()
         self._chosen = None
         with self.store.locked():
@@ -110,6 +120,9 @@ class Study:
                 for event in chosen.run(stage.missing, self.store.drawers):
                     if isinstance(event, Going):
                         who.going(event)
+                        continue
+                    if isinstance(event, Said):
+                        who.said(event)
                         continue
                     self.store.write(event.part, event.content, {"seconds": event.seconds, **event.about, **_versions(event.part)})
                     who.done(event)
@@ -278,7 +291,7 @@ class Study:
         return stage.parts
 
 
-def engine_of(engine: str | Engine, workers: int | None, address: str | None) -> Engine:
+def engine_of(engine: str | Engine, workers: int | None, address: str | None, lanes: int | None = None) -> Engine:
     """An engine by its name."""
     if not isinstance(engine, str):
         return engine
@@ -286,6 +299,8 @@ def engine_of(engine: str | Engine, workers: int | None, address: str | None) ->
         raise InputError(f"workers is {workers}; it must be at least 1")
     if address is not None and engine != "ray":
         raise InputError(f"an address is for the engine 'ray', and this is {engine!r}")
+    if lanes is not None and (engine != "cuda" or lanes < 1):
+        raise InputError(f"lanes is {lanes}, with the engine {engine!r}; it must be at least 1, and the engine 'cuda'")
     if engine == "ray":
         from heavytail.studies.on_ray import OnRay
 
@@ -294,7 +309,11 @@ def engine_of(engine: str | Engine, workers: int | None, address: str | None) ->
         return Inline()
     if engine == "local":
         return Local(workers)
-    raise InputError(f"there is no engine {engine!r}; choose from: inline, local, ray")
+    if engine == "cuda":
+        from heavytail.studies.on_cuda import OnCuda
+
+        return OnCuda(workers, lanes)
+    raise InputError(f"there is no engine {engine!r}; choose from: cuda, inline, local, ray")
 
 
 def work_of(spec: Mapping[str, Any]) -> dict[str, Any]:

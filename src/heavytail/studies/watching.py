@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from heavytail.studies.engines import Done, Going
+from heavytail.studies.engines import Done, Going, Said
 from heavytail.studies.plan import Cell, Part, Sheet
 from heavytail.studies.spec import Spec
 from heavytail.studies.study import Stage, Watcher
@@ -36,7 +36,7 @@ class PlainWatcher(Watcher):
     """A line when a phase starts, for what was found damaged, and now and then for a part that takes long."""
 
     def __init__(self) -> None:
-        self.said = time.monotonic()
+        self.spoke = time.monotonic()
 
     def stage(self, stage: Stage) -> None:
         """What there is to do."""
@@ -44,9 +44,13 @@ class PlainWatcher(Watcher):
 
     def going(self, going: Going) -> None:
         """How far a part is, if nothing was said for a while."""
-        if time.monotonic() - self.said > SECONDS_OF_SILENCE:
-            self.said = time.monotonic()
+        if time.monotonic() - self.spoke > SECONDS_OF_SILENCE:
+            self.spoke = time.monotonic()
             print(f"part {going.part}: {going.share:.0%}", flush=True)  # noqa: T201 - this is its output
+
+    def said(self, said: Said) -> None:
+        """What the engine says."""
+        print(said.words, flush=True)  # noqa: T201 - this is its output
 
     def damage(self, part: str, what: str) -> None:
         """Which part, and that it is done again."""
@@ -69,6 +73,10 @@ class JsonWatcher(Watcher):
     def going(self, going: Going) -> None:
         """A part, and the share of it that is done."""
         self._say("going", id=going.part, share=going.share)
+
+    def said(self, said: Said) -> None:
+        """What the engine says."""
+        self._say("said", words=said.words)
 
     def damage(self, part: str, what: str) -> None:
         """A part that is done again."""
@@ -128,6 +136,10 @@ class BarWatcher(Watcher):
             self.progress.update(self.bars[name], advance=further * steps)
             task = next(task for task in self.progress.tasks if task.id == self.bars[name])
             self.progress.update(self.bars[name], speed=f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else "")
+
+    def said(self, said: Said) -> None:
+        """A line above the bars."""
+        self.progress.console.print(said.words)
 
     def damage(self, part: str, what: str) -> None:
         """A line above the bars."""

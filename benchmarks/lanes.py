@@ -1,0 +1,67 @@
+"""Heavy-Q-Learning on SixArms in lanes, on a GPU: 65,536 whole runs of the paper's length, and how the number of lanes matters.
+
+The working point is the tuned one, so that runs end on the heavy arm and nearly every step draws a stable reward. Seeds all differ: lanes with a seed in common are in the same states more often, and
+faster. The clock includes everything from the first kernel on but its compilation, which the first few steps have done.
+
+Figures of a GPU are from another machine than the others, and have a file of their own.
+"""
+
+import json
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+import heavytail as ht
+from heavytail.changing import changing_mdp
+from heavytail.errors import InputError
+from heavytail.lanes.batch import Lanes, bytes_per_lane
+from heavytail.lanes.device import find_device
+from heavytail.lanes.layout import Different
+from heavytail.rng import streams
+from report import HERE, print_table, scaled
+
+FIGURES = HERE / "lanes.json"
+WORKING_POINT: dict[str, Any] = {"epsilon": 0.05, "moment": 1.0, "transition_scale": 0.01, "reward_scale": 0.001}
+EPISODES, SHORT = 500_000, 20_000
+LANES, OTHERS = 65_536, (1_024, 16_384, 262_144)
+
+
+def steps_per_second(lanes: int, episodes: int) -> tuple[float, float]:
+    """So many lanes for so many episodes: steps a second of all of them, and seconds."""
+    mdp = ht.make_mdp("six_arms")
+    agent = ht.make_agent("heavy_q_learning", mdp, **WORKING_POINT).agent
+    alike = np.zeros(lanes, np.int64)
+    seeds = Different([streams(seed) for seed in range(lanes)], np.arange(lanes))
+
+    def begun(until: int) -> Lanes:
+        return Lanes(Different([agent], alike), Different([changing_mdp([mdp], [])], alike), seeds, np.array([until]))
+
+    begun(2).run()  # compiles
+    batch = begun(episodes)
+    started = time.perf_counter()
+    batch.run()
+    seconds = time.perf_counter() - started
+    return batch.steps() / seconds, seconds
+
+
+def section(quick: bool) -> dict[str, Any]:
+    """Measure and print; on a machine without a GPU, say so."""
+    try:
+        device = find_device()
+    except InputError as error:
+        print(f"\nLanes are not measured here: {error}")
+        return {}
+    kilobytes = bytes_per_lane(ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), **WORKING_POINT).agent, 1) / 1e3
+    found = {(lanes, SHORT): steps_per_second(lanes, scaled(SHORT, quick)) for lanes in (*OTHERS, LANES)}
+    found |= {(LANES, EPISODES): steps_per_second(LANES, scaled(EPISODES, quick))}
+    rows = [[f"{n:,}", f"{scaled(episodes, quick):,}", f"{rate:.3g}", f"{seconds:.1f}"] for (n, episodes), (rate, seconds) in found.items()]
+    print_table(f"Lanes, {kilobytes:.1f} kB each, on {device.name}", ["lanes", "episodes", "steps a second", "seconds"], rows)
+    figures = [{"lanes": n, "episodes": scaled(e, quick), "steps_per_second": rate, "seconds": s} for (n, e), (rate, s) in found.items()]
+    FIGURES.write_text(json.dumps({"device": device.name, "quick": quick, "figures": figures}, indent=1) + "\n")
+    return {}
+
+
+if __name__ == "__main__":
+    section("--quick" in sys.argv)

@@ -1,0 +1,1 @@
+"""Lanes: many runs at once, one per thread of a GPU."""

@@ -1,0 +1,127 @@
+"""The loop of a lane is the plain twin of the fused one: the same bits after any number of steps, for every registered agent."""
+
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import heavytail as ht
+import traces
+from growing import growing
+from heavytail import loop
+from heavytail.agent_file import flatten
+from heavytail.ahead import new_ahead
+from heavytail.arrays import Record
+from heavytail.compiling import entry
+from heavytail.errors import InputError
+from heavytail.lanes.loop import run_lane
+from heavytail.mdp import MDP
+from heavytail.registry import find
+from heavytail.rng import streams
+from heavytail.room import grown
+from plugin import Stubborn
+from worlds import infinite, mixed
+
+STOPS = (1, 7, 301, 33)  # steps; the fused loop prepares 256 rewards at a time
+UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
+
+
+def nan_now_and_then() -> MDP:
+    """Wherever one is and whatever one does, one reward in twenty is no number. No law has such a mean: the sample is changed behind its back."""
+    mdp = ht.mdp_from_arrays(np.full((2, 2, 2), 0.5), laws=[[ht.laws.empirical(range(20))] * 2] * 2, horizon=3)
+    mdp.laws.samples[mdp.laws.samples == 19.0] = np.nan
+    return mdp
+
+
+WORLDS: dict[str, Callable[[], MDP]] = {
+    "six_arms": lambda: ht.make_mdp("six_arms"),
+    "river_swim": lambda: ht.make_mdp("river_swim", horizon=None),
+    "terminal": mixed,
+    "nan": nan_now_and_then,
+    "infinite": infinite,
+}
+
+
+class Side(NamedTuple):
+    """One of two runs that should be the same, and what it remembers."""
+
+    agent: Record
+    mdp: MDP
+    rest: tuple[Any, ...]  # streams, clock, checkpoints
+
+    def trace(self) -> traces.Trace:
+        named = zip(("agent", "streams", "clock", "recorded"), (self.agent, *self.rest), strict=True)
+        return {path: array.copy() for name, record in named for path, array in flatten(name, record).items()}
+
+    def with_room(self) -> "Side":
+        return self._replace(agent=grown(self.agent))
+
+
+def side(agent: Record, mdp: MDP) -> Side:
+    units = UNITS[mdp.horizon == 0]
+    return Side(agent, mdp, (streams(3), loop.new_clock(), loop.new_checkpoints(np.array([1, 7, units]), agent)))
+
+
+def fused_chunk(run: Side, most_steps: int) -> int:
+    (own, clock, recorded), ahead = run.rest, new_ahead(run.mdp)
+    chunk = entry(loop.run_chunk, run.agent, run.mdp, own, ahead, clock, recorded)
+    return chunk(run.agent, run.mdp, own, ahead, clock, recorded, int(recorded.at[-1]), most_steps)
+
+
+def lane_chunk(run: Side, most_steps: int) -> int:
+    own, clock, recorded = run.rest
+    chunk = entry(run_lane, run.agent, run.mdp, own, clock, recorded)
+    return chunk(run.agent, run.mdp, own, clock, recorded, int(recorded.at[-1]), most_steps)
+
+
+def statuses_met(build: Callable[[], Record], mdp: MDP) -> list[int]:
+    """Run both ways to the end, and compare all there is at every stop; why they stopped."""
+    fused, lane, met = side(build(), mdp), side(build(), mdp), list[int]()
+    for most_steps in cycle(STOPS):
+        met.append(fused_chunk(fused, most_steps))
+        assert lane_chunk(lane, most_steps) == met[-1]
+        traces.assert_same(fused.trace(), lane.trace())
+        if met[-1] == loop.FULL:
+            fused, lane = fused.with_room(), lane.with_room()
+        elif met[-1] != loop.PAUSED:
+            break
+    return met
+
+
+def builder(agent: str, mdp: MDP) -> Callable[[], Record]:
+    return lambda: ht.make_agent(agent, mdp, **find("agent", agent).example).agent
+
+
+def can(agent: str, world: str) -> bool:
+    try:
+        builder(agent, WORLDS[world]())()
+    except InputError as error:
+        if "continuing" not in str(error):
+            raise
+        return False
+    return True
+
+
+CASES = [(found.name, world) for found in ht.registered("agent") for world in WORLDS if can(found.name, world)]
+
+
+def test_every_world_is_used() -> None:
+    assert {world for _, world in CASES} == set(WORLDS)
+
+
+@pytest.mark.parametrize(("agent", "world"), CASES)
+def test_a_lane_goes_as_the_fused_loop_does(agent: str, world: str) -> None:
+    mdp = WORLDS[world]()
+    met = statuses_met(builder(agent, mdp), mdp)
+    assert met[-1] == (loop.NAN if world == "nan" else loop.DONE)
+    assert world == "nan" or met.count(loop.PAUSED) > 1
+
+
+def test_pools_grow_in_both() -> None:
+    assert statuses_met(lambda: growing(1), mixed()).count(loop.FULL) > 5
+
+
+def test_an_action_that_does_not_exist_ends_both() -> None:
+    assert statuses_met(lambda: Stubborn(2), mixed()) == [loop.BAD_ACTION]
