@@ -13,21 +13,27 @@ import deep
 import draws
 import fused
 import heavy
+import lanes
+import libraries
 import plans
 import share
 import size
 import startup
+import workers
 from report import FIGURES, machine, write_figures
 
 SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "draws": draws.section,
     "fused": fused.section,
+    "libraries": libraries.section,
     "heavy": heavy.section,
     "agents": costs.section,
     "share": share.section,
     "planning": plans.section,
     "size": size.section,
     "startup": startup.section,
+    "workers": workers.section,
+    "lanes": lanes.section,
     "deep": deep.section,
 }
 

@@ -1,7 +1,7 @@
 """DQN with the paper's network on MountainCar, one run on one core, beside Stable-Baselines3; and batches of runs on all cores.
 
 Both train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their own that may use one core, and take turns. Stable-Baselines3 lives in the environment of
-``make test-interop``; without it there is no peer.
+``make test-interop``, which ``make peers`` makes too; without it there is no peer.
 """
 
 import json
@@ -83,7 +83,7 @@ def section(quick: bool) -> dict[str, Any]:
     ours, peer = alone["heavytail"], alone.get("Stable-Baselines3")
     rows = [["heavytail", f"{ours:,.0f}", "", ""]]
     if peer is None:
-        rows.append(["Stable-Baselines3", "not installed", "", ""])
+        rows.append(["Stable-Baselines3", "not installed: make peers", "", ""])
     else:
         rows.append(
             ["Stable-Baselines3", f"{peer:,.0f}", f"{ours / peer:.2f}", f">= {LIMIT} {'met' if ours >= LIMIT * peer else 'MISSED'}"]

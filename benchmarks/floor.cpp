@@ -1,10 +1,10 @@
 // The floor: Q-learning with UCB-Hoeffding bonuses on SixArms, written by hand for this one task. Same algorithm, same generator and
 // the same draws as heavytail, and so the same numbers: the benchmark checks the totals that this prints.
 //
-//   floor TRAINED TIMED NOISE BONUS THRESHOLD REWARD_BONUS A B S0 ... S7
+//   floor TRAINED TIMED NOISE BONUS THRESHOLD REWARD_BONUS B S0 ... S7
 //
-// TRAINED episodes before the clock starts, TIMED ones while it runs; NOISE 0 or 1; BONUS is b_1; the next four are Heavy-Q-Learning's (as the
-// fields of heavytail's record); two xoshiro256++ states (transitions, rewards). It prints the processor's seconds of the timed episodes, the
+// TRAINED episodes before the clock starts, TIMED ones while it runs; NOISE 0 or 1; BONUS is b_1; the next three are Heavy-Q-Learning's (B_t over
+// t^a with a = 1 - b, the bonus of rewards times t^b, and b); two xoshiro256++ states (transitions, rewards). It prints the processor's seconds of the timed episodes, the
 // totals of all, of mean and of realised rewards, and how many rewards were truncated.
 //
 // -DTABLES    the environment is read from arrays, as heavytail reads it, instead of standing in the code; the same totals
@@ -34,7 +34,6 @@ struct Stream {
 };
 
 constexpr int S = 7, A = 6, H = 25;
-constexpr double kSure = 1.0 - 1e-12;  // so far below a threshold no power is needed to see it
 constexpr double kPi = 3.14159265358979323846, kReach[A] = {1.0, 0.2, 0.2, 0.2, 0.2, 0.2};
 
 double arm_mean(int arm) { return arm == 0 ? 1.2 : 1.0 + 0.2 * arm; }
@@ -229,17 +228,17 @@ struct Environment {
 #endif
 
 int main(int argc, char **argv) {
-  if (argc != 17) return 2;
+  if (argc != 16) return 2;
   const long trained = std::atol(argv[1]), episodes = trained + std::atol(argv[2]);
   const Environment environment(std::atoi(argv[3]));
   const double bonus = std::atof(argv[4]), r_max = 2.0;
 #ifdef HEAVY
-  const double threshold = std::atof(argv[5]), reward_bonus = std::atof(argv[6]), order = std::atof(argv[7]);
-  const Power decay{-std::atof(argv[8])};
+  const double threshold = std::atof(argv[5]), reward_bonus = std::atof(argv[6]);
+  const Power decay{-std::atof(argv[7])};
 #endif
   Stream transitions, rewards;
-  for (int i = 0; i < 4; ++i) transitions.s[i] = std::strtoull(argv[9 + i], nullptr, 10);
-  for (int i = 0; i < 4; ++i) rewards.s[i] = std::strtoull(argv[13 + i], nullptr, 10);
+  for (int i = 0; i < 4; ++i) transitions.s[i] = std::strtoull(argv[8 + i], nullptr, 10);
+  for (int i = 0; i < 4; ++i) rewards.s[i] = std::strtoull(argv[12 + i], nullptr, 10);
 
   std::vector<double> q(H * S * A);
   std::vector<int64_t> visits(H * S * A);
@@ -263,11 +262,12 @@ int main(int argc, char **argv) {
       const double t = double(++visits[(h * S + s) * A + a]), rate = (H + 1.0) / (H + t);
       double kept = r;
 #ifdef HEAVY
-      if (std::max(std::abs(r), r * r) > kSure * threshold * t && std::abs(r) > std::pow(threshold * t, order)) {
+      const double decayed = decay(t);
+      if (std::abs(r) > threshold * (t * decayed)) {
         kept = 0.0;
         ++truncated;
       }
-      kept += reward_bonus * decay(t);
+      kept += reward_bonus * decayed;
 #endif
       double target = kept + bonus / std::sqrt(t);
       if (h + 1 < H) {

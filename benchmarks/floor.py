@@ -36,9 +36,9 @@ def compile_floor(folder: Path, *switches: str) -> Path | None:
 
 def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, trained: int = 0) -> Outcome:
     """Run the program with the constants and the random streams of a new learner; the clock starts after `trained` episodes."""
-    agent, table, heavy = learner.agent, learner.agent, (0.0, 0.0, 0.0, 0.0)
+    agent, table, heavy = learner.agent, learner.agent, (0.0, 0.0, 0.0)
     if isinstance(agent, HeavyQLearning):
-        table, heavy = agent.table, (agent.threshold, agent.reward_bonus, agent.a, -float(agent.decay.series[0]))
+        table, heavy = agent.table, (agent.threshold, agent.reward_bonus, -float(agent.decay.series[0]))
     numbers = [trained, episodes, int(noise), float(table.bonus.factor), *heavy]
     states = [*learner.streams.transitions, *learner.streams.rewards]
     arguments = [*map(repr, numbers), *(str(int(x)) for x in states)]

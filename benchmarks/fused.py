@@ -1,4 +1,4 @@
-"""Q-learning on SixArms: the fused loop beside C++, stepwise calls, pure Python and NumPy."""
+"""Q-learning on SixArms: the fused loop beside C++, stepwise calls, pure Python and NumPy, and loops over a Gymnasium environment."""
 
 import math
 import tempfile
@@ -7,10 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 
 import heavytail as ht
 from floor import EXACT, VARIANTS, compile_floor, run_floor
+from gymnasium_loop import OneByOne, TableAgent, learn
 from heavytail import loop, stepwise
 from peers import H, numpy_q_learning, python_q_learning
 from report import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
@@ -46,12 +48,24 @@ def fused_cost(mdp: ht.MDP, episodes: int) -> float:
     return per_step(lambda: learner.learn(episodes), episodes * H)
 
 
+def one_by_one(learner: ht.Learner) -> stepwise.Stepwise:
+    """Its agent, one transition at a time."""
+    return stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
+
+
 def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
     """The same, one compiled call for each verb."""
     learner = new_learner(mdp)
-    agent, world = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem), stepwise.MDPWorld(mdp, learner.streams)
+    agent, world = one_by_one(learner), stepwise.MDPWorld(mdp, learner.streams)
     nothing = loop.new_checkpoints(np.zeros(0, np.int64), learner.agent)
     return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
+
+
+def gymnasium_cost(new_agent: Callable[[], OneByOne], mdp: ht.MDP, episodes: int) -> float:
+    """An agent in a loop over a Gymnasium environment, in the usual wrappers."""
+    env, agent = gymnasium.make("heavytail/SixArms-v0", mdp=mdp), new_agent()
+    env.reset(seed=1)
+    return per_step(lambda: learn(env, agent, episodes), episodes * H)
 
 
 def floor_cost(program: Path, mdp: ht.MDP, episodes: int, noise: bool) -> float:
@@ -102,6 +116,8 @@ def slow_candidates(mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measur
         "heavytail stepwise": partial(stepwise_cost, mdp, episodes),
         "pure Python": partial(per_step, partial(python_q_learning, episodes, noise), episodes * H),
         "NumPy": partial(per_step, partial(numpy_q_learning, episodes, noise), episodes * H),
+        "heavytail in a Gymnasium loop": partial(gymnasium_cost, lambda: one_by_one(new_learner(mdp)), mdp, episodes),
+        "NumPy in a Gymnasium loop": partial(gymnasium_cost, TableAgent, mdp, episodes),
     }
 
 
