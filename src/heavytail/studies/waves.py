@@ -35,8 +35,8 @@ class Wave(NamedTuple):
     lanes: tuple[Lane, ...]
 
     def __str__(self) -> str:
-        part = self.lanes[0].part
-        return f"{part.agent} on {part.env}, {len(self.lanes):,} lanes"
+        envs = dict.fromkeys(lane.part.env for lane in self.lanes)
+        return f"{self.lanes[0].part.agent} on {', '.join(envs)}, {len(self.lanes):,} lanes"
 
     @property
     def at(self) -> Ints:
@@ -55,12 +55,17 @@ class Wave(NamedTuple):
 
 def waves_of(parts: Sequence[Part], most: int) -> Iterator[Wave]:
     """All runs of these parts, so many at a time; made when they are wanted, since agents take memory."""
-    for group in _together(
-        parts, lambda part: canonical([part.combination, part.env, part.env_parameters, part.units, part.checkpoints, part.spacing])
-    ):
+    for group in _together(parts, _in_common):
         lanes = list(_lanes(group))
         for alike in _together(lanes, lambda lane: repr(shape_of(lane.agent))):
             yield from in_pieces(alike, most)
+
+
+def _in_common(part: Part) -> str:
+    """What parts must have in common to run together."""
+    worlds = _tabular(part).worlds
+    shapes = [repr(shape_of(mdp)) for mdp in worlds.mdps]
+    return canonical([part.combination, part.units, part.checkpoints, part.spacing, worlds.at, shapes])
 
 
 def in_pieces(lanes: Sequence[Lane], most: int) -> Iterator[Wave]:
@@ -84,7 +89,7 @@ def _by_seed(lanes: Sequence[Lane]) -> Wave:
 
 
 def _lanes(parts: Sequence[Part]) -> Iterator[Lane]:
-    agents: dict[str, Record] = {}
+    agents: dict[tuple[int, str], Record] = {}
     for part in parts:
         try:
             yield from [Lane(part, place, run, _agent(part, run, agents)) for place, run in enumerate(part.runs)]
@@ -92,8 +97,8 @@ def _lanes(parts: Sequence[Part]) -> Iterator[Lane]:
             continue
 
 
-def _agent(part: Part, run: Run, known: dict[str, Record]) -> Record:
-    said = canonical(run.parameters)
+def _agent(part: Part, run: Run, known: dict[tuple[int, str], Record]) -> Record:
+    said = id(part.world), canonical(run.parameters)
     if said not in known:
         known[said] = find("agent", part.agent).builder(_tabular(part).problem, **run.parameters)
     return known[said]

@@ -181,6 +181,18 @@ def test_waves_hold_every_run_once_and_whole_parts_where_they_can(most: int) -> 
         assert replicates == sorted(replicates)
 
 
+def test_environments_of_one_shape_go_together(tmp_path: Path) -> None:
+    """Lanes differ in numbers of their environment too: here in the law of rewards, and their agents in the moment bound."""
+    laws = {"stable": {}, "student": {"law": "student_t", "df": 1.5}, "moved": {"law": "pareto", "alpha": 1.5}}
+    envs = {key: {"env": "double_chain", "parameters": parameters} for key, parameters in laws.items()}
+    spec = small(envs=envs, agents={"heavy_q_learning": {"parameters": {"epsilon": 0.05, "moment": "true", "transition_scale": 1e-3}}})
+    hears = Hears()
+    Study(spec, tmp_path / "lanes").run("cuda", watcher=hears)
+    Study(spec, tmp_path / "alone").run("inline")
+    assert files(tmp_path / "lanes") == files(tmp_path / "alone")
+    assert sum("kB each" in words for words in hears.words) == 1
+
+
 def test_what_is_left_of_a_study_makes_the_waves_that_were_left() -> None:
     """So that a drawer is found again."""
     parts = parts_for(seeds=8)
