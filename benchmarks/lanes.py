@@ -17,7 +17,7 @@ import heavytail as ht
 from heavytail.changing import changing_mdp
 from heavytail.errors import InputError
 from heavytail.lanes.batch import Lanes, bytes_per_lane
-from heavytail.lanes.device import find_device
+from heavytail.lanes.device import find_cuda, find_device
 from heavytail.lanes.layout import Different
 from heavytail.rng import streams
 from report import HERE, print_table, scaled
@@ -28,22 +28,37 @@ EPISODES, SHORT = 500_000, 20_000
 LANES, OTHERS = 65_536, (1_024, 16_384, 262_144)
 
 
+def begun(lanes: int, until: int, change: int | None = None) -> Lanes:
+    """So many lanes at their first moment; with a `change`, the MDP gives way to itself there, so that a stretch of kernels ends."""
+    mdp, alike = ht.make_mdp("six_arms"), np.zeros(lanes, np.int64)
+    agent = ht.make_agent("heavy_q_learning", mdp, **WORKING_POINT).agent
+    world = changing_mdp([mdp], []) if change is None else changing_mdp([mdp, mdp], [change])
+    seeds = Different([streams(seed) for seed in range(lanes)], np.arange(lanes))
+    return Lanes(Different([agent], alike), Different([world], alike), seeds, np.array([until]))
+
+
 def steps_per_second(lanes: int, episodes: int) -> tuple[float, float]:
     """So many lanes for so many episodes: steps a second of all of them, and seconds."""
-    mdp = ht.make_mdp("six_arms")
-    agent = ht.make_agent("heavy_q_learning", mdp, **WORKING_POINT).agent
-    alike = np.zeros(lanes, np.int64)
-    seeds = Different([streams(seed) for seed in range(lanes)], np.arange(lanes))
-
-    def begun(until: int) -> Lanes:
-        return Lanes(Different([agent], alike), Different([changing_mdp([mdp], [])], alike), seeds, np.array([until]))
-
-    begun(2).run()  # compiles
-    batch = begun(episodes)
+    begun(lanes, 2).run()  # compiles
+    batch = begun(lanes, episodes)
     started = time.perf_counter()
     batch.run()
     seconds = time.perf_counter() - started
     return batch.steps() / seconds, seconds
+
+
+def show_to_profiler(lanes: int = LANES, after: int = 60_000) -> None:
+    """Let a profiler see the kernels of a few episodes, after so many.
+
+    ``ncu --profile-from-start off --launch-count 1 --clock-control none --set full python benchmarks/lanes.py --profile``
+    """
+    batch = begun(lanes, after + 20, change=after)
+
+    def start_if_late() -> None:
+        if batch.share() * (after + 20) > after - 1:  # at the end of the first stretch, rounding apart
+            find_cuda().profile_start()
+
+    batch.run(start_if_late)
 
 
 def section(quick: bool) -> dict[str, Any]:
@@ -64,4 +79,7 @@ def section(quick: bool) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    section("--quick" in sys.argv)
+    if "--profile" in sys.argv:
+        show_to_profiler()
+    else:
+        section("--quick" in sys.argv)

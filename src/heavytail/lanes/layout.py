@@ -7,7 +7,7 @@ halves the traffic while lanes are in different states, but asks the first cache
 Lanes begin as copies of a few records: many differ in their seed alone. So a record in lanes is made of the few different ones and, lane by lane, which.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,21 +56,30 @@ def in_lanes(records: Different) -> Record:
 
 
 def _own(values: Sequence[Any], which: Ints) -> Held:
-    different, index = _each_once(values)
-    if len(different) == 1 and isinstance(different[0], int):
-        return different[0]  # a size or a choice: kernels know it
-    return spread(np.stack([np.asarray(value) for value in different]), index[which])
+    few, index = _by_content(values)
+    if len(few) == 1 and isinstance(few[0], int):
+        return few[0]  # a size or a choice: kernels know it
+    return spread(np.stack([np.asarray(value) for value in few]), index[which])
 
 
 def _shared(values: Sequence[Any], which: Ints) -> Whole | Shared:
-    different, index = _each_once(values)
-    return Whole(hold(different[0])) if len(different) == 1 else Shared(hold(np.stack(different)), hold(index[which].astype(np.int32)))
+    few, index = _by_content(values)
+    return Whole(hold(few[0])) if len(few) == 1 else Shared(hold(np.stack(few)), hold(index[which].astype(np.int32)))
 
 
-def _each_once(values: Sequence[Any]) -> tuple[list[Any], Ints]:
-    places: dict[bytes, int] = {}
-    index = np.array([places.setdefault(np.asarray(value).tobytes(), len(places)) for value in values])
-    return [values[i] for i in np.unique(index, return_index=True)[1]], index
+def _by_content(values: Sequence[Any]) -> Different:
+    return each_once(values, [np.asarray(value).tobytes() for value in values])
+
+
+def each_once(things: Sequence[Any], keys: Sequence[Hashable]) -> Different:
+    """Each thing once, by its key.
+
+    >>> each_once(["a", "A", "b"], [1, 1, 2])
+    Different(things=['a', 'b'], which=array([0, 0, 1]))
+    """
+    places: dict[Hashable, int] = {}
+    which = np.array([places.setdefault(key, len(places)) for key in keys])
+    return Different([things[i] for i in np.unique(which, return_index=True)[1]], which)
 
 
 def shape_of(record: Record) -> tuple[Any, ...]:

@@ -1,8 +1,8 @@
 """What numba cannot say by itself of the memory of a GPU.
 
-*Views*: the array that a lane sees of an array of all lanes, with shape and strides that the compiler knows.
-A compiler that knows them writes a loop over six actions out, has no address to compute that it could compute beforehand, and keeps in registers what is left. An ordinary view knows them only at run
-time: a step then takes half as many instructions again.
+*Views*: the array that a lane sees of an array of all lanes, with shape and strides that the compiler knows. It then writes a loop over six actions out, has no address to compute that it could
+compute beforehand, and keeps in registers what is left. An ordinary view knows them only at run time, and a step takes half as many instructions again. *Asking*: having a word brought
+nearer before it is needed (`heavytail.prefetching`).
 """
 
 from collections.abc import Callable

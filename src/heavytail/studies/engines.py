@@ -49,7 +49,7 @@ class Going(NamedTuple):
 
 
 class Said(NamedTuple):
-    """Something to know before it begins."""
+    """Something that whoever watches should know."""
 
     words: str
 

@@ -7,12 +7,10 @@ and whole parts where it can: when it ends, they are done.
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, cast
 
-import numpy as np
-
 from heavytail.arrays import Ints, Record
 from heavytail.curve import place_checkpoints
 from heavytail.lanes.batch import Lanes
-from heavytail.lanes.layout import Different, shape_of
+from heavytail.lanes.layout import Different, each_once, shape_of
 from heavytail.registry import find
 from heavytail.rng import Streams, streams
 from heavytail.studies.plan import Part, Run
@@ -46,10 +44,10 @@ class Wave(NamedTuple):
 
     def begin(self) -> Lanes:
         """All of them at their first moment, on the GPU."""
-        agents = _each_once([lane.agent for lane in self.lanes], [id(lane.agent) for lane in self.lanes])
-        worlds = _each_once([_tabular(lane.part).worlds for lane in self.lanes], [id(lane.part.world) for lane in self.lanes])
+        agents = each_once([lane.agent for lane in self.lanes], [id(lane.agent) for lane in self.lanes])
+        worlds = each_once([_tabular(lane.part).worlds for lane in self.lanes], [id(lane.part.world) for lane in self.lanes])
         seeds = [(lane.part.seed, lane.part.phase, lane.run.replicate) for lane in self.lanes]
-        which = _each_once(list(self.lanes), seeds)
+        which = each_once(list(self.lanes), seeds)
         return Lanes(agents, worlds, Different([_streams(lane) for lane in which.things], which.which), self.at)
 
 
@@ -110,13 +108,6 @@ def _tabular(part: Part) -> Tabular:
 
 def _streams(lane: Lane) -> Streams:
     return streams(lane.part.seed_of(lane.run.replicate))
-
-
-def _each_once(things: Sequence[Any], keys: Sequence[Any]) -> Different:
-    """Each thing once, by its key."""
-    places: dict[Any, int] = {}
-    which = np.array([places.setdefault(key, len(places)) for key in keys])
-    return Different([things[i] for i in np.unique(which, return_index=True)[1]], which)
 
 
 def _together(things: Sequence[Any], key: Any) -> Iterator[list[Any]]:
