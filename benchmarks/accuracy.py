@@ -14,8 +14,8 @@ import heavytail as ht
 from heavytail.arrays import Floats
 from heavytail.estimators import Estimator
 from heavytail.laws.law import Law
+from heavytail.mdp.diagram.style import COLOURS, SEVERAL
 from heavytail.registry import find, registered
-from heavytail.report.style import COLOURS, SEVERAL
 from report import HERE, print_table, scaled
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 import heavytail as ht
-from heavytail.ahead import Ahead, begin_stretch, new_ahead
 from heavytail.arrays import Stream
-from heavytail.compiling import entry
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.rng import stream
 from heavytail.laws.law import fill
 from heavytail.laws.table import law_table
-from heavytail.rng import stream
+from heavytail.training.reward_batches import Ahead, begin_stretch, new_ahead
 from report import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
 
 DRAWS, REPEATS = 1_000_000, 15

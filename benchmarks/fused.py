@@ -13,7 +13,7 @@ import numpy as np
 import heavytail as ht
 from floor import EXACT, VARIANTS, compile_floor, run_floor
 from gymnasium_loop import OneByOne, TableAgent, learn
-from heavytail import loop, stepwise
+from heavytail.training import fused, stepwise
 from peers import H, numpy_q_learning, python_q_learning
 from report import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
 
@@ -57,7 +57,7 @@ def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
     """The same, one compiled call for each verb."""
     learner = new_learner(mdp)
     agent, world = one_by_one(learner), stepwise.MDPWorld(mdp, learner.streams)
-    nothing = loop.new_checkpoints(np.zeros(0, np.int64), learner.agent)
+    nothing = fused.new_checkpoints(np.zeros(0, np.int64), learner.agent)
     return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
 
 

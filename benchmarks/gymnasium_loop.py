@@ -9,7 +9,7 @@ from peers import BONUS, R_MAX, A, H, S
 
 
 class OneByOne(Protocol):
-    """An agent that is shown one transition at a time, as `heavytail.stepwise.Stepwise` is."""
+    """An agent that is shown one transition at a time, as `heavytail.training.stepwise.Stepwise` is."""
 
     def begin(self, s: int) -> None:
         """Start an episode."""

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import heavytail as ht
-from heavytail.changing import changing_mdp
 from heavytail.errors import InputError
-from heavytail.lanes.batch import Lanes, bytes_per_lane
-from heavytail.lanes.device import find_cuda, find_device
-from heavytail.lanes.layout import Different
-from heavytail.rng import streams
+from heavytail.kernels.rng import streams
+from heavytail.mdp.changing import changing_mdp
+from heavytail.training.lanes.batch import Lanes, bytes_per_lane
+from heavytail.training.lanes.device import find_cuda, find_device
+from heavytail.training.lanes.layout import Different
 from report import HERE, print_table, scaled
 
 FIGURES = HERE / "lanes.json"

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._extended_value_iteration import backup
+from heavytail.agents._transition_counts import observe
 from heavytail.agents.ucrl2 import UCRL2
 from heavytail.arrays import Floats, Indices, Ints, Stream, record_bytes
-from heavytail.compiling import entry
-from heavytail.model import observe
-from heavytail.numerics import as_int
-from heavytail.optimism import backup
-from heavytail.problem import Problem
+from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import grown, out_of_room
+from heavytail.kernels.rng import integer, normal, stream
+from heavytail.kernels.verbs import push
+from heavytail.mdp.diagram.style import COLOURS, SEVERAL
+from heavytail.mdp.problem import Problem
 from heavytail.registry import find
-from heavytail.report.style import COLOURS, SEVERAL
-from heavytail.rng import integer, normal, stream
-from heavytail.room import grown, out_of_room
-from heavytail.verbs import push
 from report import HERE, amount_of_bytes, best_of, cpu_seconds, nanoseconds, print_table, scaled
 from share import plan_often
 

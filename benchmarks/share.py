@@ -10,7 +10,7 @@ import heavytail as ht
 from costs import TASKS, UCRL2, UCRL2_BLOCKS, Case
 from heavytail.agents.ucrl2 import new_phase
 from heavytail.arrays import Record
-from heavytail.compiling import entry
+from heavytail.kernels.compiling import entry
 from report import cpu_seconds, print_table, scaled, verdict
 from trained import advance
 

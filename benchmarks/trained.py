@@ -3,17 +3,17 @@
 import numpy as np
 
 import heavytail as ht
-from heavytail import loop
-from heavytail.agent_file import flatten
+from heavytail.training import fused
+from heavytail.training.agent_file import flatten
 from report import cpu_seconds
 
 
 def advance(learner: ht.Learner, units: int) -> float:
     """Learn so many more episodes, or steps in a continuing problem, without checkpoints; returns the seconds it took."""
     x = learner
-    nothing, until = loop.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + units
+    nothing, until = fused.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + units
     started = cpu_seconds()
-    x.agent = loop.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
+    x.agent = fused.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
     return cpu_seconds() - started
 
 

@@ -11,12 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Record, Stream
-from heavytail.estimators.inside import estimator_for
-from heavytail.problem import Problem
-from heavytail.registry import MomentOrder, Positive, Probability, register
-from heavytail.rng import integer, uniform
-from heavytail.rows import argmax_row
-from heavytail.verbs import act, mean, push, reset, update
+from heavytail.checks import MomentOrder, Positive, Probability
+from heavytail.estimators.estimator import estimator_for
+from heavytail.kernels.array_ops import argmax_row
+from heavytail.kernels.rng import integer, uniform
+from heavytail.kernels.verbs import act, mean, push, reset, update
+from heavytail.mdp.problem import Problem
+from heavytail.registry import register
 
 
 class Greedy(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 import heavytail as ht
 import stubs
 from heavytail.registry import Kind
-from processes import python
+from support.processes import python
 
 ROOT = Path(__file__).parent.parent
 
@@ -95,12 +95,12 @@ def test_the_example_agent_is_thirty_lines_and_learns_with_any_estimator() -> No
 def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     script = """
     import heavytail as ht, my_agent
-    from heavytail import loop
-    from heavytail.ahead import new_ahead
+    from heavytail.training import fused
+    from heavytail.training.reward_batches import new_ahead
     from heavytail.compiling import entry
     learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25)
     learner.learn(10)
-    chunk = entry(loop.run_chunk, learner.agent, learner.mdp, learner.streams, new_ahead(learner.mdp), learner.clock, loop.new_checkpoints(learner.curve.at, learner.agent))
+    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_ahead(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
     print(sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
     """
     first, second = (python(script, folder=ROOT / "examples", HEAVYTAIL_CACHE_DIR=str(tmp_path)) for _ in range(2))

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
+from heavytail.checks import cast_value
 from heavytail.errors import InputError
-from heavytail.registry import cast_value, find, register, registered
-from processes import python
+from heavytail.registry import find, register, registered
+from support.processes import python
 
 # A type checker would find most of the mistakes below by itself.
 laws: Any = ht.laws
@@ -109,21 +110,21 @@ def test_arguments_come_back_complete_and_cast() -> None:
 
 def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) -> None:
     """A package that is installed, never imported by hand, with an agent, a law and an environment in it."""
-    (tmp_path / "my_plugin.py").write_text((Path(__file__).parent / "plugin.py").read_text())
+    (tmp_path / "my_plugin.py").write_text((Path(__file__).parent / "support" / "plugin.py").read_text())
     info = tmp_path / "my_plugin-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-plugin\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[heavytail.plugins]\nmine = my_plugin\n")
     script = """
     import heavytail as ht
-    from heavytail import loop
-    from heavytail.ahead import new_ahead
+    from heavytail.training import fused
+    from heavytail.training.reward_batches import new_ahead
     from heavytail.compiling import entry
     mdp = ht.make_mdp("triangle", law=ht.laws.triangular(loc=2.0))
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)
-    recorded = loop.new_checkpoints(curve.at, learner.agent)
-    chunk = entry(loop.run_chunk, learner.agent, mdp, learner.streams, new_ahead(mdp), learner.clock, recorded)
+    recorded = fused.new_checkpoints(curve.at, learner.agent)
+    chunk = entry(fused.run_chunk, learner.agent, mdp, learner.streams, new_ahead(mdp), learner.clock, recorded)
     print(curve.mean_reward[-1], abs(curve.realised_reward[-1] / curve.mean_reward[-1] - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
     """
     first, second = (python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2))

@@ -14,45 +14,46 @@ Names are imported when they are first used, so that ``import heavytail`` is qui
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from heavytail._startup import collector_paused
 from heavytail.gym.ids import register_ids
-from heavytail.starting import collector_paused
 
 if TYPE_CHECKING:
     from heavytail import bounds, deep, estimators, gym, laws, planning, statistics
-    from heavytail.building import mdp_from_arrays, mdp_from_gymnasium, mdp_from_slots
-    from heavytail.changing import ChangingMDP, changing_mdp
-    from heavytail.curve import Curve
     from heavytail.envs import make_changing_mdp, make_mdp
     from heavytail.errors import InputError
-    from heavytail.learner import Learner, load_agent, make_agent, make_stepwise
     from heavytail.mdp import MDP
-    from heavytail.problem import Problem
+    from heavytail.mdp.builders import mdp_from_arrays, mdp_from_slots
+    from heavytail.mdp.changing import ChangingMDP, changing_mdp
+    from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
+    from heavytail.mdp.problem import Problem
     from heavytail.registry import register, registered
-    from heavytail.stepwise import Stepwise
     from heavytail.studies.study import Study
+    from heavytail.training.curve import Curve
+    from heavytail.training.learner import Learner, load_agent, make_agent, make_stepwise
+    from heavytail.training.stepwise import Stepwise
 
 __version__ = "0.1.0"
 
 register_ids()
 
 _HOME = {
-    "ChangingMDP": "changing",
-    "Curve": "curve",
+    "ChangingMDP": "mdp.changing",
+    "Curve": "training.curve",
     "InputError": "errors",
-    "Learner": "learner",
+    "Learner": "training.learner",
     "MDP": "mdp",
-    "Problem": "problem",
-    "Stepwise": "stepwise",
+    "Problem": "mdp.problem",
+    "Stepwise": "training.stepwise",
     "Study": "studies.study",
-    "changing_mdp": "changing",
-    "load_agent": "learner",
-    "make_agent": "learner",
+    "changing_mdp": "mdp.changing",
+    "load_agent": "training.learner",
+    "make_agent": "training.learner",
     "make_changing_mdp": "envs",
     "make_mdp": "envs",
-    "make_stepwise": "learner",
-    "mdp_from_arrays": "building",
-    "mdp_from_gymnasium": "building",
-    "mdp_from_slots": "building",
+    "make_stepwise": "training.learner",
+    "mdp_from_arrays": "mdp.builders",
+    "mdp_from_gymnasium": "mdp.from_gymnasium",
+    "mdp_from_slots": "mdp.builders",
     "register": "registry",
     "registered": "registry",
 }

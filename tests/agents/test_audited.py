@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import naive
-import worlds
 from heavytail.agents.audited import truth_of
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
+from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.reward_moments import reward_moments
-from heavytail.rng import streams
-from heavytail.stepwise import MDPWorld, Stepwise
+from heavytail.planning.reward_moments import reward_moments
+from heavytail.training.stepwise import MDPWorld, Stepwise
+from support import mdps, naive
 
 HEAVY: dict[str, Any] = {"epsilon": 0.5, "moment": 3.0}
 INNER: dict[str, dict[str, Any]] = {"heavy_ucrl2": HEAVY, "heavy_q_learning": HEAVY, "ucrl2": {}, "q_learning": {}}
@@ -25,8 +24,8 @@ INNER: dict[str, dict[str, Any]] = {"heavy_ucrl2": HEAVY, "heavy_q_learning": HE
 @pytest.mark.parametrize("agent", list(INNER))
 def test_it_changes_nothing(agent: str) -> None:
     parameters = {**INNER[agent], "bonus_scale": 0.1, "delta": 0.2}
-    alone = ht.make_agent(agent, worlds.mixed(), seed=4, **parameters)
-    watched = ht.make_agent("audited", worlds.mixed(), seed=4, agent=agent, **parameters)
+    alone = ht.make_agent(agent, mdps.mixed(), seed=4, **parameters)
+    watched = ht.make_agent("audited", mdps.mixed(), seed=4, agent=agent, **parameters)
     one, two = alone.learn(500, checkpoints=20), watched.learn(500, checkpoints=20)
     np.testing.assert_array_equal(one.mean_reward, two.mean_reward)
     for name, values in one.counters.items():
@@ -76,7 +75,7 @@ def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
 @pytest.mark.parametrize("world", ["mixed", "staged"])
 @pytest.mark.parametrize("scales", [{"bonus_scale": 1.0}, {"reward_scale": 0.05}, {"transition_scale": 0.03}])
 def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(world: str, scales: dict[str, Any]) -> None:
-    mdp = worlds.WORLDS[world]()
+    mdp = mdps.WORLDS[world]()
     watched = ht.make_agent("audited", mdp, seed=6, agent="heavy_ucrl2", **HEAVY, **scales)
     audits = escapes = 0
     for agent, _, rewards, follows in path_of(watched, 150, 6):
@@ -92,7 +91,7 @@ def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(world: str, scales: d
 @pytest.mark.parametrize("agent", ["q_learning", "heavy_q_learning"])
 def test_of_q_learning_it_finds_what_a_slow_auditor_finds(agent: str, world: str) -> None:
     """The slow one looks at the whole table; an escape is an update that leaves its own cell below Q*."""
-    mdp = worlds.WORLDS[world]()
+    mdp = mdps.WORLDS[world]()
     best = optimal_q(mdp)
     watched = ht.make_agent("audited", mdp, seed=1, agent=agent, **INNER[agent], bonus_scale=0.002)
     audits = escapes = 0
@@ -125,12 +124,12 @@ def optimal_q(mdp: MDP) -> Floats:
 
 
 def test_the_truth_is_the_mdp() -> None:
-    mdp = worlds.mixed()
+    mdp = mdps.mixed()
     truth = truth_of(mdp)
     np.testing.assert_allclose(truth.transitions.sum(axis=1), 1.0)
     np.testing.assert_allclose(truth.transitions[:, 3].reshape(3, 2), mdp.transitions[:, :, 2])  # the last state is terminal
     np.testing.assert_allclose(truth.values, optimal_q(mdp), rtol=1e-8, atol=1e-8)
-    assert truth_of(worlds.mixed(horizon=None)).values.size == 0
+    assert truth_of(mdps.mixed(horizon=None)).values.size == 0
 
 
 def test_how_narrow_intervals_are() -> None:
@@ -186,10 +185,10 @@ def test_mistakes_are_one_line() -> None:
     changing = ht.make_changing_mdp("changing_bandits")
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (changing, HEAVY, "^audited compares an agent with the MDP it plays in, and this environment is none, or one that changes; give it an MDP"),
-        (worlds.mixed(), {"agent": "psrl"}, "^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning, heavy_ucrl2"),
-        (worlds.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
-        (worlds.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
-        (worlds.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),
+        (mdps.mixed(), {"agent": "psrl"}, "^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning, heavy_ucrl2"),
+        (mdps.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
+        (mdps.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
+        (mdps.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),
     ]  # fmt: skip
     for env, parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
-import naive
-import naive_agents as slow
+from heavytail.agents._bonuses import Hoeffding, new_bonus, pay
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats, Record
-from heavytail.bonuses import Hoeffding, new_bonus, pay
-from heavytail.compiling import entry
+from heavytail.kernels.compiling import entry
 from heavytail.mdp import MDP
+from support import naive
+from support import naive_agents as slow
 
 H, S, A, R_MAX, IOTA = 3, 2, 2, 1.7, 9.0
 

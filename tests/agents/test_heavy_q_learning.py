@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import naive
 from heavytail.agents.heavy_q_learning import heavy_q_learning, weighted_bernstein_constant
-from heavytail.problem import Problem
-from heavytail.rng import stream
-from heavytail.stepwise import Stepwise
+from heavytail.kernels.rng import stream
+from heavytail.mdp.problem import Problem
+from heavytail.training.stepwise import Stepwise
+from support import naive
 
 PROBLEM = Problem(n_states=1, n_actions=1, horizon=1, r_max=1.0)
 

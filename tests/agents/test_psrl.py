@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import worlds
 from heavytail.agents.psrl import PSRL, draw_rewards, draw_transitions, psrl, solve
 from heavytail.arrays import Floats, Stream
-from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.rng import stream
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.rng import stream
+from support import mdps
 
 PROBLEM = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
 DRAWS = 20_000
@@ -110,7 +110,7 @@ def test_the_plan_is_that_of_the_drawn_mdp(seed: int) -> None:
 
 
 def test_it_counts_what_it_meets_and_expects_an_end_only_where_it_saw_one() -> None:
-    mdp = worlds.mixed()
+    mdp = mdps.mixed()
     learner = ht.make_agent("psrl", mdp, seed=0)
     learner.learn(30)
     agent = learner.agent

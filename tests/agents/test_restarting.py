@@ -17,18 +17,18 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import worlds
-from heavytail.agent_file import flatten
 from heavytail.agents.restarting import restart_steps
 from heavytail.arrays import Record
-from heavytail.compiling import entry
 from heavytail.errors import InputError
 from heavytail.files import Arrays
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import pools_of
+from heavytail.kernels.rng import streams
+from heavytail.kernels.verbs import begin
 from heavytail.registry import find, own_builders
-from heavytail.rng import streams
-from heavytail.room import pools_of
-from heavytail.stepwise import MDPWorld, Stepwise
-from heavytail.verbs import begin
+from heavytail.training.agent_file import flatten
+from heavytail.training.stepwise import MDPWorld, Stepwise
+from support import mdps
 
 INNER = sorted(set(own_builders("agent")) - {"restarting"})
 CHANGES, DELTA = 2, 0.08
@@ -74,14 +74,14 @@ def test_a_schedule_that_never_comes_is_one_line() -> None:
     with pytest.raises(
         InputError, match=r"^restarting: with epsilon 0\.001 and changes 5 no restart would ever come; epsilon must be larger$"
     ):
-        ht.make_agent("restarting", worlds.mixed(), agent="random", changes=5, epsilon=0.001)
+        ht.make_agent("restarting", mdps.mixed(), agent="random", changes=5, epsilon=0.001)
     assert restart_steps(0.01, 1, 3000)[-1][1] == math.inf  # beyond the largest float, and no error
 
 
 @pytest.mark.parametrize("world", ["mixed", "continuing"])
 def test_restarts_come_when_the_schedule_says_and_are_counted(world: str) -> None:
     """In the fused loop, as many as there are starts up to the next step."""
-    learner = ht.make_agent("restarting", worlds.WORLDS[world](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0)
+    learner = ht.make_agent("restarting", mdps.WORLDS[world](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0)
     expected = list(islice(starts(2, 3), 40))[1:]
     for _ in range(150):
         curve = learner.learn(7) if learner.unit == "episodes" else learner.learn(steps=7)
@@ -115,7 +115,7 @@ def extras(name: str) -> dict[str, Any]:
 
 
 def new(name: str) -> ht.Learner:
-    return ht.make_agent("restarting", worlds.mixed(), seed=5, agent=name, changes=CHANGES, epsilon=1.0, delta=DELTA, **extras(name))
+    return ht.make_agent("restarting", mdps.mixed(), seed=5, agent=name, changes=CHANGES, epsilon=1.0, delta=DELTA, **extras(name))
 
 
 def inner(name: str, learner: ht.Learner) -> Record:
@@ -183,7 +183,7 @@ def report(name: str, folder: Path) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     out = tmp_path_factory.mktemp("restarting") / "reports.json"
-    folders = os.pathsep.join([str(Path(worlds.__file__).parent), os.environ.get("PYTHONPATH", "")])
+    folders = os.pathsep.join([str(Path(mdps.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": folders}
     subprocess.run([sys.executable, "-W", "error", __file__, str(out), *INNER], check=True, env=environment)
     found: dict[str, dict[str, Any]] = json.loads(out.read_text())
@@ -201,7 +201,7 @@ def test_around_any_agent_a_restart_makes_it_new(name: str, reports: dict[str, d
 
 
 def test_the_confidence_inside_is_that_of_the_theorem() -> None:
-    learner = ht.make_agent("restarting", worlds.mixed(), agent="heavy_ucrl2", changes=5, epsilon=0.5, moment=10.0, delta=0.1)
+    learner = ht.make_agent("restarting", mdps.mixed(), agent="heavy_ucrl2", changes=5, epsilon=0.5, moment=10.0, delta=0.1)
     assert learner.agent.agent.delta == pytest.approx(0.1 / 25)
     assert learner.agent.agent.estimator.order == 1.5
     assert learner.parameters["moment"] == 10.0
@@ -217,7 +217,7 @@ def test_mistakes_are_one_line() -> None:
     ]
     for parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
-            ht.make_agent("restarting", worlds.mixed(), **{"changes": 2, "epsilon": 0.5, **parameters})
+            ht.make_agent("restarting", mdps.mixed(), **{"changes": 2, "epsilon": 0.5, **parameters})
         assert "\n" not in str(caught.value)
 
 

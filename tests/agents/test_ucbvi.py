@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import naive
-import naive_agents as slow
 from heavytail.agents.heavy_ucbvi import heavy_ucbvi
 from heavytail.agents.ucbvi import ucbvi
 from heavytail.arrays import Floats
 from heavytail.mdp import MDP
+from support import naive
+from support import naive_agents as slow
 
 PROBLEM = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=2.0)
 

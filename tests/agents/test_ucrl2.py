@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import naive
-import naive_agents as slow
-import worlds
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.learner import Learner
 from heavytail.mdp import MDP
+from heavytail.training.learner import Learner
+from support import mdps, naive
+from support import naive_agents as slow
 
 LIGHT: dict[str, Any] = {"transition_scale": 0.3, "reward_scale": 0.5}
 HEAVY: dict[str, Any] = {
@@ -273,7 +272,7 @@ def _tables(learner: Learner) -> list[Floats]:
 @pytest.mark.parametrize("name", CASES)
 def test_an_infinite_reward_leaves_beliefs_finite(name: str) -> None:
     agent, parameters = HEAVY_AGENTS[name]
-    learner = ht.make_agent(agent, worlds.infinite(), seed=2, epsilon=0.5, moment=4.0, **parameters)
+    learner = ht.make_agent(agent, mdps.infinite(), seed=2, epsilon=0.5, moment=4.0, **parameters)
     for _ in range(300):
         learner.learn(1, checkpoints=1)
         assert all(np.isfinite(table).all() for table in _tables(learner))

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import worlds
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.registry import find, own_builders
+from support import mdps
 
 EPISODIC: dict[str, MDP] = {
     "six_arms": ht.make_mdp("six_arms"),
     "double_chain": ht.make_mdp("double_chain"),
-    "mixed": worlds.mixed(),  # ends early
-    "staged": worlds.staged(),  # depends on the step
+    "mixed": mdps.mixed(),  # ends early
+    "staged": mdps.staged(),  # depends on the step
 }
 
 
@@ -32,7 +32,7 @@ def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
     assert abs(each.mean() - best) <= 5 * each.std() / math.sqrt(len(each)) + 1e-9
 
 
-@pytest.mark.parametrize(("world", "mdp"), [("mixed", worlds.mixed(horizon=None)), ("six_arms", ht.make_mdp("six_arms", horizon=None))])
+@pytest.mark.parametrize(("world", "mdp"), [("mixed", mdps.mixed(horizon=None)), ("six_arms", ht.make_mdp("six_arms", horizon=None))])
 def test_optimal_reaches_the_optimal_gain(world: str, mdp: MDP) -> None:
     """Exactly in expectation, and up to five standard errors of the means of 200 stretches of 1,000 steps, which are nearly independent."""
     best = ht.planning.gain(mdp)

@@ -10,10 +10,10 @@ import pytest
 from scipy.stats import binom
 
 import heavytail as ht
-import naive
 from heavytail.bounds import hard_instance_steps, heavy_q_learning_regret, heavy_ucrl2_gap_regret, heavy_ucrl2_regret
 from heavytail.envs.heavy_bandit import hardest_gap
 from heavytail.errors import InputError
+from support import naive
 
 # Moments and estimators
 

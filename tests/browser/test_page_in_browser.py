@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from heavytail.studies.reporting import Beside, write_report
-from made_up_deep import SPEC as DEEP
-from made_up_deep import made_up_deep
-from small_studies import done
+from heavytail.report.report import Beside, write_report
+from support.fake_deep import SPEC as DEEP
+from support.fake_deep import made_up_deep
+from support.small_studies import done
 
 SPEC: dict[str, Any] = {
     "name": "browser",

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import traces
-from heavytail import verbs
-from heavytail.agent_file import flatten
-from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.room import fixed_of, pools_of
-from heavytail.stepwise import Stepwise
-from worlds import WORLDS
+from heavytail.kernels import verbs
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import fixed_of, pools_of
+from heavytail.training.agent_file import flatten
+from heavytail.training.stepwise import Stepwise
+from support import traces
+from support.mdps import WORLDS
 
 AGENTS = [r.name for r in ht.registered("agent")]
 
@@ -42,8 +42,9 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, traces.Trace]:
     """All runs again, as plain Python."""
     out = tmp_path_factory.mktemp("plain") / "traces.npz"
     names = [f"{agent}:{world}" for agent, world in CASES]
-    script = str(Path(traces.__file__))
-    subprocess.run([sys.executable, script, str(out), *names], check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    folders = os.pathsep.join([str(Path(traces.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": folders}
+    subprocess.run([sys.executable, "-m", "support.traces", str(out), *names], check=True, env=environment)
     with np.load(out) as stored:
         return {name: {k.removeprefix(f"{name}:"): stored[k] for k in stored.files if k.startswith(f"{name}:")} for name in names}
 
@@ -54,12 +55,12 @@ def test_every_world_is_used() -> None:
 
 @pytest.mark.parametrize(("agent", "world"), CASES)
 def test_fused_equals_stepwise(agent: str, world: str) -> None:
-    traces.assert_same(traces.fused(agent, world), traces.one_by_one(agent, world))
+    traces.assert_same(traces.run_fused(agent, world), traces.one_by_one(agent, world))
 
 
 @pytest.mark.parametrize(("agent", "world"), CASES)
 def test_fused_equals_plain_python(agent: str, world: str, plain: dict[str, traces.Trace]) -> None:
-    traces.assert_same(traces.fused(agent, world), plain[f"{agent}:{world}"])
+    traces.assert_same(traces.run_fused(agent, world), plain[f"{agent}:{world}"])
 
 
 def test_an_infinite_reward_was_met(plain: dict[str, traces.Trace]) -> None:

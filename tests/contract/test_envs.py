@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.checking import check_mdp
 from heavytail.errors import InputError
 from heavytail.gym.ids import CHANGING, id_of
+from heavytail.mdp.validation import check_mdp
 from heavytail.registry import own_builders
 
 ENVS = sorted(own_builders("env"))

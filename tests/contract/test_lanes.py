@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import traces
-from growing import growing
-from heavytail import loop
-from heavytail.agent_file import flatten
-from heavytail.ahead import new_ahead
 from heavytail.arrays import Record
-from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.lanes.loop import run_lane
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import grown
+from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.registry import find
-from heavytail.rng import streams
-from heavytail.room import grown
-from plugin import Stubborn
-from worlds import infinite, mixed
+from heavytail.training import fused
+from heavytail.training.agent_file import flatten
+from heavytail.training.lanes.lane_loop import run_lane
+from heavytail.training.reward_batches import new_ahead
+from support import traces
+from support.growing_agent import growing
+from support.mdps import infinite, mixed
+from support.plugin import Stubborn
 
 STOPS = (1, 7, 301, 33)  # steps; the fused loop prepares 256 rewards at a time
 UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
@@ -61,12 +61,12 @@ class Side(NamedTuple):
 
 def side(agent: Record, mdp: MDP) -> Side:
     units = UNITS[mdp.horizon == 0]
-    return Side(agent, mdp, (streams(3), loop.new_clock(), loop.new_checkpoints(np.array([1, 7, units]), agent)))
+    return Side(agent, mdp, (streams(3), fused.new_clock(), fused.new_checkpoints(np.array([1, 7, units]), agent)))
 
 
 def fused_chunk(run: Side, most_steps: int) -> int:
     (own, clock, recorded), ahead = run.rest, new_ahead(run.mdp)
-    chunk = entry(loop.run_chunk, run.agent, run.mdp, own, ahead, clock, recorded)
+    chunk = entry(fused.run_chunk, run.agent, run.mdp, own, ahead, clock, recorded)
     return chunk(run.agent, run.mdp, own, ahead, clock, recorded, int(recorded.at[-1]), most_steps)
 
 
@@ -78,14 +78,14 @@ def lane_chunk(run: Side, most_steps: int) -> int:
 
 def statuses_met(build: Callable[[], Record], mdp: MDP) -> list[int]:
     """Run both ways to the end, and compare all there is at every stop; why they stopped."""
-    fused, lane, met = side(build(), mdp), side(build(), mdp), list[int]()
+    one, lane, met = side(build(), mdp), side(build(), mdp), list[int]()
     for most_steps in cycle(STOPS):
-        met.append(fused_chunk(fused, most_steps))
+        met.append(fused_chunk(one, most_steps))
         assert lane_chunk(lane, most_steps) == met[-1]
-        traces.assert_same(fused.trace(), lane.trace())
-        if met[-1] == loop.FULL:
-            fused, lane = fused.with_room(), lane.with_room()
-        elif met[-1] != loop.PAUSED:
+        traces.assert_same(one.trace(), lane.trace())
+        if met[-1] == fused.FULL:
+            one, lane = one.with_room(), lane.with_room()
+        elif met[-1] != fused.PAUSED:
             break
     return met
 
@@ -115,13 +115,13 @@ def test_every_world_is_used() -> None:
 def test_a_lane_goes_as_the_fused_loop_does(agent: str, world: str) -> None:
     mdp = WORLDS[world]()
     met = statuses_met(builder(agent, mdp), mdp)
-    assert met[-1] == (loop.NAN if world == "nan" else loop.DONE)
-    assert world == "nan" or met.count(loop.PAUSED) > 1
+    assert met[-1] == (fused.NAN if world == "nan" else fused.DONE)
+    assert world == "nan" or met.count(fused.PAUSED) > 1
 
 
 def test_pools_grow_in_both() -> None:
-    assert statuses_met(lambda: growing(1), mixed()).count(loop.FULL) > 5
+    assert statuses_met(lambda: growing(1), mixed()).count(fused.FULL) > 5
 
 
 def test_an_action_that_does_not_exist_ends_both() -> None:
-    assert statuses_met(lambda: Stubborn(2), mixed()) == [loop.BAD_ACTION]
+    assert statuses_met(lambda: Stubborn(2), mixed()) == [fused.BAD_ACTION]

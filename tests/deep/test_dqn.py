@@ -11,14 +11,14 @@ import pytest
 from scipy import stats
 
 import heavytail as ht
-from heavytail.deep.compiled import ENVIRONMENTS
 from heavytail.deep.dqn import DQN, exploration, first_learning_period, run_periods, uniform
+from heavytail.deep.envs import ENVIRONMENTS
 from heavytail.deep.learner import heavy_dqn
 from heavytail.deep.network import new_network, q_values
 from heavytail.deep.replay import unpacked
 from heavytail.deep.rewards import TRANSFORMS, stable_noise, transformed
 from heavytail.deep.settings import check_run
-from heavytail.reward_transforms import transform_one
+from heavytail.gym.reward_transforms import transform_one
 
 IDS = {"mountain_car": "MountainCar-v0", "cart_pole": "CartPole-v1", "acrobot": "Acrobot-v1"}
 SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}

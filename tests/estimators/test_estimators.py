@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
-import naive
 from heavytail.arrays import Floats, Stream
-from heavytail.compiling import entry
 from heavytail.errors import InputError
+from heavytail.kernels.array_ops import median
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import grown
+from heavytail.kernels.rng import pair, stream
+from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.laws.table import LawTable, draw_law, law_table
 from heavytail.registry import find, own_builders
-from heavytail.rng import pair, stream
-from heavytail.room import grown
-from heavytail.selection import median
-from heavytail.verbs import full, mean, push, radius, reset
+from support import naive
 
 NAMES = sorted(own_builders("estimator"))
 E = ht.estimators

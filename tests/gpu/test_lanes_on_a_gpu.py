@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.changing import changing_mdp
-from heavytail.curve import place_checkpoints
-from heavytail.lanes.batch import Lanes
-from heavytail.lanes.layout import Different
-from heavytail.learner import Learner
-from heavytail.loop import MEAN, OWN, REALISED
+from heavytail.kernels.rng import streams
+from heavytail.mdp.changing import changing_mdp
 from heavytail.registry import find, registered
-from heavytail.rng import streams
+from heavytail.training.curve import place_checkpoints
+from heavytail.training.fused import MEAN, OWN, REALISED
+from heavytail.training.lanes.batch import Lanes
+from heavytail.training.lanes.layout import Different
+from heavytail.training.learner import Learner
 
 AGENTS = [found.name for found in registered("agent")]
 LANES, EPISODES = 64, 400

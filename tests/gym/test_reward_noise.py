@@ -14,12 +14,12 @@ from gymnasium.utils.env_checker import check_env
 from scipy import stats
 
 import heavytail as ht
-from heavytail.gym import noise
+from heavytail.gym import reward_noise
 from heavytail.gym.env import MDPEnv
 from heavytail.gym.ids import register_ids
-from heavytail.gym.noise import AddRewardNoise
+from heavytail.gym.reward_noise import AddRewardNoise
 from heavytail.laws.alpha_stable import AlphaStable
-from worlds import all_laws, mixed
+from support.mdps import all_laws, mixed
 
 register_ids()
 IDS = sorted(i for i in gymnasium.registry if i.startswith("heavytail/"))
@@ -78,8 +78,8 @@ def test_the_noise_has_its_law(law: Any) -> None:
 
 @pytest.mark.parametrize("batch", [1, 7, 256])
 def test_the_draws_depend_on_the_seed_and_not_on_how_many_are_made_at_once(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = HEAVY.sample(600, seed=np.random.SeedSequence(4, spawn_key=(noise.NOISE, 0))).tolist()
-    monkeypatch.setattr(noise, "BATCH", batch)
+    expected = HEAVY.sample(600, seed=np.random.SeedSequence(4, spawn_key=(reward_noise.NOISE, 0))).tolist()
+    monkeypatch.setattr(reward_noise, "BATCH", batch)
     assert noises(AddRewardNoise(Still(), HEAVY), 600, seed=4) == expected
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.deep.compiled import ENVIRONMENTS, find_environment
+from heavytail.deep.envs import ENVIRONMENTS, find_environment
 
 SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 OURS = {"CartPole-v1": "cart_pole", "MountainCar-v0": "mountain_car"}

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-import worlds
 from heavytail.laws.law import laws_of
 from heavytail.laws.table import law_table
-from heavytail.reward_moments import reward_moments
+from heavytail.planning.reward_moments import reward_moments
+from support import mdps
 
 
 @pytest.mark.parametrize(
-    "law", [*worlds.all_laws(), ht.laws.alpha_stable(1.0, beta=0.5, loc=1.0, scale=3.0), ht.laws.alpha_stable(2.0)], ids=str
+    "law", [*mdps.all_laws(), ht.laws.alpha_stable(1.0, beta=0.5, loc=1.0, scale=3.0), ht.laws.alpha_stable(2.0)], ids=str
 )
 def test_a_law_is_read_back_as_it_was(law: ht.laws.Law) -> None:
     first = ht.laws.empirical([5.0, 6.0])

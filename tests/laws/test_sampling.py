@@ -16,6 +16,7 @@ import scipy.stats
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
+from heavytail.kernels.rng import pair, stream
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.bernoulli import bernoulli
 from heavytail.laws.constant import constant
@@ -27,7 +28,6 @@ from heavytail.laws.pareto import pareto
 from heavytail.laws.student_t import student_t
 from heavytail.laws.table import code_of, draw_law, law_table
 from heavytail.registry import registered
-from heavytail.rng import pair, stream
 
 LEVEL = 1e-4
 N = 1_000_000

@@ -8,15 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from heavytail.report.curves import between
-from heavytail.report.heatmaps import Measure, shades
+from heavytail.report.figures.heatmaps import Measure, shades
+from heavytail.report.findings import Findings, findings
+from heavytail.report.report import write_report
 from heavytail.report.theme import LIGHT
 from heavytail.studies import Study
-from heavytail.studies.findings import Findings, findings
-from heavytail.studies.reporting import write_report
-from made_up_deep import SPEC, made_up_deep
-from page_reader import Reader, read, resolved
-from small_studies import done
+from heavytail.studies.results import between
+from support.fake_deep import SPEC, made_up_deep
+from support.page_reader import Reader, read, resolved
+from support.small_studies import done
 
 NAN = re.compile(r"\bnan\b", re.IGNORECASE)
 

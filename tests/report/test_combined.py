@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from heavytail.studies.reporting import Beside, write_report
-from made_up_deep import SPEC as DEEP
-from made_up_deep import made_up_deep
-from page_reader import Reader, read
-from small_studies import done, small
+from heavytail.report.report import Beside, write_report
+from support.fake_deep import SPEC as DEEP
+from support.fake_deep import made_up_deep
+from support.page_reader import Reader, read
+from support.small_studies import done, small
 
 CLAIM = {"claim": "Tables do.", "conditions": [{"test": "better", "agent": "q_learning", "than": "random"}]}
 WORDS = "Published at full scale, <computed> with: heavytail run spec.toml"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from heavytail import statistics
-from heavytail.report.curves import Runs, Summing, paces
-from heavytail.report.heatmaps import Map, Measure, shades
+from heavytail.report.figures.heatmaps import Map, Measure, shades
+from heavytail.studies.results import Runs, Summing, paces
 
 SUMMING = Summing(confidence=0.9, resamples=200, seed=5)
 

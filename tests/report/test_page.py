@@ -8,12 +8,12 @@ import plotly.graph_objects as go
 import pytest
 
 from heavytail.errors import InputError
+from heavytail.report.findings import Findings
+from heavytail.report.report import Chapter, chapters, page_of, write_report
 from heavytail.report.theme import DARK, LIGHT
 from heavytail.studies import Study
-from heavytail.studies.findings import Findings
-from heavytail.studies.reporting import Chapter, chapters, page_of, write_report
-from page_reader import read, resolved
-from small_studies import done
+from support.page_reader import read, resolved
+from support.small_studies import done
 
 COMMAND = 'heavytail run "a<b".toml'
 NASTY = '<i>A</i> & "B" $x$'

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from heavytail.studies.claims import Judged, judge, together
-from heavytail.studies.spec import Spec, spec_of
+from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.spec import Spec
 
 RUNS, UNITS, OPTIMUM = 12, 1000, 2.0
 

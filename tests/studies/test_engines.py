@@ -10,13 +10,16 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import Inline, Local, modules_for, next_part
+from heavytail.studies.engines import make_engine
+from heavytail.studies.engines._scheduling import next_part
+from heavytail.studies.engines._worker import modules_for
+from heavytail.studies.engines.inline import Inline
+from heavytail.studies.engines.local import Local
 from heavytail.studies.plan import Part, evaluation_cells
-from heavytail.studies.spec import spec_of
-from heavytail.studies.study import engine_of
-from small_studies import Files, Notes, files, finished, small
+from heavytail.studies.specs.reading import spec_of
+from support.small_studies import Files, Notes, files, finished, small
 
-PLUGIN = Path(__file__).parents[1] / "plugin.py"
+PLUGIN = Path(__file__).parents[1] / "support" / "plugin.py"
 
 
 @pytest.fixture(scope="module")
@@ -102,11 +105,11 @@ def test_what_is_registered_in_the_script_itself_is_sent_elsewhere(tmp_path: Pat
 
 
 def test_an_engine_by_its_name() -> None:
-    assert isinstance(engine_of("inline", None, None), Inline)
-    local = engine_of("local", 3, None)
+    assert isinstance(make_engine("inline"), Inline)
+    local = make_engine("local", workers=3)
     assert isinstance(local, Local)
     assert local.workers == 3
-    assert engine_of(local, None, None) is local
+    assert make_engine(local) is local
     assert Local().workers >= 1
     for engine, workers, address, message in (
         ("locl", None, None, "there is no engine 'locl'; choose from: cuda, inline, local, ray"),
@@ -114,7 +117,7 @@ def test_an_engine_by_its_name() -> None:
         ("local", None, "x:1", "an address is for the engine 'ray', and this is 'local'"),
     ):
         with pytest.raises(InputError) as caught:
-            engine_of(engine, workers, address)
+            make_engine(engine, workers=workers, address=address)
         assert str(caught.value) == message
 
 

@@ -10,15 +10,16 @@ import pytest
 import heavytail as ht
 from heavytail.bounds import bounds_of, lower_bound
 from heavytail.errors import InputError
-from heavytail.studies.env_specs import BoundsSpec, EnvSpec
+from heavytail.report.findings import findings
+from heavytail.studies.backends.tabular import Tabular
+from heavytail.studies.bound_lines import bound_lines, check_bounds, lines_across
 from heavytail.studies.families import families_of
-from heavytail.studies.findings import findings
-from heavytail.studies.plan import check_plan, evaluation_cells
-from heavytail.studies.spec import spec_of
+from heavytail.studies.plan import evaluation_cells
+from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.specs.envs import BoundsSpec, EnvSpec
+from heavytail.studies.specs.reading import spec_of
 from heavytail.studies.study import Study, differences, work_of
-from heavytail.studies.tabular import Tabular
-from heavytail.studies.theory_lines import bound_lines, check_bounds, lines_across
-from page_reader import read
+from support.page_reader import read
 
 LENGTHS = [400, 2000, 10_000]
 RAW: dict[str, Any] = {

@@ -19,10 +19,10 @@ import pytest
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
 from heavytail.studies.engines import Done
+from heavytail.studies.progress import Watcher
 from heavytail.studies.store import Store
-from heavytail.studies.study import Watcher
-from processes import python
-from small_studies import Files, Notes, files, finished, frame_of, small
+from support.processes import python
+from support.small_studies import Files, Notes, files, finished, frame_of, small
 
 KILLS = 10
 PATIENCE = 60.0  # seconds until a test gives up waiting for something that takes one
@@ -30,7 +30,7 @@ PATIENCE = 60.0  # seconds until a test gives up waiting for something that take
 RUNS = """
 import json, sys
 from heavytail.studies import Study, plan
-from heavytail.studies.study import Watcher
+from heavytail.studies.progress import Watcher
 
 class Says(Watcher):
     def stage(self, stage):
@@ -494,7 +494,7 @@ def test_a_folder_that_turns_read_only_on_the_way_is_one_line(tmp_path: Path, mo
 WAITS = """
 import json, sys
 from heavytail.studies import Study
-from heavytail.studies.engines import Inline
+from heavytail.studies.engines.inline import Inline
 
 class Waits(Inline):
     def run(self, parts, drawers):
@@ -544,8 +544,8 @@ def test_a_second_process_that_starts_at_the_same_moment_changes_nothing(tmp_pat
 FRAGILE = """
 from typing import NamedTuple
 from heavytail.registry import register
-from heavytail.rng import uniform
-from heavytail.verbs import act, reset, update
+from heavytail.kernels.rng import uniform
+from heavytail.kernels.verbs import act, reset, update
 
 class Fragile(NamedTuple):
     odds: float

@@ -19,9 +19,11 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.registry import find, own_builders
-from heavytail.studies.plan import RESULTS_VERSION, Part, check_plan, evaluation_cells
-from heavytail.studies.spec import Spec, spec_of
-from heavytail.studies.work import do_part
+from heavytail.studies.parts import do_part
+from heavytail.studies.plan import RESULTS_VERSION, Part, evaluation_cells
+from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.spec import Spec
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "results.json"
 ENVS: dict[str, Any] = {"six_arms": {}, "double_chain": {}, "two_state": {"steps": 3000}}

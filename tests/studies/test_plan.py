@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
+from heavytail.planning.reward_moments import reward_moments
 from heavytail.registry import find
-from heavytail.reward_moments import reward_moments
 from heavytail.studies import plan
+from heavytail.studies.backends.tabular import Tabular
 from heavytail.studies.plan import Cell, Part, evaluation_cells, parts_of, tuning_cells
-from heavytail.studies.spec import Spec, spec_of
-from heavytail.studies.tabular import Tabular
-from small_studies import small, table_of
+from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.spec import Spec
+from support.small_studies import small, table_of
 
 CHOICES = {"q_learning": {"six_arms": {"transition_scale": 0.01}, "double_chain": {"transition_scale": 0.1}}}
 

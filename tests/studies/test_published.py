@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from heavytail.report.report import beside
 from heavytail.studies import published as shelf
-from heavytail.studies.plan import check_plan
-from heavytail.studies.published import beside, published, published_result, to_reproduce
-from heavytail.studies.spec import read_spec
+from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.published import published, published_result, to_reproduce
+from heavytail.studies.specs.reading import read_spec
 from heavytail.studies.study import work_of
 
 STUDIES = sorted(path.parent.name for path in (Path(__file__).parents[2] / "studies").glob("*/spec.toml"))
@@ -40,7 +41,7 @@ def test_the_deep_study_of_the_paper_is_published() -> None:
 
 
 def quick_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **changes: Any) -> list[tuple[str, int]]:
-    monkeypatch.setattr("heavytail.studies.deep.gpu_there", lambda: gpu)
+    monkeypatch.setattr("heavytail.studies.backends.deep.gpu_there", lambda: gpu)
     for name, value in changes.items():
         monkeypatch.setattr(shelf, name, value)
     return [

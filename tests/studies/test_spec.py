@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from heavytail.errors import InputError
-from heavytail.studies.plan import check_plan
-from heavytail.studies.spec import Spec, points, read_spec, spec_of
+from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.specs.reading import read_spec, spec_of
+from heavytail.studies.specs.spec import Spec, points
 
 GOOD: dict[str, Any] = {
     "name": "good",

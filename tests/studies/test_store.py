@@ -11,10 +11,10 @@ import pytest
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.studies import Study
+from heavytail.studies.parts import do_part, schema
 from heavytail.studies.plan import RESULTS_VERSION, Part
 from heavytail.studies.store import Store
-from heavytail.studies.work import do_part, schema
-from small_studies import files, frame_of, small
+from support.small_studies import files, frame_of, small
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.studies.plan import check_plan
-from heavytail.studies.spec import spec_of
+from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.specs.reading import spec_of
 
 SPEC: dict[str, Any] = {
     "name": "small",

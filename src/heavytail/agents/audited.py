@@ -15,22 +15,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._bonuses import Bernstein, Hoeffding
 from heavytail.agents.heavy_q_learning import HeavyQLearning
 from heavytail.agents.q_learning import QLearning
 from heavytail.agents.ucrl2 import MOST_RADIUS, UCRL2
 from heavytail.arrays import Floats, Ints, Record, Stream, U
-from heavytail.bonuses import Bernstein, Hoeffding
-from heavytail.compiling import kernel
-from heavytail.elementary import log
+from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
-from heavytail.generic import generic
-from heavytail.matrices import matrix_of
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.count_powers import power
+from heavytail.kernels.dispatch import generic
+from heavytail.kernels.elementary import log
+from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, radius, reset, update
 from heavytail.mdp import MDP
-from heavytail.planning import episodic_plan
-from heavytail.powers import power
-from heavytail.problem import Problem
-from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
-from heavytail.verbs import act, begin, counter_names, counters, mean, radius, reset, update
+from heavytail.mdp.problem import Problem
+from heavytail.planning.episodic import episodic_plan
+from heavytail.planning.matrices import matrix_of
+from heavytail.registry import find, register
 
 ROUNDING = 1e-9  # of the largest value: so far below Q* is no escape
 

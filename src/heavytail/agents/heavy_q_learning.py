@@ -18,7 +18,7 @@ which grows towards
 
 10 to 13 times less than 8 H: ``constants="tight"``, the default, uses the supremum, ``"paper"`` 8 H.
 
-With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.bonuses`. The paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of
+With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of
 it, less than optimism needs; here it stays outside. ``constants="paper"`` does as the paper says, literally.
 """
 
@@ -28,13 +28,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._bonuses import new_bonus
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
-from heavytail.bonuses import new_bonus
-from heavytail.powers import Powers, power, powers_of
-from heavytail.problem import Problem, need_episodes, need_r_max
-from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
-from heavytail.verbs import act, counters, foresee, reset, update
+from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
+from heavytail.kernels.count_powers import Powers, power, powers_of
+from heavytail.kernels.verbs import act, counters, foresee, reset, update
+from heavytail.mdp.problem import Problem, need_episodes, need_r_max
+from heavytail.registry import register
 
 STEPS_PER_HORIZON = 20  # how far K(t) is followed to see that it stays below its limit
 

@@ -6,9 +6,10 @@ The log-confidence is the same throughout, so that the truncated mean needs no s
 from typing import Any, Literal
 
 from heavytail.agents.ucbvi import UCBVI, new_ucbvi, reward_level
-from heavytail.estimators.inside import estimator_for
-from heavytail.problem import Problem, need_r_max
-from heavytail.registry import Count, MomentOrder, NonNegative, OpenProbability, Positive, register
+from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
+from heavytail.estimators.estimator import estimator_for
+from heavytail.mdp.problem import Problem, need_r_max
+from heavytail.registry import register
 
 
 @register("agent", "heavy_ucbvi", example={"epsilon": 0.05, "moment": 14.25})

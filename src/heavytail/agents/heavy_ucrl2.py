@@ -11,9 +11,10 @@ import math
 from typing import Any, Literal
 
 from heavytail.agents.ucrl2 import MOST_STEPS, UCRL2, new_ucrl2, reward_log_confidence
-from heavytail.estimators.inside import estimator_for
-from heavytail.problem import Problem, need_r_max
-from heavytail.registry import MomentOrder, NonNegative, OpenProbability, Positive, register
+from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
+from heavytail.estimators.estimator import estimator_for
+from heavytail.mdp.problem import Problem, need_r_max
+from heavytail.registry import register
 
 
 @register("agent", "heavy_ucrl2", example={"epsilon": 0.05, "moment": 14.25})

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 from heavytail.arrays import Indices, Stream, U
 from heavytail.errors import InputError
-from heavytail.numerics import as_int
-from heavytail.planning import average_plan, episodic_plan
-from heavytail.problem import Problem
+from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.verbs import act, reset, update
+from heavytail.mdp.problem import Problem
+from heavytail.planning.average_reward import average_plan
+from heavytail.planning.episodic import episodic_plan
 from heavytail.registry import register
-from heavytail.verbs import act, reset, update
 
 
 class Optimal(NamedTuple):

@@ -15,14 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Stream, U
-from heavytail.compiling import kernel
-from heavytail.elementary import log
+from heavytail.checks import NonNegative, Positive
 from heavytail.errors import InputError
-from heavytail.problem import Problem, need_episodes
-from heavytail.registry import NonNegative, Positive, register
-from heavytail.rng import fill_open_uniforms, gamma, integer, normal_of
-from heavytail.rows import argmax_part, max_part
-from heavytail.verbs import act, begin, reset, update
+from heavytail.kernels.array_ops import argmax_part, max_part
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import log
+from heavytail.kernels.rng import fill_open_uniforms, gamma, integer, normal_of
+from heavytail.kernels.verbs import act, begin, reset, update
+from heavytail.mdp.problem import Problem, need_episodes
+from heavytail.registry import register
 
 MOST_NUMBERS = 10**9
 TINY = 1e-300  # below it, gamma variates have lost their digits

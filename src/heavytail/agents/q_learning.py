@@ -4,7 +4,7 @@ At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H
 
     Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),    V_h(s) = min(cap_h, max_a Q_h(s, a)),
 
-V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of `heavytail.bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t)
+V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of `heavytail.agents._bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t)
 or Bernstein's, with iota = log(2 S A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it an absolute constant).
 Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
 
@@ -17,13 +17,13 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._bonuses import new_bonus, pay
 from heavytail.arrays import Floats, Ints, Record, Stream, U
-from heavytail.bonuses import new_bonus, pay
-from heavytail.prefetching import ask_for
-from heavytail.problem import Problem, need_episodes, need_r_max
-from heavytail.registry import Count, NonNegative, OpenProbability, register
-from heavytail.rows import argmax_row, max_row
-from heavytail.verbs import act, counters, foresee, reset, update
+from heavytail.checks import Count, NonNegative, OpenProbability
+from heavytail.kernels.array_ops import argmax_row, ask_for, max_row
+from heavytail.kernels.verbs import act, counters, foresee, reset, update
+from heavytail.mdp.problem import Problem, need_episodes, need_r_max
+from heavytail.registry import register
 
 
 class QLearning(NamedTuple):

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 from heavytail.arrays import Stream
-from heavytail.problem import Problem
+from heavytail.kernels.rng import integer
+from heavytail.kernels.verbs import act, reset, update
+from heavytail.mdp.problem import Problem
 from heavytail.registry import register
-from heavytail.rng import integer
-from heavytail.verbs import act, reset, update
 
 
 class Random(NamedTuple):

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints, Record, Stream
-from heavytail.compiling import kernel
-from heavytail.elementary import LARGEST_EXPONENT, log, raised
+from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
-from heavytail.problem import Problem
-from heavytail.registry import Count, MomentOrder, OpenProbability, find, register
-from heavytail.verbs import act, begin, counter_names, counters, reset, update
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import LARGEST_EXPONENT, log, raised
+from heavytail.kernels.verbs import act, begin, counter_names, counters, reset, update
+from heavytail.mdp.problem import Problem
+from heavytail.registry import find, register
 
 ROUNDING = 1e-13  # 5^22 / 5^21 should be 5, and not the least bit more
 EXACT = 2.0**53  # beyond it every float is a whole number

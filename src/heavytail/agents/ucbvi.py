@@ -17,14 +17,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._transition_counts import Model, expected, new_model, observe
 from heavytail.arrays import Floats, Record, Stream, U
-from heavytail.compiling import kernel
+from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.estimators.sample_mean import sample_mean
-from heavytail.model import Model, expected, new_model, observe
-from heavytail.problem import Problem, need_episodes, need_r_max
-from heavytail.registry import Count, NonNegative, OpenProbability, register
-from heavytail.rows import argmax_row
-from heavytail.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
+from heavytail.kernels.array_ops import argmax_row
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
+from heavytail.mdp.problem import Problem, need_episodes, need_r_max
+from heavytail.registry import register
 
 
 class UCBVI(NamedTuple):

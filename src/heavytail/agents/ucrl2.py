@@ -4,7 +4,7 @@ Learning goes in *phases*. At the start of phase k, step t_k, every cell (s, a) 
 
     |r - r^(s, a)| <= radius of the estimator at log-confidence 7 log(2 S A t_k / delta),    |p - p^(s, a)|_1 <= sqrt(14 S log(2 A t_k / delta) / max{1, N}),
 
-and extended value iteration (`heavytail.optimism`) finds the policy that is best in the best MDP of all these. It is played until the policy would visit a cell that has
+and extended value iteration (`heavytail.agents._extended_value_iteration`) finds the policy that is best in the best MDP of all these. It is played until the policy would visit a cell that has
 been visited in this phase as often as in all phases before. (The paper writes the transition radius as above and the reward radius, by a swapped label, with the constant
 of another equation.)
 
@@ -20,16 +20,17 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._extended_value_iteration import plan_average, plan_episode
+from heavytail.agents._transition_counts import Model, new_model, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
-from heavytail.compiling import kernel
-from heavytail.elementary import log
+from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.sample_mean import sample_mean
-from heavytail.model import Model, new_model, observe, uniformity
-from heavytail.numerics import as_int
-from heavytail.optimism import plan_average, plan_episode
-from heavytail.problem import Problem, need_r_max
-from heavytail.registry import MomentOrder, NonNegative, OpenProbability, Positive, register
-from heavytail.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
+from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import log
+from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
+from heavytail.mdp.problem import Problem, need_r_max
+from heavytail.registry import register
 
 MOST_STEPS = 1e12  # estimators are prepared for the log-confidence of so many
 MOST_RADIUS = 1e100

@@ -13,13 +13,13 @@ when it is corrected; each module says what was corrected and why. Terms come ap
 
 from heavytail.bounds.baselines import q_learning_regret, ucbvi_regret, ucrl2_regret
 from heavytail.bounds.bound import Bound, SampleSize, Steps
+from heavytail.bounds.catalogue import Collection, bounds_at, bounds_of
 from heavytail.bounds.changing import changing_regret, restart_schedule
-from heavytail.bounds.collecting import Collection, bounds_at, bounds_of
-from heavytail.bounds.drawing import draw_bounds
 from heavytail.bounds.gap import heavy_tail_condition, heavy_ucrl2_expected_regret, heavy_ucrl2_gap_regret
 from heavytail.bounds.heavy_q_learning import heavy_q_learning_regret, learning_rate_constant
 from heavytail.bounds.heavy_ucrl2 import estimator_constant, heavy_ucrl2_regret, sequence_constant
 from heavytail.bounds.lower import episodic_lower_bound, hard_instance_steps, lower_bound
+from heavytail.bounds.plot import draw_bounds
 from heavytail.bounds.policies import PolicyFacts, policy_facts
 from heavytail.bounds.quantities import Quantities, quantities_of
 from heavytail.bounds.sample_sizes import heavy_q_learning_sample_size, heavy_ucrl2_sample_size, log10_pac_constant

@@ -15,8 +15,8 @@ The second term is what Heavy-UCRL2's heavy-tail term is at epsilon = 1 if K sqr
 import numpy as np
 import numpy.typing as npt
 
+from heavytail.bounds._arguments import chosen_constants, given
 from heavytail.bounds.bound import Bound, Constants, bound_at
-from heavytail.bounds.given import chosen_constants, given
 from heavytail.bounds.heavy_q_learning import q_learning_statement
 from heavytail.bounds.heavy_ucrl2 import SILVER, ucrl2_statement
 from heavytail.bounds.terms import Statement, Term, log

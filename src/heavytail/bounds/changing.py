@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from heavytail.agents.restarting import restart_steps
 from heavytail.arrays import Floats
+from heavytail.bounds._arguments import chosen_constants, given
 from heavytail.bounds.bound import Bound, Constants, bound_at
-from heavytail.bounds.given import chosen_constants, given
 from heavytail.bounds.heavy_ucrl2 import EstimatorName, heavy_ucrl2_statement, orders
 from heavytail.bounds.terms import Statement, Term, log
 from heavytail.errors import InputError

@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
+from heavytail.bounds._arguments import chosen_constants, given
 from heavytail.bounds.bound import Bound, Constants, Steps, bound_at, make_bound
-from heavytail.bounds.given import chosen_constants, given
 from heavytail.bounds.heavy_ucrl2 import (
     SILVER,
     EstimatorName,

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats
+from heavytail.bounds._arguments import chosen, chosen_constants, given
 from heavytail.bounds.bound import Bound, Constants, bound_at
-from heavytail.bounds.given import chosen, chosen_constants, given
 from heavytail.bounds.heavy_ucrl2 import orders
 from heavytail.bounds.terms import Statement, Term, log
 
@@ -110,7 +110,7 @@ def heavy_q_learning_regret(
 
     With ``bonus="bernstein"`` there are only orders. The paper's theorem 5 has five terms, which its two statements permute and its proof does not quite give; their powers of r_max do not agree
     with each other (twice the rewards would not give twice the regret). "paper" is all five with the constant 1, one of them H^((1+3 epsilon)/epsilon), 25^23 in its experiments. "tight" is what follows
-    from a bonus that is scaled right and has the heavy part outside (`heavytail.bonuses`): r_max sqrt(H^3 S A iota T) and r_max sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with
+    from a bonus that is scaled right and has the heavy part outside (`heavytail.agents._bonuses`): r_max sqrt(H^3 S A iota T) and r_max sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with
     the constant 1, and the heavy-tail term of theorem 4 with its own.
 
     Args:

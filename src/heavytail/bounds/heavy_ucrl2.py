@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
+from heavytail.bounds._arguments import chosen, chosen_constants, given
 from heavytail.bounds.bound import Bound, Constants, bound_at
-from heavytail.bounds.given import chosen, chosen_constants, given
 from heavytail.bounds.terms import Statement, Term, log
 
 EstimatorName: TypeAlias = Literal["truncated_mean", "median_of_means"]

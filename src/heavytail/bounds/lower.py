@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
+from heavytail.bounds._arguments import chosen_constants, given
 from heavytail.bounds.bound import Bound, Constants, Steps, make_bound
-from heavytail.bounds.given import chosen_constants, given
 from heavytail.bounds.heavy_ucrl2 import orders
 from heavytail.bounds.terms import log
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
-from heavytail.matrices import matrix_of, one_stage
 from heavytail.mdp import MDP
-from heavytail.planning import RELATIVE_TOLERANCE, ROUNDING
+from heavytail.planning.average_reward import RELATIVE_TOLERANCE, ROUNDING
+from heavytail.planning.matrices import matrix_of, one_stage
 
 MOST_POLICIES = 100_000
 AT_ONCE = 1024

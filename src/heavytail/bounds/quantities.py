@@ -9,8 +9,8 @@ from heavytail.bounds.policies import MOST_POLICIES, PolicyFacts, count_policies
 from heavytail.errors import InputError
 from heavytail.laws.law import laws_of
 from heavytail.mdp import MDP
-from heavytail.paths import MOST_TARGETS
-from heavytail.reward_moments import reward_moments
+from heavytail.planning.hitting_times import MOST_TARGETS
+from heavytail.planning.reward_moments import reward_moments
 
 MOST_STATES = 300  # with more of them there are too many policies, unless there is one
 

@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
+from heavytail.bounds._arguments import chosen, chosen_constants, given
 from heavytail.bounds.bound import LOG_10, Constants, SampleSize, Steps
-from heavytail.bounds.given import chosen, chosen_constants, given
 from heavytail.bounds.heavy_q_learning import STATEMENTS, Bonus
 from heavytail.bounds.heavy_ucrl2 import EstimatorName, heavy_ucrl2_statement, reward_term
 from heavytail.bounds.terms import Statement, log, log_steps

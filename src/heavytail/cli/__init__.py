@@ -1,6 +1,11 @@
-"""The command ``heavytail``: thin, typed commands over the library."""
+"""The command ``heavytail``: thin, typed commands over the library, found, not listed: every file beside this one."""
 
-from heavytail.cli import bounds, lists, studies
+import pkgutil
+from importlib import import_module
+
 from heavytail.cli.app import app
 
-__all__ = ["app", "bounds", "lists", "studies"]
+for _module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["app"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heavytail.cli.app import app, one_line_errors, print_table
-from heavytail.cli.lists import finite, parameter_of
+from heavytail.cli.list import finite, parameter_of
 
 if TYPE_CHECKING:
     from heavytail.bounds import Bound, Collection, Quantities, SampleSize, Steps
@@ -57,7 +57,7 @@ def bounds(
         tight = bounds_at(found, steps, delta, accuracy=accuracy, changes=changes, constants="tight")
         paper = bounds_at(found, steps, delta, accuracy=accuracy, changes=changes, constants="paper")
         if plot:
-            from heavytail.report.saving import save_figure
+            from heavytail.files import save_figure
 
             save_figure(
                 draw_bounds(found, steps, delta, accuracy=accuracy, changes=changes, title=" ".join([env, *(parameters or [])])), plot

@@ -12,7 +12,8 @@ import typer
 from heavytail.cli.app import app, one_line_errors, print_table
 
 if TYPE_CHECKING:
-    from heavytail.studies.study import Stage, Study
+    from heavytail.studies.progress import Stage
+    from heavytail.studies.study import Study
 
 
 class EngineName(StrEnum):
@@ -84,7 +85,8 @@ def reproduce(
 
     What needs a GPU is run at its quick scale where there is none, and its published result is shown beside.
     """
-    from heavytail.studies.published import beside, left_out, to_reproduce
+    from heavytail.report.report import beside
+    from heavytail.studies.published import left_out, to_reproduce
 
     with one_line_errors():
         folder, command = out or Path("results") / (f"{study}-quick" if quick else study), shlex.join(["heavytail", *sys.argv[1:]])
@@ -161,7 +163,7 @@ def _go(study: "Study", who: _Who, as_json: bool, report: bool) -> None:
 
 def _run(study: "Study", who: _Who, as_json: bool, again: str) -> None:
     """Do what is left of a study; `again` goes on with it after an interruption."""
-    from heavytail.studies.watching import watching
+    from heavytail.studies.progress import watching
 
     try:
         with watching(study.spec, as_json=as_json) as watcher:

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from heavytail.deep.environment import GENERATOR, Environment, State, scaled
+from heavytail.deep.envs.environment import GENERATOR, Environment, State, scaled
 from heavytail.deep.network import Parameters, new_network, q_values
 from heavytail.deep.replay import Transition, new_replay, sample, store
 from heavytail.deep.rewards import Treatment, hash_code, stable_noise, transformed

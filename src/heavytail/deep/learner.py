@@ -16,18 +16,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.arrays import Floats
-from heavytail.deep.compiled import find_environment
 from heavytail.deep.curve import DeepCurve, curve_of
 from heavytail.deep.dqn import DQN, Run, first_learning_period, learn, new_batch
-from heavytail.deep.driver import Driver, outside
-from heavytail.deep.environment import GENERATOR, Environment, scaled
+from heavytail.deep.envs import find_environment
+from heavytail.deep.envs.environment import GENERATOR, Environment, scaled
+from heavytail.deep.gym_driver import Driver, outside
 from heavytail.deep.network import q_values
 from heavytail.deep.rewards import TRANSFORMS, Treatment
 from heavytail.deep.settings import PER_RUN, RunSettings, Settings, check_names, check_run, check_settings, default_cap
 from heavytail.errors import InputError
-from heavytail.interrupts import held_interrupts
+from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
+from heavytail.training.interrupts import held_interrupts
 
 SECONDS = 1.0  # about so long is one call of compiled code, so that Ctrl-C is heard
 

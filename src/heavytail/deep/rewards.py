@@ -1,4 +1,4 @@
-r"""Heavy-tailed noise, visit counts and reward transforms, compiled; `heavytail.reward_transforms` and `heavytail.counting` say the same in NumPy.
+r"""Heavy-tailed noise, visit counts and reward transforms, compiled; `heavytail.gym.reward_transforms` and `heavytail.gym.visit_counts` say the same in NumPy.
 
 A transform is the same record of four numbers as there, so that runs of one batch may differ in it.
 """
@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from heavytail.deep.settings import RunSettings
-from heavytail.reward_transforms import CLIP, SIGN, RewardTransform, clip, none, sign, truncate
+from heavytail.gym.reward_transforms import CLIP, SIGN, RewardTransform, clip, none, sign, truncate
 
 TRANSFORMS: Mapping[str, Callable[[RunSettings], RewardTransform]] = {
     "none": lambda run: none(),
@@ -41,7 +41,7 @@ def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array)
 def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:
     """SimHash: the signs of random projections of an observation in [-1, 1] with a constant appended, as one number of k bits, at most 31.
 
-    What is beyond its bounds is taken to be at them, as in `heavytail.counting`.
+    What is beyond its bounds is taken to be at them, as in `heavytail.gym.visit_counts`.
     """
     bits = projection @ jnp.append(jnp.clip(scaled, -1.0, 1.0), 1.0) > 0
     return jnp.sum(bits * (1 << jnp.arange(projection.shape[0])))

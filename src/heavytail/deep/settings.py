@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
+from heavytail.checks import Count, MomentOrder, NonNegative, Positive, Probability, cast_value
 from heavytail.deep.parameters import CAPS, GYMNAX, OF_A_BATCH, OF_A_RUN, OF_AN_ENVIRONMENT
 from heavytail.errors import InputError, suggestion
-from heavytail.registry import Count, MomentOrder, NonNegative, Positive, Probability, cast_value
 
 
 class Settings(NamedTuple):
@@ -96,7 +96,7 @@ def check_names(given: Mapping[str, Any]) -> None:
 def default_cap(env: Any) -> int:
     """After how many steps an episode ends, where the user does not say."""
     if isinstance(env, str) and env.startswith(GYMNAX):
-        from heavytail.deep.from_gymnax import cap_of  # here, because gymnax is an extra
+        from heavytail.deep.envs.gymnax import cap_of  # here, because gymnax is an extra
 
         return cap_of(env.removeprefix(GYMNAX))
     if env not in CAPS:

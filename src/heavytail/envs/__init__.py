@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from heavytail.changing import ChangingMDP, changing_mdp
 from heavytail.errors import InputError, suggestion
 from heavytail.mdp import MDP
+from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.registry import find
 
 

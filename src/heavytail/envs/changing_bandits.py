@@ -4,11 +4,12 @@ from typing import Annotated
 
 from annotated_types import Ge, Gt, Le
 
-from heavytail.changing import ChangingMDP, changing_mdp
+from heavytail.checks import Count
 from heavytail.envs.bandits import bandits
 from heavytail.errors import InputError
 from heavytail.laws import Law
-from heavytail.registry import Count, register
+from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.registry import register
 
 
 @register("env", "changing_bandits")

@@ -5,10 +5,10 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from heavytail.building import mdp_from_slots
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
+from heavytail.mdp.builders import mdp_from_slots
 from heavytail.registry import register
 
 

@@ -4,13 +4,14 @@ from typing import Literal
 
 import numpy as np
 
-from heavytail.building import mdp_from_slots
+from heavytail.checks import Count, OpenProbability
 from heavytail.laws import Law
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
 from heavytail.laws.normal import normal
 from heavytail.mdp import MDP
-from heavytail.registry import Count, OpenProbability, register
+from heavytail.mdp.builders import mdp_from_slots
+from heavytail.registry import register
 
 LEFT, RIGHT = 0, 1
 

@@ -6,13 +6,14 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from heavytail.building import mdp_from_slots
+from heavytail.checks import Count, MomentOrder
 from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.bernoulli import bernoulli
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.registry import Count, MomentOrder, register
+from heavytail.mdp.builders import mdp_from_slots
+from heavytail.registry import register
 
 
 @register("env", "heavy_bandit")

@@ -5,11 +5,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from heavytail.building import mdp_from_arrays
+from heavytail.checks import Count, MomentOrder
 from heavytail.envs.heavy_bandit import hard_law, hardest_gap
 from heavytail.laws import Law
 from heavytail.mdp import MDP
-from heavytail.registry import Count, MomentOrder, register
+from heavytail.mdp.builders import mdp_from_arrays
+from heavytail.registry import register
 
 
 @register("env", "heavy_chain")

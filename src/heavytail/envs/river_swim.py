@@ -5,11 +5,12 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from heavytail.building import mdp_from_slots
+from heavytail.checks import Count
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.registry import Count, register
+from heavytail.mdp.builders import mdp_from_slots
+from heavytail.registry import register
 
 
 @register("env", "river_swim")

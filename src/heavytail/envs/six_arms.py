@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 
-from heavytail.building import mdp_from_arrays
+from heavytail.checks import Count
 from heavytail.errors import InputError, suggestion
 from heavytail.laws import Law
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
 from heavytail.laws.normal import normal
 from heavytail.mdp import MDP
-from heavytail.registry import Count, register
+from heavytail.mdp.builders import mdp_from_arrays
+from heavytail.registry import register
 
 PROBABILITIES = {
     "strehl": (1.0, 0.15, 0.1, 0.05, 0.03, 0.01),

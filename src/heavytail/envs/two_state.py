@@ -5,12 +5,13 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
-from heavytail.building import mdp_from_arrays
+from heavytail.checks import Count, OpenProbability
 from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.registry import Count, OpenProbability, register
+from heavytail.mdp.builders import mdp_from_arrays
+from heavytail.registry import register
 
 
 @register("env", "two_state")

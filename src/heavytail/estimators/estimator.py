@@ -1,7 +1,7 @@
-"""`Estimator`: a record of cells, for use by itself from Python."""
+"""An estimator inside an agent: built by name, from what the agent knows."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -9,10 +9,25 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats, Record, record_bytes
-from heavytail.compiling import entry
 from heavytail.errors import InputError
-from heavytail.room import grown
-from heavytail.verbs import full, mean, push, radius, reset
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import grown
+from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.registry import find
+
+
+def estimator_for(agent: str, name: str, n_cells: int, options: Mapping[str, Any] | None, **known: Any) -> Record:
+    """The record of an estimator: of what the agent knows (epsilon, moment, constants and so on) those that its builder has, and the user's options.
+
+    >>> type(estimator_for("mine", "median_of_means", 4, None, epsilon=0.5, moment=1.0, constants="tight")).__name__
+    'MedianOfMeans'
+    """
+    try:
+        found = find("estimator", name)
+        taken = {key: value for key, value in known.items() if key in found.parameters}
+        return found.builder(n_cells, **{**taken, **(options or {})})
+    except InputError as error:
+        raise InputError(f"{agent}: {error}") from None
 
 
 class Estimator:

@@ -21,11 +21,12 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.compiling import kernel
-from heavytail.elementary import raised
-from heavytail.registry import Count, MomentOrder, Positive, register
-from heavytail.selection import median
-from heavytail.verbs import full, mean, push, radius, reset
+from heavytail.checks import Count, MomentOrder, Positive
+from heavytail.kernels.array_ops import median
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import raised
+from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.registry import register
 
 FIRST_ROOM = 8
 

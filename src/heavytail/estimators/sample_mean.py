@@ -13,9 +13,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.elementary import exp, log
-from heavytail.registry import Count, MomentOrder, Positive, register
-from heavytail.verbs import mean, push, radius, reset
+from heavytail.checks import Count, MomentOrder, Positive
+from heavytail.kernels.elementary import exp, log
+from heavytail.kernels.verbs import mean, push, radius, reset
+from heavytail.registry import register
 
 
 class SampleMean(NamedTuple):

@@ -21,11 +21,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.compiling import kernel
-from heavytail.elementary import raised
-from heavytail.numerics import SURE
-from heavytail.registry import Count, MomentOrder, Positive, register
-from heavytail.verbs import counters, full, mean, push, radius, reset
+from heavytail.checks import Count, MomentOrder, Positive
+from heavytail.kernels.array_ops import SURE
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import raised
+from heavytail.kernels.verbs import counters, full, mean, push, radius, reset
+from heavytail.registry import register
 
 EXACT, AT_ARRIVAL, FIXED = 0, 1, 2
 FIRST_POOL = 64

@@ -11,14 +11,14 @@ Names are imported when they are first used, as in `heavytail` itself.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heavytail.starting import collector_paused
+from heavytail._startup import collector_paused
 
 if TYPE_CHECKING:
     from heavytail.gym.env import MDPEnv
-    from heavytail.gym.noise import AddRewardNoise
+    from heavytail.gym.reward_noise import AddRewardNoise
     from heavytail.gym.stable_baselines3 import VecTruncateReward
-    from heavytail.gym.truncation import TruncateReward
-    from heavytail.gym.vector_truncation import VectorTruncateReward
+    from heavytail.gym.truncate_reward import TruncateReward
+    from heavytail.gym.vector_truncate_reward import VectorTruncateReward
 
 _HOME = {
     "AddRewardNoise": "noise",

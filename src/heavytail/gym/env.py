@@ -10,12 +10,12 @@ import numpy.typing as npt
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from heavytail.checking import check_mdp
 from heavytail.envs import make_mdp
 from heavytail.errors import InputError
+from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.rng import streams
-from heavytail.stepwise import MDPWorld
+from heavytail.mdp.validation import check_mdp
+from heavytail.training.stepwise import MDPWorld
 
 PICTURE = 256  # pixels along a side, or one for each state where there are more
 NO_STATE, STATE, HERE = 0, 80, 255  # shades of grey
@@ -34,7 +34,7 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
     horizon as a mere limit of time bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of heavytail do, takes both as the end.
     A continuing MDP does neither.
 
-    With the same seed and actions, states and rewards are bit for bit those of `heavytail.stepwise.MDPWorld` with ``streams(seed)``, and so
+    With the same seed and actions, states and rewards are bit for bit those of `heavytail.training.stepwise.MDPWorld` with ``streams(seed)``, and so
     those that `Learner.learn` meets. Only ``reset(seed=...)`` restarts the streams; a plain ``reset()`` starts another episode and lets them run on.
 
     Args:

@@ -7,7 +7,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, iterate
 
 from heavytail.errors import InputError
-from heavytail.gym.truncator import Truncating, TruncationOptions, Truncator
+from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
 
 try:
     from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper

@@ -15,7 +15,7 @@ Moments: with Y = X - center, for 0 < p < 2,
     E|Y|**p = (2/pi) Gamma(1+p) sin(pi p/2)  integral over t > 0 of (1 - Re phi_Y(t)) t**(-1-p).
 
 With Re phi = exp(-a) cos(b), a = (scale t)**alpha, the integrand splits into 1 - exp(-a), whose integral is scale**p Gamma(1-p/alpha)/p, and
-2 exp(-a) sin(b/2)**2, which `heavytail.laws.fourier` integrates. (Left whole, the first part cancels near 0: the naive integral is wrong by more than a tenth at alpha 1.1, p 1.05.)
+2 exp(-a) sin(b/2)**2, which `heavytail.laws._stable_moments` integrates. (Left whole, the first part cancels near 0: the naive integral is wrong by more than a tenth at alpha 1.1, p 1.05.)
 """
 
 import math
@@ -25,13 +25,14 @@ from typing import Annotated, ClassVar, Self
 from annotated_types import Ge, Gt, Le
 
 from heavytail.arrays import Floats
-from heavytail.compiling import kernel
-from heavytail.elementary import HALF_PI, exp, log, sin
-from heavytail.laws.fourier import shift_integral
+from heavytail.checks import Positive
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import HALF_PI, exp, log, sin
+from heavytail.laws._stable_moments import shift_integral
 from heavytail.laws.law import Law
 from heavytail.laws.normal import Normal
 from heavytail.laws.table import LawTable, draws
-from heavytail.registry import Positive, register
+from heavytail.registry import register
 
 LEAST_COSINE = 2.0**-60  # where only rounding is left of a cosine
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
+from heavytail.checks import Probability
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, draws
-from heavytail.registry import Probability, register
+from heavytail.registry import register
 
 
 @dataclass(frozen=True)

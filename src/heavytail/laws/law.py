@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from heavytail.arrays import Floats, Stream
-from heavytail.compiling import entry
 from heavytail.errors import InputError
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.rng import Seed, pair, stream
 from heavytail.laws.table import COLUMNS, LawTable, code_of, draw_law, law_table
 from heavytail.registry import registered
-from heavytail.rng import Seed, pair, stream
 
 
 class Law(ABC):

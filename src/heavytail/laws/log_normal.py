@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
-from heavytail.elementary import exp
+from heavytail.checks import Positive
+from heavytail.kernels.elementary import exp
+from heavytail.kernels.rng import normal_of
+from heavytail.laws._moments import expected_power
 from heavytail.laws.law import Law
-from heavytail.laws.moments import expected_power
 from heavytail.laws.normal import LOG_SQRT_TWO_PI
 from heavytail.laws.table import LawTable, draws
-from heavytail.registry import Positive, register
-from heavytail.rng import normal_of
+from heavytail.registry import register
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
+from heavytail.checks import Positive
+from heavytail.kernels.rng import normal_of
+from heavytail.laws._moments import two_sided_power
 from heavytail.laws.law import Law
-from heavytail.laws.moments import two_sided_power
 from heavytail.laws.table import LawTable, draws
-from heavytail.registry import Positive, register
-from heavytail.rng import normal_of
+from heavytail.registry import register
 
 LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
-from heavytail.elementary import exp
+from heavytail.checks import Positive
+from heavytail.kernels.elementary import exp
+from heavytail.laws._moments import BEYOND, NEGLIGIBLE, expected_power
 from heavytail.laws.law import Law
-from heavytail.laws.moments import BEYOND, NEGLIGIBLE, expected_power
 from heavytail.laws.table import LawTable, draws
-from heavytail.registry import Positive, register
+from heavytail.registry import register
 
 
 @dataclass(frozen=True)

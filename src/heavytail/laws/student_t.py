@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
-from heavytail.elementary import expm1
+from heavytail.checks import Positive
+from heavytail.kernels.elementary import expm1
+from heavytail.kernels.rng import cosine_of_turn
+from heavytail.laws._moments import BEYOND, two_sided_power
 from heavytail.laws.law import Law
-from heavytail.laws.moments import BEYOND, two_sided_power
 from heavytail.laws.table import LawTable, draws
-from heavytail.registry import Positive, register
-from heavytail.rng import cosine_of_turn
+from heavytail.registry import register
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from zlib import crc32
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.generic import switch
+from heavytail.kernels.dispatch import switch
 from heavytail.registry import registered
 
 if TYPE_CHECKING:

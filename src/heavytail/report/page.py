@@ -6,7 +6,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from heavytail.report.curves_shown import Shown
+from heavytail.report.figures.curves import Shown
 from heavytail.report.theme import style_sheet
 
 

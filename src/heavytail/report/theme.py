@@ -8,7 +8,7 @@ by night.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from heavytail.report.style import Dashes
+from heavytail.mdp.diagram.style import Dashes
 
 LIGHT = ("#0072B2", "#D55E00", "#009E73", "#B5508C", "#B88700", "#6A51A3", "#5E7A00", "#6B7280", "#007C91", "#A50026")
 DARK = ("#56B4E9", "#FF8F45", "#2CC79A", "#E58FC3", "#E6B93A", "#AE97F5", "#B7CC52", "#A6ADB8", "#45C4D6", "#FF7088")

@@ -13,6 +13,7 @@ For values without a variance, such as realised returns: `heavytail.statistics.h
 """
 
 from heavytail.statistics import heavy
+from heavytail.statistics._inputs import Interval
 from heavytail.statistics.bands import Band, central_band, quantile_band, quantiles
 from heavytail.statistics.bootstrap import bootstrap_interval, stratified_bootstrap_interval
 from heavytail.statistics.growth import exponent_of, growth_exponent
@@ -20,7 +21,6 @@ from heavytail.statistics.improvement import improvement_interval, probability_o
 from heavytail.statistics.location import MeanAndDeviation, Statistic, interquartile_mean, location_of, mean_and_deviation, median
 from heavytail.statistics.permutation import Comparison, holm, paired_permutation_test, permutation_test
 from heavytail.statistics.rates import rate_interval
-from heavytail.statistics.samples import Interval
 
 __all__ = [
     "Band",

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.statistics.samples import fraction_of, probabilities_of, runs_of
+from heavytail.statistics._inputs import fraction_of, probabilities_of, runs_of
 
 
 class Band(NamedTuple):

@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
+from heavytail.statistics._inputs import Interval, at_once, check_rng, fraction_of, resamples_of, runs_of
 from heavytail.statistics.location import Statistic, location_of, trimmed, trimmed_mean
-from heavytail.statistics.samples import Interval, at_once, check_rng, fraction_of, resamples_of, runs_of
 
 
 def bootstrap_interval(

@@ -8,10 +8,10 @@ there is no interval.
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arguments import numbers_of
 from heavytail.arrays import Floats, Ints
+from heavytail.checks import numbers_of
 from heavytail.errors import InputError
-from heavytail.statistics.samples import Interval, check_rng, fraction_of, resamples_of, runs_of
+from heavytail.statistics._inputs import Interval, check_rng, fraction_of, resamples_of, runs_of
 
 DECADES = 2.0
 POINTS = 21  # curves are read at most at so many, about evenly in log T

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.statistics.samples import Interval, fraction_of, runs_of
+from heavytail.statistics._inputs import Interval, fraction_of, runs_of
 
 
 def median(values: npt.ArrayLike) -> Floats:

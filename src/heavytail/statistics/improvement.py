@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
+from heavytail.statistics._inputs import Interval, runs_of
 from heavytail.statistics.bootstrap import percentiles
-from heavytail.statistics.samples import Interval, runs_of
 
 
 def probability_of_improvement(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError, suggestion
-from heavytail.statistics.samples import runs_of
+from heavytail.statistics._inputs import runs_of
 
 Statistic = Literal["mean", "median", "interquartile_mean"]
 

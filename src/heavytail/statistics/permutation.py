@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arguments import count_of
 from heavytail.arrays import Bools, Floats
+from heavytail.checks import count_of
 from heavytail.errors import InputError
+from heavytail.statistics._inputs import at_once, check_rng, probabilities_of, runs_of
 from heavytail.statistics.improvement import probability_of_improvement
 from heavytail.statistics.location import Statistic, trimmed, trimmed_mean
-from heavytail.statistics.samples import at_once, check_rng, probabilities_of, runs_of
 
 EXACT_UP_TO = 20_000
 ROUNDING = 64 * float(np.finfo(np.float64).eps)

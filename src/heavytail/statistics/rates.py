@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from heavytail.arguments import numbers_of
+from heavytail.checks import numbers_of
 from heavytail.errors import InputError
-from heavytail.statistics.samples import Interval, fraction_of
+from heavytail.statistics._inputs import Interval, fraction_of
 
 
 def rate_interval(happened: Any, *, confidence: float = 0.95) -> Interval:

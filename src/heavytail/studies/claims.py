@@ -18,9 +18,9 @@ import numpy as np
 
 from heavytail import statistics
 from heavytail.arrays import Floats
-from heavytail.report.curves import Runs, between, final, runs_in
-from heavytail.studies.claim_specs import Claim, Condition
-from heavytail.studies.spec import Spec, envs_of
+from heavytail.studies.results import Runs, between, final, runs_in
+from heavytail.studies.specs.claims import Claim, Condition
+from heavytail.studies.specs.spec import Spec, envs_of
 
 if TYPE_CHECKING:
     import pandas as pd

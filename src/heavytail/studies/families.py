@@ -1,18 +1,61 @@
-"""Families of environments, as a report shows them: what agents lost against what the environments differ in."""
+"""Families of environments that differ in one number, such as the length of a run: final regret against that number.
+
+An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is not that of a curve along a run: each T has its own environment and its own runs.
+"""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
-from heavytail.planning import policy_gap
-from heavytail.report.curves import Task
-from heavytail.report.families import Family
-from heavytail.studies.env_specs import LENGTHS, EnvSpec
+from heavytail import statistics
+from heavytail.arrays import Floats
+from heavytail.planning.policy_enumeration import policy_gap
+from heavytail.statistics import Interval
+from heavytail.studies.backends import world_of
+from heavytail.studies.backends.tabular import Tabular
+from heavytail.studies.bound_lines import BoundLine, lines_across
 from heavytail.studies.plan import length_of
-from heavytail.studies.spec import Spec
-from heavytail.studies.tabular import Tabular
-from heavytail.studies.theory_lines import lines_across
-from heavytail.studies.worlds import world_of
+from heavytail.studies.results import Agent, Task, final
+from heavytail.studies.specs.envs import LENGTHS, EnvSpec
+from heavytail.studies.specs.spec import Spec
+
+MEANS = 4  # of spawn keys; medians have 3
+
+
+class Family(NamedTuple):
+    """Environments along an axis, with everybody who ran in all of them."""
+
+    key: str
+    place: str  # its key as the page knows it
+    label: str
+    axis: str  # what varies, in words
+    grows: bool  # whether that is the length of runs
+    members: list[Task]
+    at: Floats  # [member]
+    at_stake: Floats | None  # [member] what the second best policy would lose in a whole run, if the study asks for it
+    bounds: tuple[BoundLine, ...]
+
+    @property
+    def agents(self) -> list[Agent]:
+        """Those who ran everywhere, as they are at the last member."""
+        keys = [{agent.key for agent in task.agents} for task in self.members]
+        return [agent for agent in self.members[-1].agents if all(agent.key in there for there in keys)]
+
+    def regrets(self, key: str) -> Floats:
+        """The final regrets [run, member] of an agent, of the seeds that came to their end everywhere."""
+        runs = [next(agent.runs for agent in task.agents if agent.key == key) for task in self.members]
+        common = set(runs[0].replicates.tolist()).intersection(*(each.replicates.tolist() for each in runs[1:]))
+        return np.stack([final(each)[np.isin(each.replicates, list(common))] for each in runs], axis=1)
+
+    def mean(self, values: Floats) -> Interval:
+        """The mean over runs [member] with its bootstrap interval. Regret with mean rewards is bounded, so that it has one, and theorems speak of it."""
+        summing = self.members[-1].summing
+        if len(values) < 2:
+            nothing = np.full(values.shape[1], np.nan)
+            return Interval(values.mean(axis=0), nothing, nothing)
+        rng = np.random.default_rng(np.random.SeedSequence(summing.seed, spawn_key=(MEANS,)))
+        return statistics.bootstrap_interval(values, "mean", rng=rng, confidence=summing.confidence, resamples=summing.resamples)
 
 
 def families_of(spec: Spec, tasks: Mapping[str, Task]) -> list[Family]:

@@ -7,8 +7,7 @@ computes it. A part's id is a digest of all that its results depend on.
 Tuning, evaluation and maps draw on seeds of their own: a run's seed is the study's, then the phase, then the replicate.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -16,15 +15,14 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from heavytail.errors import InputError, suggestion
-from heavytail.studies.spec import Kind, Spec, canonical, envs_of, kind_of_env, only_point, points
-from heavytail.studies.wording import place_of, shown
-from heavytail.studies.worlds import World, world_of
+from heavytail.errors import InputError
+from heavytail.studies.backends import world_of
+from heavytail.studies.backends.backend import World
+from heavytail.studies.specs.spec import Kind, Spec, canonical, envs_of, kind_of_env, only_point, points
 
 RESULTS_VERSION: dict[Kind, int] = {"tabular": 3, "deep": 1}  # raised by hand when results change; tests/golden says when they do
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
 LEAST_TUNING = 10  # episodes or steps of a run, however small the share
-
 Phase: TypeAlias = Literal["tuning", "evaluation", "map"]
 PHASES: dict[Phase, int] = {"tuning": 0, "evaluation": 1, "map": 2}
 Choices: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]  # agent -> environment -> point of its grid
@@ -165,110 +163,7 @@ def parts_of(cells: Sequence[Cell] | Sequence[Sheet]) -> list[Part]:
     return list({part.id: part for cell in cells for part in cell.parts}.values())
 
 
-def check_plan(spec: Spec, where: str = "spec") -> None:
-    """Build every environment, and every agent in it, with every value of its grid or of a map's axes once: mistakes show before the work starts."""
-    for key in spec.envs:
-        with one_line(f"{where}: envs.{key}"):
-            _check_length(spec, key)
-            _check_bounds(spec, key)
-    for key, agent in spec.agents.items():
-        for env in envs_of(spec, agent):
-            for point in one_value_each(agent.grid):
-                _check_claims(spec, key, env, _counters(spec, key, env, point, where), where)
-    from heavytail.studies.map_plan import check_maps  # here, because it builds on this module
-
-    check_maps(spec, where)
-
-
-def _check_length(spec: Spec, key: str) -> None:
-    """The first hundredth, or the last tenth, of a run must hold something that can be scored."""
-    world, metrics = world_in(spec, key), {condition.metric for claim in spec.claims for condition in claim.conditions}
-    least = world.longest * (100 if "first_hundredth" in metrics else 10)
-    units = {phase: _units(spec, key, phase) for phase in PHASES if phase != "tuning" or tunes(spec, key)}
-    for phase, found in units.items():
-        if world.longest > 1 and found < least:
-            raise InputError(
-                f"runs of {found:,} {world.unit}s in the {phase} are too short to be scored, as an episode may have {world.longest}; they need {least:,}"
-            )
-
-
-def _check_bounds(spec: Spec, key: str) -> None:
-    """Bounds must be there, and those that claims name among them."""
-    if (said := spec.envs[key].bounds) is not None:
-        from heavytail.studies.theory_lines import check_bounds
-
-        check_bounds(spec.envs[key])
-    for claim in spec.claims:
-        for condition in claim.conditions:
-            if (
-                condition.of
-                and key in (condition.envs or envs_of(spec, spec.agents[condition.agent]))
-                and condition.of not in (said.shown if said else [])
-            ):
-                raise InputError(
-                    f"a claim compares regret with the bound {condition.of!r}, which is not among those it shows; name it in bounds.shown"
-                )
-
-
-def tunes(spec: Spec, env: str) -> bool:
-    """Whether anything is searched in an environment."""
-    return any(only_point(agent.grid) is None and env in envs_of(spec, agent) for agent in spec.agents.values())
-
-
-def _counters(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Sequence[str]:
-    with one_line(f"{where}: agents.{key}{at_point(point)} on {env}"):
-        part = _whole_cell(spec, Wanted(key, env, point), "evaluation")
-        return part.world.counters(part.agent, part.parameters)
-
-
-def at_point(point: Mapping[str, Any]) -> str:
-    """Where in a grid something is, in brackets; nothing if there is none.
-
-    >>> at_point({"moment": "true"}), at_point({})
-    (" (moment = 'true')", '')
-    """
-    place = ", ".join(f"{place_of([name])} = {shown(value)}" for name, value in point.items())
-    return f" ({place})" if place else ""
-
-
-@contextmanager
-def one_line(where: str) -> Iterator[None]:
-    """Whatever a builder says of the spec's values, it is one line with their place."""
-    try:
-        yield
-    except Exception as error:
-        said = " ".join(str(error).split())
-        said = said if isinstance(error, InputError) else f"it cannot be built ({type(error).__name__}: {said})"
-        raise InputError(f"{where}: {said}") from error
-
-
-def _check_claims(spec: Spec, key: str, env: str, counters: Sequence[str], where: str) -> None:
-    for i, claim in enumerate(spec.claims):
-        for j, condition in enumerate(claim.conditions):
-            if key not in (condition.agent, condition.than):
-                continue
-            if condition.counter and condition.counter not in counters:
-                raise InputError(
-                    f"{where}: claims.{i}.conditions.{j}.counter: {key} counts no {condition.counter!r}; {suggestion(condition.counter, counters)}"
-                )
-            if condition.metric == "final_regret" and env in (condition.envs or [env]) and kind_of_env(spec.envs[env].env) == "deep":
-                raise InputError(
-                    f"{where}: claims.{i}.conditions.{j}.metric is 'final_regret', but nobody knows the best policy of {env}; take 'last_tenth'"
-                )
-
-
-def one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Points of a grid in which each of its values is found."""
-    first = {name: values[0] for name, values in grid.items()}
-    yield first
-    for name, values in grid.items():
-        for value in values[1:]:
-            yield {**first, name: value}
-
-
 # Packing
-
-
 class Wanted(NamedTuple):
     """A cell, before its runs are packed into parts."""
 

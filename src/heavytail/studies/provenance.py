@@ -1,14 +1,15 @@
 """Where results come from: who computed the parts of a study, with what, and how long it took."""
 
-import json
+import os
+import platform
 from collections.abc import Mapping, Sequence
-from html import escape
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from heavytail.report.page import definitions
-from heavytail.report.page_numbers import duration
-from heavytail.studies.plan import Phase
-from heavytail.studies.spec import Spec
+import heavytail
+from heavytail.studies.plan import Part
 
 PER_PART = frozenset({"sha256", "bytes", "part", "seconds", "parts"})
 HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ in one study without a word
@@ -34,37 +35,35 @@ def mixed(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     return {key: values for key, values in values_of(sidecars).items() if len(values) > 1 and key not in HARMLESS}
 
 
-def warning(sidecars: Sequence[Mapping[str, Any]]) -> str:
-    """A word about parts that different versions computed; nothing if there are none."""
-    lines = [f"{key} {_counted(values)}" for key, values in mixed(sidecars).items()]
-    if not lines:
-        return ""
-    return f'<p class="warning">Not all parts were computed by the same versions: {escape("; ".join(lines))}.</p>\n'
-
-
-def origin(spec: Spec, about: Mapping[str, Any], pages: Mapping[Phase, Sequence[Mapping[str, Any]]], command: str) -> str:
-    """The last part of a report: command if there is one, time, versions, machines, spec."""
-    every = [page for each in pages.values() for page in each]
-    time = {
-        f"time in {phase}": f"{duration(seconds_of(each))} in {sum(map(_parts, each))} parts, all workers together"
-        for phase, each in pages.items()
-    }
-    versions = {key: _counted(values) if len(values) > 1 else next(iter(values)) for key, values in values_of(every).items()}
-    facts = {
-        **({"command": command} if command else {}),
-        **time,
-        "spec digest": spec.digest(),
-        "started on": str(about.get("started_on", "not recorded")),
-        **versions,
-    }
-    text = json.dumps(about["spec"] if "spec" in about else spec.model_dump(mode="json"), indent=2, ensure_ascii=False)
-    return f"{warning(every)}{definitions(facts)}<details><summary>The spec</summary><pre>{escape(text)}</pre></details>\n"
-
-
 def _parts(page: Mapping[str, Any]) -> int:
     """Of how many parts it speaks: of a map, sidecars that say the same are one."""
     return int(page.get("parts", 1))
 
 
-def _counted(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{value} ({count} part{'s' * (count > 1)})" for value, count in values.items())
+@cache
+def _code_digest() -> str:
+    """A name for heavytail's own code as it is installed here."""
+    root = Path(heavytail.__file__).parent
+    return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
+
+
+def _versions(part: Part) -> dict[str, Any]:
+    """What computed a part: provenance, no part of its id."""
+    return {"results_version": part.results_version, **_code()}
+
+
+@cache
+def _code() -> dict[str, Any]:
+    """What computes here."""
+    from importlib.metadata import version
+
+    return {
+        "heavytail": heavytail.__version__,
+        "code": _code_digest(),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+        "pyarrow": version("pyarrow"),
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+    }

@@ -4,13 +4,12 @@ What needs a GPU is computed once, and its results are kept beside the spec, in 
 shown beside it.
 """
 
-from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.reporting import Beside
-from heavytail.studies.spec import kind_of_env, read_spec
+from heavytail.studies.specs.reading import read_spec
+from heavytail.studies.specs.spec import kind_of_env
 from heavytail.studies.study import Study
 
 _HERE = Path(__file__).resolve()
@@ -54,32 +53,16 @@ def left_out(name: str) -> list[str]:
     return [each for each in COMPANIONS.get(name, ()) if _is_deep(each) and not find_spec("jax")]
 
 
-def beside(name: str, fresh: list[Study]) -> Iterator[Beside]:
-    """What is shown beside the first of some fresh studies: the others, and published results."""
-    for study in fresh[1:]:
-        yield Beside(study, f"{study.spec.title}: run here", "Run here, now, at the scale that this machine allows.")
-    for each in (name, *COMPANIONS.get(name, ())):
-        if result := published_result(each):
-            words = f"The result that comes with heavytail, at full scale, computed on {_device(result)} with: heavytail run studies/{each}/spec.toml"
-            yield Beside(result, f"{result.spec.title}: published result", words)
-
-
 def _is_deep(name: str) -> bool:
     return any(kind_of_env(env.env) == "deep" for env in read_spec(published(name)).envs.values())
 
 
 def _fits_here(name: str) -> bool:
     """Without a GPU the full scale of a deep study, or of a map, takes days."""
-    from heavytail.studies.deep import gpu_there
+    from heavytail.studies.backends.deep import gpu_there
 
     return published_result(name) is None or not (_is_deep(name) or read_spec(published(name)).maps) or gpu_there()
 
 
 def _companion(name: str, folder: Path, *, quick: bool) -> Study:
     return Study.from_toml(published(name), folder / (f"{name}-quick" if quick else name), quick=quick)
-
-
-def _device(study: Study) -> str:
-    pages = study.store.sidecars([part for stage in study.stages() if stage.phase != "map" for part in stage.parts])
-    pages += study.maps().pages if study.sheets else []
-    return ", ".join(sorted({str(page.get("device", "a CPU")) for page in pages}))

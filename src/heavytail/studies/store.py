@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 from heavytail.errors import InputError
 from heavytail.files import write_whole
 from heavytail.studies.plan import Part
-from heavytail.studies.spec import Spec, spec_of
+from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.spec import Spec
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,7 +131,7 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from heavytail.studies.work import schema
+        from heavytail.studies.parts import schema
 
         tables = [pq.read_table(self.parts / f"{part.id}.parquet") for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()

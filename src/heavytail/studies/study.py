@@ -1,60 +1,31 @@
 """`Study`: a spec and its folder, with what one does to them: run, look, report."""
 
-import os
 import platform
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
-from hashlib import sha256
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-import heavytail
 from heavytail.errors import InputError
-from heavytail.studies.engines import Done, Engine, Going, Inline, Local, Said
-from heavytail.studies.map_plan import map_sheets
-from heavytail.studies.plan import Cell, Part, Phase, Sheet, check_plan, evaluation_cells, parts_of, tuning_cells
-from heavytail.studies.spec import Spec, canonical, read_spec, spec_of
+from heavytail.studies.engines import Engine, Going, Said, make_engine
+from heavytail.studies.plan import Cell, Part, Phase, Sheet, evaluation_cells, parts_of, tuning_cells
+from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.progress import Stage, Watcher
+from heavytail.studies.provenance import _code, _versions
+from heavytail.studies.specs.reading import read_spec, spec_of
+from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.store import Store
+from heavytail.studies.sweeps.plan import map_sheets
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from heavytail.arrays import Floats
-    from heavytail.studies.map_summary import Summary
-    from heavytail.studies.reporting import Beside
-
+    from heavytail.report.report import Beside
+    from heavytail.studies.sweeps.summary import Summary
 
 Curved: TypeAlias = Literal["tuning", "evaluation"]  # phases whose curves are looked at one by one
-
-
-class Stage(NamedTuple):
-    """A phase of a study: its cells, and the parts that are still to do."""
-
-    phase: Phase
-    cells: list[Cell] | list[Sheet]
-    parts: list[Part]
-    missing: list[Part]
-    damaged: dict[str, str]  # part id -> what is wrong
-
-
-class Watcher:
-    """Sees a study go on; this one says nothing."""
-
-    def stage(self, stage: Stage) -> None:
-        """A phase begins."""
-
-    def going(self, going: Going) -> None:
-        """A part is being done."""
-
-    def said(self, said: Said) -> None:
-        """The engine says what it is about to do."""
-
-    def done(self, done: Done) -> None:
-        """A part is done and kept."""
-
-    def damage(self, part: str, what: str) -> None:
-        """A part was there and is not as it was; it will be done again."""
 
 
 class Study:
@@ -109,7 +80,7 @@ class Study:
             watcher: is told how it goes.
         """
         check_plan(self.spec, self.where)
-        who, chosen = watcher or Watcher(), engine_of(engine, workers, address, lanes)
+        who, chosen = watcher or Watcher(), make_engine(engine, workers=workers, address=address, lanes=lanes)
         self._prepare()
         self._chosen = None
         with self.store.locked():
@@ -177,14 +148,14 @@ class Study:
 
     def _summary(self) -> "Summary | None":
         """What the file of the maps holds, if it was made from what the plan says."""
-        from heavytail.studies.map_summary import NAME, digest_of, from_file
+        from heavytail.studies.sweeps.summary import NAME, digest_of, from_file
 
         content = self.store.read_file(NAME)
         return None if content is None else from_file(content, digest_of(self.sheets))
 
     def _new_summary(self, command: str) -> "Summary":
-        from heavytail.studies.map_ends import COLUMNS
-        from heavytail.studies.map_summary import summed_up
+        from heavytail.studies.sweeps.final_values import COLUMNS
+        from heavytail.studies.sweeps.summary import summed_up
 
         sidecars = self.store.sidecars(self._whole("map", self.sheets))
         return summed_up(self.sheets, lambda sheet: self.store.columns(sheet.parts, COLUMNS), command, sidecars)
@@ -193,7 +164,7 @@ class Study:
         """Write the file of the maps, if it is not there."""
         if not self.sheets or self._summary():
             return
-        from heavytail.studies.map_summary import NAME, as_file, digest_of
+        from heavytail.studies.sweeps.summary import NAME, as_file, digest_of
 
         name = engine if isinstance(engine, str) else type(engine).__name__
         command = shlex.join([*self.command, "--engine", name]) if self.command else ""
@@ -203,7 +174,7 @@ class Study:
 
     def choices(self) -> dict[str, dict[str, dict[str, Any]]]:
         """The chosen point of every grid, once tuning is done."""
-        from heavytail.studies.tune import choose
+        from heavytail.studies.tuning import choose
 
         if self._chosen is None:
             self._chosen = choose(self.scores())
@@ -211,7 +182,7 @@ class Study:
 
     def scores(self) -> list[Any]:
         """How every point of every grid did on the tuning seeds."""
-        from heavytail.studies.tune import scores
+        from heavytail.studies.tuning import scores
 
         cells = tuning_cells(self.spec)
         return scores(cells, self.store.table(self._whole("tuning", cells))) if cells else []
@@ -237,7 +208,7 @@ class Study:
         """All curves as one DataFrame, a row per checkpoint; `agent_key` and `env_key` are the spec's, and counters are columns."""
         import pandas as pd
 
-        from heavytail.studies.work import frame_of
+        from heavytail.studies.parts import frame_of
 
         cells = self.cells(phase)
         frame = frame_of(self.store.table(self._whole(phase, cells)))
@@ -255,7 +226,7 @@ class Study:
 
         Where nobody knows the optimum, as with deep agents, a score is the reward itself: the mean clean return per episode.
         """
-        from heavytail.studies.exporting import score_matrices
+        from heavytail.studies.results import score_matrices
 
         return score_matrices(self.curves(), list(self.spec.envs))
 
@@ -267,7 +238,7 @@ class Study:
             command: with which it can be done again, shown in the page.
             beside: other studies that are shown in the same page.
         """
-        from heavytail.studies.reporting import write_report
+        from heavytail.report.report import write_report
 
         return write_report(self, path or self.store.folder / "report.html", command=command, beside=beside)
 
@@ -291,31 +262,6 @@ class Study:
         return stage.parts
 
 
-def engine_of(engine: str | Engine, workers: int | None, address: str | None, lanes: int | None = None) -> Engine:
-    """An engine by its name."""
-    if not isinstance(engine, str):
-        return engine
-    if workers is not None and workers < 1:
-        raise InputError(f"workers is {workers}; it must be at least 1")
-    if address is not None and engine != "ray":
-        raise InputError(f"an address is for the engine 'ray', and this is {engine!r}")
-    if lanes is not None and (engine != "cuda" or lanes < 1):
-        raise InputError(f"lanes is {lanes}, with the engine {engine!r}; it must be at least 1, and the engine 'cuda'")
-    if engine == "ray":
-        from heavytail.studies.on_ray import OnRay
-
-        return OnRay(address, workers)
-    if engine == "inline":
-        return Inline()
-    if engine == "local":
-        return Local(workers)
-    if engine == "cuda":
-        from heavytail.studies.on_cuda import OnCuda
-
-        return OnCuda(workers, lanes)
-    raise InputError(f"there is no engine {engine!r}; choose from: cuda, inline, local, ray")
-
-
 def work_of(spec: Mapping[str, Any]) -> dict[str, Any]:
     """What of a spec results depend on: not its words, claims, statistics and bounds, nor how environments are grouped."""
     words = {"title", "description", "claims", "statistics", "quick", "families"}
@@ -337,32 +283,3 @@ def differences(old: Any, new: Any, where: str = "") -> list[str]:
 def _short(value: Any) -> str:
     text = "not there" if value is None else canonical(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-@cache
-def _code_digest() -> str:
-    """A name for heavytail's own code as it is installed here."""
-    root = Path(heavytail.__file__).parent
-    return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
-
-
-def _versions(part: Part) -> dict[str, Any]:
-    """What computed a part: provenance, no part of its id."""
-    return {"results_version": part.results_version, **_code()}
-
-
-@cache
-def _code() -> dict[str, Any]:
-    """What computes here."""
-    from importlib.metadata import version
-
-    return {
-        "heavytail": heavytail.__version__,
-        "code": _code_digest(),
-        "python": platform.python_version(),
-        "numpy": version("numpy"),
-        "numba": version("numba"),
-        "pyarrow": version("pyarrow"),
-        "machine": platform.machine(),
-        "cpus": os.cpu_count(),
-    }

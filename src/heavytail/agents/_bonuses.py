@@ -1,0 +1,108 @@
+r"""The two exploration bonuses of Q-learning: Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018.
+
+At the t-th visit of a cell, with iota = log(2 S A T / delta) and a constant c that the analysis leaves open:
+
+*Hoeffding*: b_t = c r_max sqrt(H^3 iota / t).
+
+*Bernstein*: what matters is how much the value of the next state varies. With W_t the variance of the t values met so far,
+
+    beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),  c2 r_max sqrt(H^3 iota / t) },
+    b_1 = beta_1 / 2,    b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t),
+
+so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. (None is negative: W_t is at least W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the
+powers of r_max make it equivariant under scaling. c1 = c2 = 2 c: then a W_t as large as can be gives the sum that Hoeffding's bonus has at least.
+Note how large sqrt(H^7 S A) is: at the sizes of the paper the first branch comes into play after hundreds of millions of visits.
+
+``literal`` gives the first branch of the paper's appendix (its equation for beta'), whose powers of r_max do not agree with each other and whose last term has
+H^((1+2 epsilon)/epsilon), 25^22 in its experiments: the first branch is then never the smaller one.
+"""
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats, Record, U
+from heavytail.kernels.dispatch import generic
+from heavytail.kernels.verbs import reset
+
+
+@generic()
+def pay(bonus: Record, cell: int, t: float, rate: float, value: float) -> float:  # type: ignore[empty-body]
+    """The bonus of the t-th visit of a cell, at this learning rate, the next state being worth `value`."""
+
+
+class Hoeffding(NamedTuple):
+    """Nothing to remember."""
+
+    factor: float  # c r_max sqrt(H^3 iota)
+
+
+class Bernstein(NamedTuple):
+    """How much the values of next states vary."""
+
+    mean: Floats  # [H * S * A] of the values met
+    spread: Floats  # [H * S * A] sum of their squared deviations
+    before: Floats  # [H * S * A] beta_{t-1}
+    variance_factor: float  # (2 c)^2 H iota, or with r_max in the literal version
+    offset: float  # what is added to W_t
+    decay: float  # over t
+    largest: float  # over sqrt(t): the second branch
+
+
+def new_bonus(
+    kind: Literal["hoeffding", "bernstein"],
+    sizes: tuple[int, int, int],
+    r_max: float,
+    iota: float,
+    scale: float,
+    literal_epsilon: float | None = None,
+) -> Hoeffding | Bernstein:
+    """The record of a bonus, for a problem of (H, S, A) and the constant c = `scale`.
+
+    `literal_epsilon`: for the Bernstein bonus as the paper's appendix has it, at this epsilon.
+    """
+    H, S, A = sizes
+    hoeffding = scale * r_max * math.sqrt(H**3 * iota)
+    if kind == "hoeffding":
+        return Hoeffding(hoeffding)
+    c = 2.0 * scale
+    factor, offset, decay = c * c * H * iota, H * r_max * r_max, c * r_max * math.sqrt(H**7 * S * A) * iota
+    if literal_epsilon is not None:
+        factor, offset = factor * r_max, float(H)
+        powers = math.sqrt(H**7 * r_max * S * A) + H**2 * r_max**1.5
+        log_last = (1 + 2 * literal_epsilon) / literal_epsilon * math.log(H) + 0.5 * math.log(S * A * literal_epsilon)
+        decay = c * iota * (powers + (math.exp(log_last) if log_last < 600.0 else math.inf)) if scale > 0 else 0.0
+    cells = H * S * A
+    return Bernstein(np.zeros(cells), np.zeros(cells), np.zeros(cells), factor, offset, decay, 2.0 * hoeffding)
+
+
+@pay.method(Hoeffding)
+def _pay_hoeffding(bonus: Hoeffding, cell: int, t: float, rate: float, value: float) -> float:
+    return bonus.factor / math.sqrt(t)
+
+
+@pay.method(Bernstein)
+def _pay_bernstein(bonus: Bernstein, cell: int, t: float, rate: float, value: float) -> float:
+    i = U(cell)
+    shift = value - bonus.mean[i]
+    bonus.mean[i] += shift / t
+    bonus.spread[i] += shift * (value - bonus.mean[i])
+    beta = bonus.largest / math.sqrt(t)
+    narrow = math.sqrt(bonus.variance_factor * (bonus.spread[i] / t + bonus.offset) / t) + bonus.decay / t
+    if narrow < beta:  # noqa: PLR1730 - `min` of a NaN depends on who computes it
+        beta = narrow
+    before, bonus.before[i] = bonus.before[i], beta
+    return (beta - (1.0 - rate) * before) / (2.0 * rate)
+
+
+@reset.method(Hoeffding)
+def _reset_hoeffding(record: Hoeffding) -> None:
+    pass
+
+
+@reset.method(Bernstein)
+def _reset_bernstein(record: Bernstein) -> None:
+    record.mean[:] = 0.0
+    record.spread[:] = 0.0
+    record.before[:] = 0.0

@@ -1,0 +1,196 @@
+"""Check arguments: values are cast to the one type that a signature names, or refused in one line."""
+
+import inspect
+import math
+import numbers
+import types
+from collections.abc import Callable, Mapping
+from functools import cache, wraps
+from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
+
+from heavytail.arrays import Bools, Floats, Ints
+from heavytail.errors import InputError, suggestion
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def numbers_of(name: str, value: Any) -> Floats:
+    """An argument as an array of numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.array("ragged")
+    if array.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be a regular array of numbers, got {_short(value)}")
+    return array.astype(np.float64)
+
+
+def finite_numbers_of(name: str, value: Any) -> Floats:
+    """An argument as an array of finite numbers."""
+    array = numbers_of(name, value)
+    for place in np.argwhere(~np.isfinite(array))[:1]:
+        raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every reward must be a finite number")
+    return array
+
+
+def whole_numbers_of(name: str, value: Any) -> Ints:
+    """An argument as an array of whole numbers."""
+    array = numbers_of(name, value)
+    if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
+        raise InputError(f"{name} must be whole numbers, got {_short(value)}")
+    return array.astype(np.int64)
+
+
+def count_of(name: str, value: Any) -> int:
+    """An argument as one whole number, at least 1."""
+    number = whole_numbers_of(name, value)
+    if number.ndim != 0 or number < 1:
+        raise InputError(f"{name} must be a whole number, at least 1, got {_short(value)}")
+    return int(number)
+
+
+def flags_of(name: str, value: Any, n: int) -> Bools:
+    """An argument as so many booleans."""
+    array = np.asarray(value)
+    if array.shape != (n,) or not np.isin(array, (0, 1)).all():
+        raise InputError(f"{name} must be {n} booleans, got {_short(value)}")
+    return array.astype(np.bool_)
+
+
+def _short(value: Any) -> str:
+    return " ".join(repr(value).split())[:60]
+
+
+Positive: TypeAlias = Annotated[float, Gt(0)]
+NonNegative: TypeAlias = Annotated[float, Ge(0)]
+Probability: TypeAlias = Annotated[float, Ge(0), Le(1)]
+OpenProbability: TypeAlias = Annotated[float, Gt(0), Lt(1)]
+MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have a moment of order 1 + epsilon
+Count: TypeAlias = Annotated[int, Ge(1)]
+
+
+# Checking arguments against annotations
+def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a builder, so that its arguments are checked against its annotations and cast to them."""
+
+    @wraps(builder)
+    def build(*args: P.args, **kwargs: P.kwargs) -> R:
+        bound = bind_arguments(name, builder, args, kwargs)
+        return builder(*bound.args, **bound.kwargs)
+
+    return build
+
+
+def bind_arguments(name: str, builder: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    """Bind arguments to a builder's signature: checked, cast and with the defaults filled in."""
+    signature = inspect.signature(builder)
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())  # as of a builder that hands them on to another
+    for given in kwargs:
+        if given not in signature.parameters and not open_ended:
+            raise InputError(f"{name} has no parameter {given!r}; {suggestion(given, signature.parameters)}")
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise InputError(f"{name}: {error}; its parameters are {', '.join(signature.parameters)}") from None
+    bound.apply_defaults()
+    hints = _hints(builder)
+    for key, value in bound.arguments.items():
+        if signature.parameters[key].kind is not inspect.Parameter.VAR_KEYWORD:
+            bound.arguments[key] = cast_value(value, hints.get(key, Any), f"{name}: {key}")
+    return bound
+
+
+@cache
+def _hints(builder: Callable[..., Any]) -> dict[str, Any]:
+    return get_type_hints(builder, include_extras=True)
+
+
+def cast_value(value: Any, hint: Any, where: str) -> Any:
+    """`value` as its annotation says, or a one-line error.
+
+    >>> cast_value(1, float, "scale")
+    1.0
+    >>> cast_value(1e7, int, "planned_steps")
+    10000000
+    """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        base, *bounds = get_args(hint)
+        return _within(cast_value(value, base, where), bounds, where)
+    if origin in (Union, types.UnionType):
+        return None if value is None else cast_value(value, next(h for h in get_args(hint) if h is not types.NoneType), where)
+    if origin is Literal:
+        return _choice(value, get_args(hint), where)
+    if origin is dict and not isinstance(value, dict):
+        raise InputError(f"{where} must be a table of names and values, got {value!r:.60}")
+    if hint in _CASTS:
+        return _CASTS[hint](value, where)
+    if isinstance(hint, type) and hint.__module__.startswith("heavytail.") and not isinstance(value, hint):
+        raise InputError(f"{where} must be a {hint.__name__}, got {value!r:.60}")
+    return value
+
+
+def _choice(value: Any, choices: tuple[Any, ...], where: str) -> Any:
+    if value not in choices:
+        raise InputError(f"{where} is {value!r}; {suggestion(str(value), map(str, choices))}")
+    return value
+
+
+def _float(value: Any, where: str) -> float:
+    if isinstance(value, (bool, str)) or not isinstance(value, numbers.Real):
+        raise InputError(f"{where} must be a number, got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise InputError(f"{where} must be finite, got {number}")
+    return number
+
+
+def _int(value: Any, where: str) -> int:
+    number = _float(value, where)
+    if number != int(number):
+        raise InputError(f"{where} must be a whole number, got {value!r}")
+    return int(value)
+
+
+def _bool(value: Any, where: str) -> bool:
+    if not isinstance(value, (bool, numbers.Integral)) or value not in (0, 1):
+        raise InputError(f"{where} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def _str(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{where} must be a string, got {value!r}")
+    return value
+
+
+_CASTS: dict[Any, Callable[[Any, str], Any]] = {float: _float, int: _int, bool: _bool, str: _str}
+
+
+def _within(value: Any, bounds: list[Any], where: str) -> Any:
+    if value is not None:
+        for bound in bounds:
+            holds, words = _bound(value, bound)
+            if not holds:
+                raise InputError(f"{where} must be {words}, got {value!r}")
+    return value
+
+
+def _bound(value: Any, bound: Any) -> tuple[bool, str]:
+    match bound:
+        case Gt(gt=limit):
+            return value > limit, f"above {limit}"
+        case Ge(ge=limit):
+            return value >= limit, f"at least {limit}"
+        case Lt(lt=limit):
+            return value < limit, f"below {limit}"
+        case Le(le=limit):
+            return value <= limit, f"at most {limit}"
+    raise TypeError(f"an annotation has the bound {bound!r}, which is none of Gt, Ge, Lt, Le")

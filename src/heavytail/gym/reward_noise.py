@@ -1,0 +1,139 @@
+"""Heavy-tailed noise on the rewards of any environment."""
+
+import dataclasses
+import math
+import secrets
+from typing import Any
+from zlib import crc32
+
+import gymnasium
+import numpy as np
+from gymnasium.core import ActType, ObsType
+from gymnasium.error import ResetNeeded
+from gymnasium.utils import RecordConstructorArgs
+
+from heavytail.errors import InputError
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.rng import stream
+from heavytail.laws import Law
+from heavytail.laws.law import fill
+from heavytail.laws.table import law_table
+from heavytail.registry import find
+
+BATCH = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
+NOISE = crc32(b"AddRewardNoise")  # which child of the seed is ours; an MDPEnv takes the first few, other environments none
+
+
+class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
+    """Add one draw of a law to each reward, of any environment.
+
+    The noise has a random stream of its own, so the environment does exactly what it would do without. The k-th draw after ``reset(seed=seed)`` depends on
+    the seed and on k alone. Without a seed the first ``reset()`` takes the environment's `np_random_seed`, which is fresh entropy then, and
+    ``reset(seed=env.np_random_seed)`` replays everything. A wrapper around another one draws noise independent of the inner one's.
+
+    Each step's ``info`` tells ``raw_reward`` (the environment's own), ``reward_noise`` (what was added) and ``mean_reward``: that of the environment where
+    its info has one, else the raw reward, plus the law's mean. A law that has no finite mean adds nothing there: ``mean_reward`` is then what the noise is around.
+
+    Args:
+        env: the environment.
+        law: a law of `heavytail.laws`, or its name.
+        **parameters: the law's, if it is given by name.
+
+    Attributes:
+        law: the law.
+        noise_seed: the seed from which the noise now comes; None before the first reset.
+
+    In either form the law is recorded by its name and parameters, so that ``env.spec.to_json()`` keeps it and ``gymnasium.make(env.spec)`` makes the same
+    environment again. Only a law of your own that its registered builder cannot build from its fields must be given by name to survive in JSON.
+
+    >>> import gymnasium
+    >>> import heavytail as ht
+    >>> from heavytail.gym import AddRewardNoise
+    >>> env = AddRewardNoise(gymnasium.make("MountainCar-v0"), ht.laws.alpha_stable(alpha=1.1, scale=5.0))
+    >>> same = AddRewardNoise(gymnasium.make("MountainCar-v0"), "alpha_stable", alpha=1.1, scale=5.0)
+    >>> _, _ = env.reset(seed=0), same.reset(seed=0)
+    >>> _, reward, _, _, info = env.step(0)
+    >>> info["mean_reward"], info["raw_reward"], reward == info["raw_reward"] + info["reward_noise"]
+    (-1.0, -1.0, True)
+    >>> same.step(0)[1] == reward
+    True
+    """
+
+    def __init__(self, env: gymnasium.Env[ObsType, ActType], law: Law | str, **parameters: Any) -> None:
+        self.law = _law(law, parameters)
+        RecordConstructorArgs.__init__(self, **_arguments(self.law, {"law": law, **parameters}))
+        gymnasium.Wrapper.__init__(self, env)
+        self.noise_seed: int | None = None
+        self._layer = _layers(env)
+        self._table = law_table([self.law])
+        self._stream = stream(0)
+        self._waiting: list[float] = []  # draws not used yet, the next one last
+        self._mean = mean if math.isfinite(mean := self.law.mean()) else 0.0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsType, dict[str, Any]]:
+        """Start an episode; `seed` restarts the noise too, without it the noise runs on."""
+        observation, info = self.env.reset(seed=seed, options=options)
+        if seed is not None or self.noise_seed is None:
+            self.noise_seed = self._seed_of_env() if seed is None else int(seed)
+            self._stream = stream(np.random.SeedSequence(self.noise_seed, spawn_key=(NOISE, self._layer)))
+            self._waiting = []
+        return observation, info
+
+    def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
+        """One step, with noise on its reward."""
+        if self.noise_seed is None:
+            raise ResetNeeded("step: no episode has begun; call reset() first")
+        observation, own, terminated, truncated, info = self.env.step(action)
+        raw, noise = float(own), self._draw()
+        reward = raw + noise
+        if math.isnan(reward):
+            raise InputError(f"the reward is nan: the environment gave {raw} and {self.law} added {noise}; a reward must be a number")
+        mean = float(info.get("mean_reward", raw)) + self._mean
+        return observation, reward, terminated, truncated, {**info, "mean_reward": mean, "raw_reward": raw, "reward_noise": noise}
+
+    def _draw(self) -> float:
+        if not self._waiting:
+            batch = np.empty(BATCH)
+            entry(fill, self._table)(self._table, self._stream, batch)
+            self._waiting = batch[::-1].tolist()
+        return self._waiting.pop()
+
+    def _seed_of_env(self) -> int:
+        seed = self.env.np_random_seed
+        # Gymnasium says -1 of a generator that was set by hand, whose seed is unknown.
+        return secrets.randbits(128) if seed < 0 else seed
+
+
+def _law(law: Any, parameters: dict[str, Any]) -> Law:
+    if isinstance(law, str):
+        law = find("law", law).builder(**parameters)
+    elif parameters:
+        raise InputError(
+            f"AddRewardNoise: law is not a name, so it takes no {', '.join(parameters)}; give either a law or its name and parameters"
+        )
+    if not isinstance(law, Law):
+        raise InputError(
+            f"AddRewardNoise: law is {law!r}; it must be a law, such as heavytail.laws.alpha_stable(alpha=1.1), or the name of one"
+        )
+    if any(map(math.isnan, law.row())):
+        raise InputError(f"AddRewardNoise: law is {law}; its parameters must be numbers")
+    return law
+
+
+def _arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
+    """What makes the law again: its name and parameters, in plain types, if they do; otherwise what was given."""
+    fields = {field.name: getattr(law, field.name) for field in dataclasses.fields(law)}  # type: ignore[arg-type]  # every law is a dataclass
+    try:
+        same = find("law", law.name).builder(**fields) == law
+    except InputError:  # the builder of a law elsewhere may have other parameters than the law has fields
+        same = False
+    return {"law": law.name, **fields} if same else given
+
+
+def _layers(env: Any) -> int:
+    """How many wrappers of this kind are on an environment already."""
+    layers = 0
+    while isinstance(env, gymnasium.Wrapper):
+        layers += isinstance(env, AddRewardNoise)
+        env = env.env
+    return layers

@@ -1,0 +1,105 @@
+"""Operations on short arrays inside kernels: maxima of rows, medians, exact integers, prefetching."""
+
+import numpy as np
+
+from heavytail.arrays import Floats, Ints, U
+from heavytail.kernels.compiling import kernel
+
+SURE = 1.0 - 1e-12  # so far below a threshold rounding decides nothing
+
+
+@kernel
+def as_int(x: int) -> int:
+    """An element of an array as an ordinary integer: `int` alone keeps an unsigned type when compiled, and differences would wrap."""
+    return int(np.int64(x))
+
+
+@kernel
+def max_row(table: Floats, h: int, s: int) -> float:
+    """The largest entry of table[h, s]."""
+    best = table[U(h), U(s), 0]
+    for a in range(1, table.shape[2]):
+        if table[U(h), U(s), a] > best:  # noqa: PLR1730 - `max` of a NaN depends on who computes it
+            best = table[U(h), U(s), a]
+    return best
+
+
+@kernel
+def argmax_row(table: Floats, h: int, s: int) -> int:
+    """The first index of table[h, s] whose entry is not below the largest."""
+    best, where = max_row(table, h, s), 0
+    while table[U(h), U(s), U(where)] < best:  # a branch, which the processor can guess; an index kept with the maximum must be waited for
+        where += 1
+    return where
+
+
+def argmax_row_at_once(table: Floats, h: int, s: int) -> int:
+    """`argmax_row` without a branch, for processors that do not guess."""
+    best, where = table[U(h), U(s), 0], 0
+    for a in range(1, table.shape[2]):
+        value = table[U(h), U(s), a]
+        larger = value > best
+        best, where = value if larger else best, a if larger else where
+    return where
+
+
+@kernel
+def max_part(table: Floats, h: int, first: int, n: int) -> float:
+    """The largest of the n entries of table[h] from `first` on."""
+    best = table[U(h), U(first)]
+    for i in range(first + 1, first + n):
+        if table[U(h), U(i)] > best:  # noqa: PLR1730 - see max_row
+            best = table[U(h), U(i)]
+    return best
+
+
+@kernel
+def argmax_part(table: Floats, h: int, first: int, n: int) -> int:
+    """The first place, counted from `first`, of an entry that is not below the largest of these n."""
+    best, where = max_part(table, h, first, n), 0
+    while table[U(h), U(first + where)] < best:
+        where += 1
+    return where
+
+
+@kernel
+def select(values: Floats, n: int, k: int) -> float:
+    """The k-th smallest (from 0) of the first n values, which it reorders: Hoare's selection, middle pivot."""
+    low, high = 0, n - 1
+    while low < high:
+        pivot = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while pivot < values[j]:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
+@kernel
+def median(values: Floats, n: int) -> float:
+    """The median of the first n values, which it reorders; of an even number the midpoint of the two in the middle. No value may be NaN."""
+    upper = select(values, n, n // 2)
+    if n % 2 == 1:
+        return upper
+    lower = values[0]  # selection has put the smaller half in front
+    for i in range(1, n // 2):
+        if values[i] > lower:  # noqa: PLR1730 - see rows.max_row
+            lower = values[i]
+    return 0.5 * (lower + upper)
+
+
+@kernel
+def ask_for(table: Floats | Ints, h: int, s: int, a: int) -> None:
+    """Have table[h, s, a] brought nearer, without waiting for it."""

@@ -1,0 +1,225 @@
+"""How kernels are compiled, and where their machine code is kept.
+
+This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its caller and
+never kept alone; an *entry* is a function that Python calls, compiled for the classes of the records it is given
+and kept on disk.
+
+Numba decides whether a kept entry is still good by looking at the entry's own file. That is not enough here: the loop lives in
+one file and the agent inlined into it in another, so an edited agent would be served from the old machine code. So entries
+are kept in a folder named by a fingerprint of every piece of code that can end up inside: the entry, the kernels it names, the
+kernels those name, the methods of the records' classes, and the constants that any of them reads. The fingerprint is taken from
+the code objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what that process compiled,
+and an edited comment recompiles nothing.
+
+The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and is
+readable by its owner alone; a folder that no process has used for a month is removed.
+"""
+
+import os
+import re
+import shutil
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from functools import cache, wraps
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numba
+import numpy as np
+from numba import njit
+
+from heavytail._startup import skip_blas_probe
+
+skip_blas_probe()
+config: Any = numba.config  # its names are made at run time
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FINGERPRINT = "[0-9a-f]{20}"
+KEEP_UNUSED_SECONDS = 30 * 24 * 3600
+# Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: 128 -> 20 ns a step.
+ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+KERNEL_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": True}
+
+
+def kernel(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a small function that is always inlined into its caller."""
+    compiled: Callable[P, R] = njit(**KERNEL_OPTIONS)(function)
+    return compiled
+
+
+def entry(function: Callable[P, R], *records: Any) -> Callable[P, R]:
+    """Compile `function` for the classes of `records`, or load it from the disk."""
+    return _entry(function, record_classes(*records))
+
+
+@cache
+def _entry(function: Callable[P, R], classes: tuple[type, ...]) -> Callable[P, R]:
+    if config.DISABLE_JIT:
+        return _quiet(function)
+    folder = _kept_folder(fingerprint(function, classes)) if all(map(_importable, classes)) else None
+    with _numba_keeps_in(folder):
+        compiled: Callable[P, R] = njit(cache=folder is not None, **ENTRY_OPTIONS)(function)
+    return compiled
+
+
+def record_classes(*records: Any) -> tuple[type, ...]:
+    """The classes of the records and of the records nested in them, each once, in the order met."""
+    found: dict[type, None] = {}
+    waiting = list(reversed(records))
+    while waiting:
+        record = waiting.pop()
+        if isinstance(record, tuple) and hasattr(record, "_fields"):
+            found[type(record)] = None
+            waiting.extend(reversed(record))
+    return tuple(found)
+
+
+def _quiet(function: Callable[P, R]) -> Callable[P, R]:
+    """In plain Python, integers wrap and floats overflow in silence, as they do when compiled."""
+
+    @wraps(function)
+    def plain(*args: P.args, **kwargs: P.kwargs) -> R:
+        with np.errstate(all="ignore"):
+            return function(*args, **kwargs)
+
+    return plain
+
+
+def _importable(cls: type) -> bool:
+    """Whether another process finds this class under its name; if not, its code cannot be kept."""
+    module = sys.modules.get(cls.__module__)
+    return cls.__module__ != "__main__" and getattr(module, cls.__qualname__, None) is cls
+
+
+# The folder
+
+
+def cache_root() -> Path:
+    """Where compiled code is kept: ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder."""
+    if given := os.environ.get("HEAVYTAIL_CACHE_DIR"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heavytail"
+
+
+def _kept_folder(name: str) -> Path | None:
+    root = cache_root()
+    folder = root / name
+    try:
+        if not folder.is_dir():
+            root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _remove_unused(root)
+            folder.mkdir(exist_ok=True, mode=0o700)
+        os.utime(folder)
+    except OSError as error:
+        warnings.warn(
+            f"compiled code is not kept: {root} cannot be written ({error.strerror}); set HEAVYTAIL_CACHE_DIR to a folder that can",
+            stacklevel=2,
+        )
+        return None
+    return folder
+
+
+def _remove_unused(root: Path) -> None:
+    oldest = time.time() - KEEP_UNUSED_SECONDS
+    for folder in root.iterdir():
+        ours = folder.is_dir() and re.fullmatch(FINGERPRINT, folder.name)  # a user may have named a folder that holds other things
+        if ours and folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _numba_keeps_in(folder: Path | None) -> Iterator[None]:
+    if folder is None:
+        yield
+        return
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+# The fingerprint
+
+
+def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
+    """A name for the machine code that `function` would become with records of these classes."""
+    lines = [repr(ENTRY_OPTIONS), repr(KERNEL_OPTIONS), *map(_describe_value, classes)]
+    seen: set[int] = set()
+    waiting: list[Any] = [function]
+    while waiting:
+        item = waiting.pop()
+        source = getattr(item, "py_func", item)
+        if id(source) in seen:
+            continue
+        seen.add(id(source))
+        if parts := getattr(source, "compiled_parts", None):
+            waiting.extend(parts(classes))
+        elif isinstance(source, types.FunctionType):
+            lines.extend(_describe_code(source.__code__))
+            for name, value in _names_read(source):
+                if _is_code(value):
+                    waiting.append(value)
+                else:
+                    lines.append(f"{source.__module__}.{name} = {_describe_value(value)}")
+    return sha256("\n".join(lines).encode()).hexdigest()[:20]
+
+
+def _is_code(value: Any) -> bool:
+    theirs = isinstance(value, types.FunctionType) and (value.__module__ or "").partition(".")[0] not in ("numpy", "numba", "scipy")
+    return hasattr(value, "py_func") or hasattr(value, "compiled_parts") or theirs
+
+
+def _describe_code(code: types.CodeType) -> Iterator[str]:
+    constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    yield f"{code.co_qualname} {code.co_code.hex()} {constants!r} {code.co_names} {code.co_varnames} {code.co_freevars}"
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _describe_code(inner)
+
+
+def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Everything outside itself that a function names: globals, attributes of modules, variables of closures."""
+    names = _all_names(function.__code__)
+    for name in names:
+        if name in function.__globals__:
+            yield from _unfolded(name, function.__globals__[name], names, set())
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield name, cell.cell_contents
+    yield "defaults", function.__defaults__
+
+
+def _unfolded(name: str, value: Any, names: list[str], seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """A value; of a module, what is named of it and of the modules in it (``package.module.CONSTANT``)."""
+    if not isinstance(value, types.ModuleType):
+        yield name, value
+    elif id(value) not in seen:
+        seen.add(id(value))
+        for attribute in names:
+            if hasattr(value, attribute):
+                yield from _unfolded(f"{name}.{attribute}", getattr(value, attribute), names, seen)
+
+
+def _all_names(code: types.CodeType) -> list[str]:
+    inner = [_all_names(c) for c in code.co_consts if isinstance(c, types.CodeType)]
+    return list(dict.fromkeys([*code.co_names, *(name for names in inner for name in names)]))
+
+
+def _describe_value(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{value.shape}{sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__qualname__}({', '.join(map(_describe_value, value))})"
+    if isinstance(value, type) and issubclass(value, Enum):
+        return repr(list(value))
+    if isinstance(value, (bool, int, float, complex, str, bytes, np.generic, Enum, type(None))):
+        return repr(value)
+    name = f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+    return name + str(getattr(value, "_fields", ""))

@@ -1,0 +1,166 @@
+"""Verbs: one name, many kernels, chosen while compiling.
+
+`generic` makes a verb whose kernel is chosen by the *class* of its first argument: ``act(agent, ...)`` runs the method that
+``@act.method(QLearning)`` registered. In Python the class is looked up at each call; in compiled code it is read from the record's type,
+so that nothing is left to choose at run time and verbs compose: an agent's method calls the verbs of the estimator inside it.
+
+`switch` makes a verb whose kernel is chosen by a *number* at run time: for what is data and not a type, such as reward laws.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar, cast
+
+from numba import types
+from numba.extending import overload
+
+from heavytail.kernels.compiling import KERNEL_OPTIONS, kernel
+
+INLINED: Any = KERNEL_OPTIONS
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Verb(Protocol):
+    """What `generic` returns."""
+
+    __name__: str
+    parameters: tuple[str, ...]
+    methods: dict[type, Callable[..., Any]]
+
+    def __call__(self, record: Any, /, *arguments: Any) -> Any:
+        """Run the kernel of the record's class."""
+
+    def method(self, cls: type) -> Callable[[F], F]:
+        """Register the decorated function as this verb's kernel for records of class `cls`."""
+
+    def compiled_parts(self, classes: tuple[type, ...]) -> list[Callable[..., Any]]:
+        """The kernels that calls with records of these classes may reach."""
+
+
+def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
+    """Make the decorated function a verb; where it is optional, its own body serves the classes that have no method.
+
+    >>> from typing import NamedTuple
+    >>> class Dice(NamedTuple):
+    ...     sides: int
+    >>> @generic()
+    ... def expected(record):
+    ...     "The mean."
+    >>> @expected.method(Dice)
+    ... def expected(record):
+    ...     return 0.5 * (1 + record.sides)
+    """
+
+    def make(stub: Callable[..., Any]) -> Verb:
+        methods: dict[Any, Callable[..., Any]] = {}
+        parameters = tuple(inspect.signature(stub).parameters)
+        default: Any = kernel(stub) if optional else None
+
+        def call(record: Any, *arguments: Any) -> Any:
+            chosen = methods.get(type(record), default)
+            if chosen is None:
+                raise TypeError(f"{verb.__name__}: no method for {type(record).__name__}; write one under @{verb.__name__}.method")
+            return chosen(record, *arguments)
+
+        def method(cls: type) -> Callable[[F], F]:
+            def register(function: F) -> F:
+                _check_method(verb, cls, function)
+                methods[cls] = kernel(function)
+                return function
+
+            return register
+
+        def compiled_parts(classes: tuple[type, ...]) -> list[Callable[..., Any]]:
+            chosen = [methods[cls] for cls in classes if cls in methods]
+            return [choose, *chosen] if default is None else [choose, *chosen, default]
+
+        @overload(call, jit_options=INLINED)
+        def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants the names and nothing else
+            chosen = methods.get(getattr(record, "instance_class", None), default)
+            return None if chosen is None else lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108 - numba wants a function of these names
+
+        verb = cast("Verb", call)
+        vars(call).update(parameters=parameters, methods=methods, method=method, compiled_parts=compiled_parts)
+        call.__name__, call.__qualname__, call.__doc__, call.__module__ = (
+            stub.__name__, stub.__qualname__, stub.__doc__, stub.__module__,
+        )  # fmt: skip
+        return verb
+
+    return make
+
+
+def _check_method(verb: Verb, cls: type, function: Callable[..., Any]) -> None:
+    given = tuple(inspect.signature(function).parameters)
+    if given != verb.parameters:
+        raise TypeError(f"{verb.__name__} of {cls.__name__}: parameters are {given}, they must be {verb.parameters}")
+    if cls in verb.methods:
+        raise TypeError(f"{verb.__name__} of {cls.__name__} is already registered")
+
+
+class Switch(Protocol):
+    """What `switch` returns."""
+
+    cases: dict[int, Callable[..., Any]]
+
+    def __call__(self, code: int, /, *arguments: Any) -> Any:
+        """Run the kernel of this number."""
+
+    def case(self, code: int) -> Callable[[F], F]:
+        """Register the decorated function as the kernel for this number."""
+
+
+def switch(stub: Callable[..., Any]) -> Switch:
+    """Make `stub` a verb chosen by its first argument, a number; an unknown number gives NaN.
+
+    All cases must be registered before the first call: compiled code holds the cases known when it was compiled.
+    """
+    cases: dict[int, Callable[..., Any]] = {}
+    sealed: list[Callable[..., Any]] = []
+
+    def chain() -> Callable[..., Any]:
+        if not sealed:
+            built = kernel(_no_case)
+            for code in sorted(cases):
+                built = _one_case(code, cases[code], built)
+            sealed.append(built)
+        return sealed[0]
+
+    def call(code: int, *arguments: Any) -> Any:
+        return chain()(code, *arguments)
+
+    def case(code: int) -> Callable[[F], F]:
+        def register(function: F) -> F:
+            if code in cases:
+                raise TypeError(f"{stub.__name__}: case {code} is already registered")
+            if sealed:
+                raise TypeError(f"{stub.__name__}: register {function.__name__} before the first run, it is compiled into all of them")
+            cases[code] = kernel(function)
+            return function
+
+        return register
+
+    @overload(call, jit_options=INLINED)
+    def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants the names and nothing else
+        if not isinstance(code, types.Integer):
+            return None
+        built = chain()
+        return lambda code, *arguments: built(code, *arguments)  # noqa: PLW0108 - numba wants a function of these names
+
+    vars(call).update(cases=cases, case=case, compiled_parts=lambda classes: [choose, chain()])
+    call.__name__, call.__qualname__, call.__doc__, call.__module__ = (
+        stub.__name__, stub.__qualname__, stub.__doc__, stub.__module__,
+    )  # fmt: skip
+    return cast("Switch", call)
+
+
+def _no_case(code: int, *arguments: Any) -> float:
+    return float("nan")
+
+
+def _one_case(code: int, then: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    def choose(given: int, *arguments: Any) -> Any:
+        if given == code:
+            return then(*arguments)
+        return otherwise(given, *arguments)
+
+    return kernel(choose)

@@ -1,0 +1,71 @@
+"""Pools: arrays of a record that may grow while it learns.
+
+Kernels cannot allocate. A record that needs more and more room keeps it in *pools*, arrays whose first axis may be longer than what is used of it: its
+method ``pools()`` names them, its method of the verb `full` says when the next update may find no room. The loop then stops, Python doubles the pools with
+`grown`, and the loop goes on. Records inside an agent are looked after by themselves, so that an agent need not know whether its estimator has pools.
+
+The opposite are arrays that never change: a record's method ``fixed()`` names them, and where many records lie side by side (`heavytail.lanes`) they need be there but once.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from heavytail.arrays import Record
+from heavytail.kernels.compiling import entry, kernel
+from heavytail.kernels.dispatch import INLINED
+from heavytail.kernels.verbs import full
+
+
+def pools_of(record: Record) -> tuple[str, ...]:
+    """The names of a record's own pools."""
+    return tuple(record.pools()) if hasattr(record, "pools") else ()
+
+
+def fixed_of(record: Record) -> tuple[str, ...]:
+    """The names of a record's own arrays that never change once it is built."""
+    return tuple(record.fixed()) if hasattr(record, "fixed") else ()
+
+
+def grown(record: Record) -> Record:
+    """The same record with twice the room in every pool that had run out of it."""
+    larger = {name: grown(value) for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")}
+    if type(record) in full.methods and entry(_full, record)(record):
+        if not pools_of(record):
+            raise TypeError(f"{type(record).__name__} is full and has no pools; name them in its method pools()")
+        larger |= {name: _doubled(getattr(record, name)) for name in pools_of(record)}
+    return record._replace(**larger)
+
+
+def _doubled(pool: Any) -> Any:
+    return np.concatenate([pool, np.zeros_like(pool)])
+
+
+def _full(record: Record) -> bool:
+    return full(record)
+
+
+def out_of_room(record: Record) -> bool:
+    """Whether a record, or one inside it, is full."""
+    return full(record) or any(out_of_room(value) for value in record if hasattr(value, "_fields"))
+
+
+@overload(out_of_room, jit_options=INLINED)
+def _out_of_room(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba wants the name and nothing else
+    if not isinstance(record, types.BaseNamedTuple):
+        return None
+    ask: Callable[[Record], bool] = kernel(_full)
+    for i, kind in enumerate(cast("Any", record).types):
+        if isinstance(kind, types.BaseNamedTuple):
+            ask = _or_inside(i, ask)
+    return lambda record: ask(record)  # noqa: PLW0108 - numba wants a function of this name
+
+
+def _or_inside(i: int, before: Callable[[Record], bool]) -> Callable[[Record], bool]:
+    return kernel(lambda record: before(record) or out_of_room(record[i]))
+
+
+vars(out_of_room).update(compiled_parts=lambda classes: [_out_of_room, _or_inside, *full.compiled_parts(classes)])

@@ -1,0 +1,186 @@
+"""Random streams: xoshiro256++ on a ``uint64[4]`` array, and the draws that agents and environments make from it.
+
+An array is cheap to pass, trivial to save and works on a GPU. A run owns three streams, so that what an agent draws never changes
+what its environment does, and two agents with one seed meet the same transitions and the same noise. A reward always
+consumes one *pair*, a uniform and an exponential, whatever its law: two raw draws.
+
+Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47 (2021).
+"""
+
+import math
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from heavytail.arrays import Floats, Stream, U
+from heavytail.errors import InputError
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import ONE, exp, float_of, log, sin
+
+
+class Streams(NamedTuple):
+    """The three streams of a run, and one for asking an agent what it would do."""
+
+    transitions: Stream  # [4]
+    rewards: Stream  # [4]
+    agent: Stream  # [4]
+    predictions: Stream  # [4]; never drawn from while learning
+
+
+Seed: TypeAlias = int | np.integer[Any] | np.random.SeedSequence
+
+
+def seed_sequence(seed: Seed) -> np.random.SeedSequence:
+    """A seed as NumPy spreads it; the caller's own sequence is left as it was."""
+    if isinstance(seed, np.random.SeedSequence):
+        # A SeedSequence counts its children, so spawning from the caller's own would give others the second time.
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InputError(f"seed is {seed!r}; it must be a whole number, at least 0, or a numpy.random.SeedSequence")
+    return np.random.SeedSequence(int(seed))
+
+
+def stream(seed: Seed) -> Stream:
+    """One stream. The same seed gives the same stream on every machine.
+
+    >>> stream(0).shape
+    (4,)
+    """
+    return seed_sequence(seed).generate_state(4, np.uint64).astype(np.uint64)
+
+
+def streams(seed: Seed) -> Streams:
+    """The streams of a run, independent of each other."""
+    return Streams(*(stream(child) for child in seed_sequence(seed).spawn(len(Streams._fields))))
+
+
+@kernel
+def scrambled(s0: U, s3: U) -> U:
+    """The output of xoshiro256++ in a state."""
+    x = s0 + s3
+    return ((x << U(23)) | (x >> U(41))) + s0
+
+
+@kernel
+def following(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
+    """The next state of xoshiro256++."""
+    t = s1 << U(17)
+    s2 ^= s0
+    s3 ^= s1
+    s1 ^= s2
+    s0 ^= s3
+    s2 ^= t
+    return s0, s1, s2, (s3 << U(45)) | (s3 >> U(19))
+
+
+@kernel
+def bits(rng: Stream) -> U:
+    """64 random bits: one step of xoshiro256++."""
+    out = scrambled(rng[0], rng[3])
+    rng[0], rng[1], rng[2], rng[3] = following(rng[0], rng[1], rng[2], rng[3])
+    return out
+
+
+@kernel
+def fill_pairs(rng: Stream, first: Stream, second: Stream) -> None:
+    """Raw draws, one for each array in turn; the state stays in registers meanwhile."""
+    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    for k in range(first.size):
+        first[k] = scrambled(s0, s3)
+        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+        second[k] = scrambled(s0, s3)
+        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+    rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
+
+
+@kernel
+def fill_open_uniforms(rng: Stream, out: Floats) -> None:
+    """`open_uniform`, over and over; the state stays in registers likewise."""
+    s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
+    for k in range(out.size):
+        out[k] = open_uniform_of(scrambled(s0, s3))
+        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+    rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
+
+
+@kernel
+def uniform(rng: Stream) -> float:
+    """A float in [0, 1), a multiple of 2**-53."""
+    return float(bits(rng) >> U(11)) * 2.0**-53
+
+
+@kernel
+def open_uniform(rng: Stream) -> float:
+    """A float in (0, 1), an odd multiple of 2**-53: its logarithm is finite, and so is that of its complement."""
+    return open_uniform_of(U(bits(rng)))
+
+
+@kernel
+def open_uniform_of(raw: U) -> float:
+    """The float in (0, 1) that 64 random bits make."""
+    return float_of((raw >> U(12)) | ONE) - (1.0 - 2.0**-53)  # exact: from [1, 2) down, and half a step up
+
+
+@kernel
+def exponential(rng: Stream) -> float:
+    """A standard exponential, positive and finite."""
+    return -log(open_uniform(rng))
+
+
+@kernel
+def pair(rng: Stream) -> tuple[float, float]:
+    """The (uniform, exponential) pair from which every reward is made."""
+    u = open_uniform(rng)
+    return u, exponential(rng)
+
+
+@kernel
+def skip_pair(rng: Stream) -> None:
+    """Consume a pair without the cost of its logarithm."""
+    bits(rng)
+    bits(rng)
+
+
+@kernel
+def cosine_of_turn(u: float) -> float:
+    """cos(2 pi u) for u from 0 to 1, as the sine of how far 2 |u - 1/2| is from 1/2."""
+    return sin(math.pi * (2.0 * abs(u - 0.5) - 0.5))
+
+
+@kernel
+def normal_of(u: float, e: float) -> float:
+    """The standard normal of a pair (Box and Muller)."""
+    return math.sqrt(2.0 * e) * cosine_of_turn(u)
+
+
+@kernel
+def normal(rng: Stream) -> float:
+    """A standard normal."""
+    u, e = pair(rng)
+    return normal_of(u, e)
+
+
+@kernel
+def gamma(rng: Stream, shape: float) -> float:
+    """A gamma variate of scale 1 (Marsaglia and Tsang 2000; below shape 1 the boost of their section 6)."""
+    boost = 1.0
+    if shape < 1.0:
+        boost = exp(-exponential(rng) / shape)
+        shape += 1.0
+    d = shape - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = normal(rng)
+        v = 1.0 + c * x
+        if v > 0.0:
+            v = v * v * v
+            u = open_uniform(rng)
+            # The first condition implies the second and mostly spares its logarithms.
+            if u < 1.0 - 0.0331 * x * x * x * x or log(u) < 0.5 * x * x + d - d * v + d * log(v):
+                return boost * d * v
+
+
+@kernel
+def integer(rng: Stream, n: int) -> int:
+    """A whole number from 0 to n - 1, for n far below 2**53."""
+    return int(uniform(rng) * n)

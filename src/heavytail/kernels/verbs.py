@@ -1,0 +1,79 @@
+"""The verbs of estimators and agents: what a record must know how to do.
+
+To give a record a verb, register a kernel for its class::
+
+    @act.method(MyAgent)
+    def _act(agent, s, h, rng):
+        return ...
+
+Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what changes lives in
+its arrays, and trouble is a state that Python reads afterwards. `begin`, `foresee`, `counters` and `full` are optional.
+
+An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a continuing problem) and `rng` as
+the agent's own stream. `act` changes nothing but that stream.
+"""
+
+from heavytail.arrays import Floats, Record, Stream
+from heavytail.kernels.dispatch import generic
+
+
+@generic()
+def reset(record: Record) -> None:
+    """Go back to the first moment, in place."""
+
+
+@generic(optional=True)
+def full(record: Record) -> bool:
+    """Whether the next update may find no room in the record's own pools (`heavytail.kernels.pools`); results do not depend on when it says so."""
+    return False
+
+
+# Agents
+
+
+@generic(optional=True)
+def begin(agent: Record, s: int, rng: Stream) -> None:
+    """Start an episode in state `s`; in a continuing problem, start."""
+
+
+@generic()
+def act(agent: Record, s: int, h: int, rng: Stream) -> int:  # type: ignore[empty-body]
+    """Choose an action in state `s` at step `h`."""
+
+
+@generic()
+def update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+    """Learn from one transition. `terminated`: the next state is terminal and no value follows; none follows the last step of an episode either."""
+
+
+@generic(optional=True)
+def foresee(agent: Record, s: int, a: int, s_next: int, h: int) -> None:
+    """Ask for what the update of this step will read (`heavytail.kernels.array_ops`); changes nothing. Called in lanes only."""
+
+
+@generic(optional=True)
+def counters(agent: Record, out: Floats) -> None:
+    """Write what the agent counts into `out`, in the order of its class's method `counter_names`. Called at checkpoints only."""
+
+
+def counter_names(record: Record) -> tuple[str, ...]:
+    """The names of what a record counts; none if its class has no method `counter_names`."""
+    return tuple(record.counter_names()) if hasattr(record, "counter_names") else ()
+
+
+# Estimators: one record serves many cells, each a mean of its own
+
+
+@generic()
+def push(estimator: Record, cell: int, x: float) -> None:
+    """Take one observation into a cell; at most one of them in an update, since room is looked for once."""
+
+
+@generic()
+def mean(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
+    """The estimate of a cell's mean at confidence 1 - exp(-log_confidence)."""
+
+
+@generic()
+def radius(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
+    """Half the width of the interval around that estimate; infinite where no interval holds yet."""

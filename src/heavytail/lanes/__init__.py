@@ -1,1 +1,0 @@
-"""Lanes: many runs at once, one per thread of a GPU."""

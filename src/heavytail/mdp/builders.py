@@ -1,0 +1,304 @@
+"""Building MDPs: from slots, from dense arrays, from the tables of Gymnasium's toy_text; and saying in one line what is wrong with them."""
+
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Floats, Indices, Ints
+from heavytail.checks import count_of, finite_numbers_of, flags_of, numbers_of, whole_numbers_of
+from heavytail.errors import InputError
+from heavytail.laws import Law
+from heavytail.laws.constant import constant
+from heavytail.laws.table import law_table
+from heavytail.mdp.mdp import MDP
+
+SUM_TOLERANCE = 1e-6
+LONG_ROW = 16
+
+
+def mdp_from_slots(
+    rows: npt.ArrayLike,
+    successors: npt.ArrayLike,
+    probabilities: npt.ArrayLike,
+    rewards: npt.ArrayLike | None = None,
+    *,
+    n_states: int,
+    n_actions: int,
+    laws: Sequence[Law] = (),
+    law: npt.ArrayLike | None = None,
+    ends: npt.ArrayLike | None = None,
+    start: npt.ArrayLike = 0,
+    horizon: int | None = None,
+    n_stages: int = 1,
+) -> MDP:
+    """An MDP from its possible transitions, one slot each: the way to build a large one.
+
+    Args:
+        rows: [N] the row (stage * n_states + state) * n_actions + action of each slot, in ascending order.
+        successors: [N] the next state.
+        probabilities: [N]; they sum to one in each row.
+        rewards: [N] deterministic rewards; or give `laws` and `law`.
+        n_states: how many states there are.
+        n_actions: how many actions there are.
+        laws: reward laws.
+        law: [N] which of `laws` a slot has.
+        ends: [N] whether the episode ends with this transition; needs a horizon.
+        start: the first state, or [S] its probabilities.
+        horizon: steps in an episode; without it the problem is continuing.
+        n_stages: 1, or `horizon` where transitions or rewards depend on the step.
+
+    >>> mdp = mdp_from_slots(rows=[0, 1], successors=[0, 0], probabilities=[1, 1], rewards=[0, 1], n_states=1, n_actions=2)
+    >>> mdp.mean_rewards
+    array([[0., 1.]])
+    """
+    n_states, n_actions, n_stages = count_of("n_states", n_states), count_of("n_actions", n_actions), count_of("n_stages", n_stages)
+    n_rows = n_stages * n_states * n_actions
+    row, next_state, p = (
+        whole_numbers_of("rows", rows),
+        whole_numbers_of("successors", successors),
+        numbers_of("probabilities", probabilities),
+    )
+    _check_slots(row, next_state, p, n_states, n_actions, n_rows)
+    horizon = check_horizon(horizon, n_stages)
+    terminal = np.zeros(len(row), np.bool_) if ends is None else flags_of("ends", ends, len(row))
+    if horizon == 0 and terminal.any():
+        raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
+    kept, sums = p > 0, np.bincount(row, p, n_rows)
+    which, all_laws = _laws_of_slots(rewards, laws, law, len(row))
+    means = _means_of_laws(all_laws, which[kept])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n_rows))])
+    start_states, start_cumulative = _start(start, n_states)
+    return MDP(
+        offsets=offsets.astype(np.uint32),
+        cumulative=_cumulative(p[kept] / sums[row[kept]], offsets),
+        successors=next_state[kept].astype(np.uint32),
+        ends=terminal[kept],
+        law=which[kept].astype(np.uint32),
+        laws=law_table(all_laws),
+        row_means=np.bincount(row[kept], p[kept] / sums[row[kept]] * means[which[kept]], n_rows).astype(np.float64),
+        start_states=start_states,
+        start_cumulative=start_cumulative,
+        n_states=int(n_states),
+        n_actions=int(n_actions),
+        n_stages=int(n_stages),
+        horizon=horizon,
+    )
+
+
+def mdp_from_arrays(
+    transitions: npt.ArrayLike,
+    mean_rewards: npt.ArrayLike | None = None,
+    *,
+    laws: Sequence[Any] | None = None,
+    horizon: int | None = None,
+    start: npt.ArrayLike = 0,
+    terminal: npt.ArrayLike | None = None,
+) -> MDP:
+    """An MDP from dense arrays, with deterministic rewards or with laws.
+
+    Args:
+        transitions: probabilities [S, A, S], or [H, S, A, S] where they depend on the step.
+        mean_rewards: deterministic rewards, of shape [S, A] or [S, A, S], with a leading [H] where they depend on the step.
+        laws: instead, reward laws (or plain numbers) in nested sequences of those shapes.
+        horizon: steps in an episode; without it the problem is continuing.
+        start: the first state, or [S] its probabilities.
+        terminal: [S] states in which an episode ends.
+
+    >>> import heavytail as ht
+    >>> stay = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
+    >>> heavy = ht.laws.student_t(df=1.5, loc=2.0)
+    >>> mdp = ht.mdp_from_arrays(stay, laws=[[0.0, 1.0], [heavy, 0.0]], horizon=5)
+    >>> mdp.mean_rewards
+    array([[0., 1.],
+           [2., 0.]])
+    """
+    dense = numbers_of("transitions", transitions)
+    if dense.ndim not in (3, 4) or dense.shape[-1] != dense.shape[-3]:
+        raise InputError(f"transitions have shape {dense.shape}; they must be [S, A, S], or [H, S, A, S] where they depend on the step")
+    if (mean_rewards is None) == (laws is None):
+        raise InputError("an MDP needs either mean_rewards or laws, and not both")
+    staged = dense.ndim == 4
+    n_stages = dense.shape[0] if staged else 1
+    n_states, n_actions = dense.shape[-3], dense.shape[-2]
+    if staged and horizon is None:
+        horizon = n_stages
+    if horizon is not None:
+        horizon = check_horizon(horizon, n_stages)
+    given = finite_numbers_of("mean_rewards", mean_rewards) if laws is None else _nested(laws)
+    what = "mean_rewards" if laws is None else "laws"
+    rewards, n_stages = _rewards_by_stage(given, what, (n_states, n_actions), n_stages, horizon)
+    dense = np.broadcast_to(dense if staged else dense[None], (n_stages, n_states, n_actions, n_states))
+    rewards = np.broadcast_to(rewards, dense.shape)
+    kept = dense != 0  # NaN stays, to be complained about
+    slots = np.nonzero(kept)
+    values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
+    ends = None if terminal is None else flags_of("terminal", terminal, n_states)[slots[3]]
+    _check_sums(dense)
+    return mdp_from_slots(
+        rows=(slots[0] * n_states + slots[1]) * n_actions + slots[2],
+        successors=slots[3], probabilities=dense[kept], **values,
+        n_states=n_states, n_actions=n_actions, ends=ends, start=start, horizon=horizon, n_stages=n_stages,
+    )  # fmt: skip
+
+
+def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
+    """The same MDP with episodes of another length, or continuing."""
+    if mdp.n_stages > 1 and horizon != mdp.horizon:
+        raise InputError(f"this MDP has rewards or transitions for {mdp.horizon} steps; its horizon cannot become {horizon}")
+    if horizon is None and mdp.ends.any():
+        raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
+    return mdp._replace(horizon=check_horizon(horizon, 1) if mdp.n_stages == 1 else mdp.horizon)
+
+
+def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """Nested sequences of laws as an array of objects; a law is no sequence, so NumPy stops at it."""
+    return np.array(laws, dtype=object)
+
+
+def _rewards_by_stage(
+    given: npt.NDArray[Any], what: str, shape: tuple[int, int], n_stages: int, horizon: int | None
+) -> tuple[npt.NDArray[Any], int]:
+    """Rewards as [G, S, A, S] or [G, S, A, 1], and the number of stages they ask for."""
+    n_states, n_actions = shape
+    by_step = horizon is not None and given.shape == (horizon, n_states, n_actions)
+    by_slot = given.shape == (n_states, n_actions, n_states)
+    if by_step and by_slot:
+        raise InputError(f"{what} of shape {given.shape} may be [S, A, S] or [H, S, A]; give all four axes, [H or 1, S, A, S or 1]")
+    if given.shape == (n_states, n_actions):
+        return given[None, :, :, None], n_stages
+    if by_slot:
+        return given[None], n_stages
+    if by_step:
+        return given[..., None], int(horizon or 1)
+    full = given.ndim == 4 and given.shape[0] in (1, horizon) and given.shape[1:3] == shape and given.shape[3] in (1, n_states)
+    if full:
+        return given, max(n_stages, given.shape[0])
+    raise InputError(
+        f"{what} have shape {given.shape}; for {n_states} states and {n_actions} actions they must be "
+        f"[{n_states}, {n_actions}] or [{n_states}, {n_actions}, {n_states}], with a leading horizon where they depend on the step"
+    )
+
+
+def _distinct_laws(values: npt.NDArray[np.object_]) -> dict[str, Any]:
+    """Each law once, and which of them each slot has."""
+    index: dict[Law, int] = {}
+    which = np.array([index.setdefault(_as_law(value), len(index)) for value in values], np.int64)
+    return {"laws": list(index), "law": which}
+
+
+def _as_law(value: Any) -> Law:
+    return value if isinstance(value, Law) else constant(value)
+
+
+def _laws_of_slots(rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int) -> tuple[Ints, list[Law]]:
+    if rewards is not None:
+        if len(laws) or law is not None:
+            raise InputError("an MDP takes the rewards of its slots, or laws and which law each slot has, and not both")
+        values = numbers_of("rewards", rewards)
+        if values.shape != (n,):
+            raise InputError(f"rewards must be one number for each of the {n} slots, got shape {values.shape}")
+        if not np.isfinite(values).all():
+            where = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise InputError(f"the reward of slot {where} is {values[where]}; every reward must be a finite number")
+        distinct, which = np.unique(values, return_inverse=True)
+        return which.reshape(-1), [constant(x) for x in distinct]
+    if law is None:
+        raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
+    if not all(isinstance(each, Law) for each in laws):
+        raise InputError("laws must be laws of heavytail.laws; for plain numbers give rewards instead")
+    which = whole_numbers_of("law", law)
+    if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
+        raise InputError(f"law must give one of the {len(laws)} laws for each of the {n} slots")
+    return which, list(laws)
+
+
+def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
+    means = np.array([law.mean() for law in laws])
+    for i in np.unique(used):
+        if not np.isfinite(means[i]):
+            raise InputError(f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index must be above 1")
+    return means
+
+
+def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
+    p = numbers_of("start", start)
+    if p.ndim == 0:
+        if not (p == np.floor(p) and 0 <= p < n_states):
+            raise InputError(f"start is {start!r}; states go from 0 to {n_states - 1}")
+        p = np.eye(1, n_states, int(p))[0]
+    if p.shape != (n_states,) or not (p >= 0).all() or abs(p.sum() - 1) > SUM_TOLERANCE:
+        raise InputError(
+            f"start must be a state or {n_states} probabilities that sum to one; it has shape {p.shape} and sums to {p.sum():.9g}"
+        )
+    states = np.flatnonzero(p)
+    return states.astype(np.uint32), _cumulative(p[states] / p.sum(), np.array([0, len(states)]))
+
+
+def _cumulative(p: Floats, offsets: Ints) -> Floats:
+    """Probabilities summed within each row; the last of a row is exactly 1, so that every uniform finds a slot."""
+    # One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th slot of all at once.
+    summed, lengths = p.copy(), np.diff(offsets)
+    for row in np.flatnonzero(lengths > LONG_ROW):
+        summed[offsets[row] : offsets[row + 1]] = np.cumsum(p[offsets[row] : offsets[row + 1]])
+    for k in range(1, LONG_ROW):
+        at = offsets[:-1][(k < lengths) & (lengths <= LONG_ROW)] + k
+        summed[at] += summed[at - 1]
+    summed[offsets[1:] - 1] = 1.0
+    return np.minimum(summed, 1.0)
+
+
+# Checking
+def check_horizon(horizon: Any, n_stages: int) -> int:
+    """The horizon as a number, 0 for a continuing problem."""
+    number = 0
+    if horizon is not None:
+        real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
+        if not (real and horizon >= 1 and not np.isinf(horizon) and horizon == np.floor(horizon)):
+            raise InputError(f"horizon is {horizon!r}; it must be a whole number, at least 1, or left out for a continuing problem")
+        number = int(horizon)
+    if n_stages > 1 and number != n_stages:
+        raise InputError(f"transitions or rewards have {n_stages} stages but the horizon is {horizon}; the two must agree")
+    return number
+
+
+def _check_sums(dense: Floats) -> None:
+    """Complain about rows by their place in the dense array: a row of zeros has no slot and would not be seen later."""
+    sums = dense.sum(axis=-1)
+    bad = np.argwhere(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
+    if len(bad) and not np.isnan(dense).any() and (dense >= 0).all():
+        stage, s, a = bad[0]
+        raise InputError(_sum_message(int(stage), int(s), int(a), dense.shape[0], float(sums[tuple(bad[0])])))
+
+
+def _sum_message(stage: int, s: int, a: int, n_stages: int, total: float) -> str:
+    where = f"state {s}, action {a}" + (f", step {stage}" if n_stages > 1 else "")
+    return f"the transition probabilities of {where} sum to {total:.9g}; they must sum to 1"
+
+
+def _check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions: int, n_rows: int) -> None:
+    if n_states < 1 or n_actions < 1:
+        raise InputError(f"an MDP needs at least one state and one action, got {n_states} and {n_actions}")
+    if not row.shape == successors.shape == p.shape or row.ndim != 1:
+        raise InputError(
+            f"rows, successors and probabilities must be as long as each other, got {row.shape}, {successors.shape}, {p.shape}"
+        )
+    if len(row) and (np.diff(row).min(initial=0) < 0 or row[0] < 0 or row[-1] >= n_rows):
+        raise InputError(f"rows must ascend from 0 to {n_rows - 1}")
+
+    def complain(slot: int, what: str) -> None:
+        stage, within = divmod(int(row[slot]), n_states * n_actions)
+        s, a = divmod(within, n_actions)
+        where = f"state {s}, action {a}" + (f", step {stage}" if n_rows > n_states * n_actions else "")
+        raise InputError(f"the transition of {where} to state {successors[slot]} {what}")
+
+    if (bad := np.flatnonzero(~(p >= 0))).size:
+        complain(int(bad[0]), f"has probability {p[bad[0]]}; it must lie between 0 and 1")
+    if (bad := np.flatnonzero((successors < 0) | (successors >= n_states))).size:
+        complain(int(bad[0]), f"leads nowhere: states go from 0 to {n_states - 1}")
+    sums = np.bincount(row, weights=p, minlength=n_rows)
+    if (bad := np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)).size:
+        stage, within = divmod(int(bad[0]), n_states * n_actions)
+        raise InputError(_sum_message(stage, *divmod(within, n_actions), n_rows // (n_states * n_actions), float(sums[bad[0]])))

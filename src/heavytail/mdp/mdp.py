@@ -1,0 +1,134 @@
+"""A tabular MDP as data, and the one kernel that steps through any of them.
+
+Each row (stage, state, action) owns a run of *slots*; a slot is one possible successor with its probability, its reward law and whether the episode
+ends there. So a chain of 100,000 states with two successors each is as cheap to step through as one of ten, a reward may depend on
+the next state, and environments differ in numbers only: none of them costs a compilation. Where transitions and rewards depend on the step h
+of an episode there are `horizon` stages, otherwise one.
+
+A horizon of 0 means a continuing problem, without episodes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Bools, Floats, Indices, Ints, Stream, U
+from heavytail.errors import InputError
+from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.rng import pair, skip_pair, uniform
+from heavytail.laws.constant import CONSTANT
+from heavytail.laws.table import LawTable, draw_law
+
+
+class MDP(NamedTuple):
+    """A tabular MDP. Build one with `make_mdp`, or as `heavytail.mdp.builders` does."""
+
+    offsets: Indices  # [G*S*A + 1]; row (g*S + s)*A + a owns the slots offsets[row] to offsets[row + 1]
+    cumulative: Floats  # [N] probabilities, summed within the row
+    successors: Indices  # [N]
+    ends: Bools  # [N]: no value follows
+    law: Indices  # [N] row of `laws`
+    laws: LawTable
+    row_means: Floats  # [G*S*A] expected reward
+    start_states: Indices
+    start_cumulative: Floats
+    n_states: int
+    n_actions: int
+    n_stages: int  # G: 1, or the horizon where transitions or rewards depend on h
+    horizon: int  # 0: continuing
+
+    def fixed(self) -> tuple[str, ...]:
+        """All of it: nothing that happens changes an MDP."""
+        return self._fields
+
+    @property
+    def transitions(self) -> Floats:
+        """Probabilities [S, A, S], or [H, S, A, S] where they depend on h; dense, so for small MDPs."""
+        shape = (self.n_stages, self.n_states, self.n_actions, self.n_states)
+        if (cells := int(np.prod(shape, dtype=object))) > 10**9:
+            raise InputError(f"transitions of this MDP would hold {cells:,} numbers; read its offsets, successors and cumulative instead")
+        dense = np.zeros((len(self.row_means), self.n_states))
+        np.add.at(dense, (self.rows(), self.successors), self.probabilities())
+        return self._by_stage(dense.reshape(shape))
+
+    @property
+    def mean_rewards(self) -> Floats:
+        """Expected rewards [S, A], or [H, S, A] where they depend on h."""
+        return self._by_stage(self.row_means.reshape(self.n_stages, self.n_states, self.n_actions))
+
+    @property
+    def start(self) -> Floats:
+        """Probabilities [S] of the first state."""
+        dense = np.zeros(self.n_states)
+        dense[self.start_states] = np.diff(self.start_cumulative, prepend=0.0)
+        return dense
+
+    def rows(self) -> Ints:
+        """The row of each slot, [N]."""
+        return np.repeat(np.arange(len(self.row_means)), np.diff(self.offsets))
+
+    def probabilities(self) -> Floats:
+        """The probability of each slot, [N]."""
+        before = np.concatenate([[0.0], self.cumulative[:-1]])
+        before[self.offsets[:-1]] = 0.0
+        return self.cumulative - before
+
+    def _by_stage(self, array: Floats) -> Floats:
+        return (array if self.n_stages > 1 else array[0]).copy()  # not a view: these are for looking at
+
+
+# Stepping
+
+
+@kernel
+def find_slot(cumulative: Floats, lower: int, upper: int, u: float) -> int:
+    """The first slot from `lower` to `upper` whose cumulative probability is above u."""
+    while lower < upper:
+        middle = (lower + upper) >> 1
+        if u < cumulative[middle]:
+            upper = middle
+        else:
+            lower = middle + 1
+    return lower
+
+
+@kernel
+def first_state(mdp: MDP, transitions: Stream) -> int:
+    """Draw the state in which an episode starts."""
+    slot = find_slot(mdp.start_cumulative, 0, mdp.start_cumulative.size - 1, uniform(transitions))
+    return as_int(mdp.start_states[slot])
+
+
+@kernel
+def draw(mdp: MDP, slot: int, u: float, e: float) -> float:
+    """The reward of a slot, from a uniform and an exponential."""
+    i = as_int(mdp.law[slot])
+    return draw_law(mdp.laws.code[i], mdp.laws, i, u, e)
+
+
+@kernel
+def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
+    """The reward of a slot; a constant one consumes its pair too, so that streams stay together."""
+    i = as_int(mdp.law[slot])
+    if mdp.laws.code[i] == CONSTANT:
+        skip_pair(rewards)
+        return mdp.laws.parameters[i, 0]
+    u, e = pair(rewards)
+    return draw(mdp, slot, u, e)
+
+
+@kernel
+def slot_of(mdp: MDP, s: int, a: int, h: int, transitions: Stream) -> tuple[int, int]:
+    """The row of (s, a) at step h, and a slot of it, drawn."""
+    stage = h if mdp.n_stages > 1 else 0
+    row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
+    slot = find_slot(mdp.cumulative, as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1, uniform(transitions))
+    return int(row), slot
+
+
+@kernel
+def step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
+    """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
+    row, slot = slot_of(mdp, s, a, h, transitions)
+    return as_int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[U(row)]

@@ -1,0 +1,38 @@
+"""What an agent may know of its environment before it starts."""
+
+from typing import NamedTuple
+
+from heavytail.errors import InputError
+from heavytail.mdp.mdp import MDP
+
+
+class Problem(NamedTuple):
+    """The size of an environment, and the largest expected reward if it is known."""
+
+    n_states: int
+    n_actions: int
+    horizon: int  # 0: continuing
+    r_max: float | None  # the paper assumes it known; an MDP record tells it
+    mdp: MDP | None = None  # the whole truth, where there is one; for yardsticks, which know it
+
+
+def problem_of(*mdps: MDP) -> Problem:
+    """What an agent may know of an MDP, or of several that come one after the other."""
+    first, r_max = mdps[0], max(float(mdp.row_means.max()) for mdp in mdps)
+    return Problem(first.n_states, first.n_actions, first.horizon, r_max, first if len(mdps) == 1 else None)
+
+
+def need_episodes(agent: str, problem: Problem) -> int:
+    """The horizon, for an agent that only learns in episodes."""
+    if problem.horizon == 0:
+        raise InputError(f"{agent} learns in episodes and this problem is continuing; give its MDP a horizon=")
+    return problem.horizon
+
+
+def need_r_max(agent: str, problem: Problem, given: float | None) -> float:
+    """The largest expected reward, as given or as the environment says."""
+    if given is not None:
+        return given
+    if problem.r_max is None:
+        raise InputError(f"{agent} needs r_max=, the largest expected reward: this environment does not tell it")
+    return problem.r_max

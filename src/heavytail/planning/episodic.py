@@ -1,0 +1,90 @@
+"""Values and optimal policies of episodic problems, by backward induction."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Floats, Ints
+from heavytail.mdp import MDP
+from heavytail.planning.matrices import (
+    checked_policy,
+    horizon_of,
+    matrix_of,
+    mixed_values,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+
+class EpisodicPlan(NamedTuple):
+    """Values and actions at each step of an episode."""
+
+    values: Floats  # [H + 1, S]
+    policy: Ints  # [H, S]
+
+
+# In episodes
+def episodic_plan(mdp: MDP) -> EpisodicPlan:
+    """Optimal values and policy of every step, by backward induction; of equally good actions the first.
+
+    >>> import heavytail as ht
+    >>> plan = ht.planning.episodic_plan(ht.make_mdp("six_arms"))
+    >>> plan.values.shape, plan.policy.shape
+    ((26, 7), (25, 7))
+    """
+    values, policy = np.zeros((horizon_of(mdp) + 1, mdp.n_states)), np.zeros((mdp.horizon, mdp.n_states), np.int64)
+    for h, transitions, means in _backwards(mdp):
+        q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
+        policy[h] = q.argmax(axis=1)
+        values[h] = mixed_values(q, policy[h])
+    return EpisodicPlan(values, policy)
+
+
+def optimal_value(mdp: MDP) -> float:
+    """The best expected total reward of an episode, from the start.
+
+    >>> import heavytail as ht
+    >>> round(ht.planning.optimal_value(ht.make_mdp("six_arms")), 2)
+    40.06
+    """
+    return float(mdp.start @ episodic_plan(mdp).values[0])
+
+
+def policy_values(mdp: MDP, policy: npt.ArrayLike) -> Floats:
+    """Expected total rewards [H + 1, S] under a policy: actions [S] or [H, S], or probabilities [S, A] or [H, S, A].
+
+    >>> import heavytail as ht
+    >>> mdp = ht.make_mdp("six_arms")
+    >>> ht.planning.policy_values(mdp, [0] * 7)[0].round(2).tolist()
+    [28.8, 30.0, 27.6, 27.6, 27.6, 27.6, 27.6]
+    """
+    values = np.zeros((horizon_of(mdp) + 1, mdp.n_states))
+    steps = checked_policy(mdp, policy, (mdp.horizon,))
+    for h, transitions, means in _backwards(mdp):
+        q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
+        values[h] = mixed_values(q, steps[h])
+    return values
+
+
+def policy_value(mdp: MDP, policy: npt.ArrayLike) -> float:
+    """The expected total reward of an episode under a policy, from the start.
+
+    >>> import heavytail as ht
+    >>> mdp = ht.make_mdp("six_arms")
+    >>> round(ht.planning.policy_value(mdp, ht.planning.episodic_plan(mdp).policy), 2)
+    40.06
+    """
+    return float(mdp.start @ policy_values(mdp, policy)[0])
+
+
+def _backwards(mdp: MDP) -> Iterator[tuple[int, "csr_matrix", Floats]]:
+    """Every step from the last to the first, with its transitions and mean rewards."""
+    alive, n = matrix_of(mdp, restart=False), mdp.n_states * mdp.n_actions
+    for h in reversed(range(mdp.horizon)):
+        if mdp.n_stages == 1:  # a slice would be a copy
+            yield h, alive, mdp.row_means
+        else:
+            yield h, alive[h * n : (h + 1) * n], mdp.row_means[h * n : (h + 1) * n]

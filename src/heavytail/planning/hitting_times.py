@@ -1,0 +1,142 @@
+"""How long it takes to get somewhere: least expected times, the diameter, and policies that surely arrive."""
+
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex
+
+import numpy as np
+
+from heavytail.arrays import Bools, Floats, Ints
+from heavytail.errors import InputError
+from heavytail.mdp import MDP
+from heavytail.planning.markov_chains import hitting_times
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+from heavytail.planning.matrices import better_actions, matrix_of, one_stage
+
+SLOWEST_EDGE = 1e9
+MOST_IMPROVEMENTS = 10_000
+MOST_TARGETS = 5_000
+
+
+def diameter(mdp: MDP) -> float:
+    """The largest expected time, over pairs of states, that the best policy needs to get from one to the other; infinite if it cannot.
+
+    >>> import heavytail as ht
+    >>> round(ht.planning.diameter(ht.make_mdp("six_arms")), 6)
+    6.0
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    if one_stage(mdp).n_states > MOST_TARGETS:
+        raise InputError(f"diameter solves one problem per state, and this MDP has {mdp.n_states:,}; it takes up to {MOST_TARGETS:,}")
+    matrix = matrix_of(mdp, restart=True)
+    ways = ways_of(matrix)
+    if connected_components(ways, directed=True, connection="strong")[0] > 1:
+        return float("inf")
+    return max(float(_times_to(matrix, ways, target).max()) for target in range(mdp.n_states))
+
+
+def times_to(mdp: MDP, target: SupportsIndex) -> Floats:
+    """The least expected number of steps [S] from each state to `target`; infinite where no policy is sure to reach it.
+
+    >>> import heavytail as ht
+    >>> ht.planning.times_to(ht.make_mdp("six_arms", probabilities="ones"), 6).tolist()
+    [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0]
+    """
+    if not 0 <= index(target) < one_stage(mdp).n_states:
+        raise InputError(f"target is {target}; states go from 0 to {mdp.n_states - 1}")
+    matrix = matrix_of(mdp, restart=True)
+    return _times_to(matrix, ways_of(matrix), index(target))
+
+
+def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
+    """Policy iteration for a stochastic shortest path, from a policy that surely arrives."""
+    S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
+    sure, safe = _sure(matrix, ways, target)
+    there = np.arange(S) == target
+    policy = towards(matrix, ways if safe.all() else ways_of(matrix, safe), there, safe, otherwise=np.zeros(S, np.int64))
+    others = np.flatnonzero(sure & ~there)
+    times = np.where(sure, 0.0, np.inf)
+    if not others.size:
+        return times
+    for _ in range(MOST_IMPROVEMENTS):
+        times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
+        q = np.where(safe, 1.0 + matrix @ np.where(sure, times, 0.0), np.inf).reshape(S, A)
+        better = policy.copy()
+        better[others], _, _ = better_actions(policy[others], -q[others], -times[others], float(times[others].max()))
+        if np.array_equal(better, policy):
+            return times
+        policy = better
+    raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
+
+
+def _sure(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
+    """The states [S] from which some policy reaches the target with probability one, and the rows [S*A] that do not lead out of them."""
+    safe = np.ones(matrix.shape[0], np.bool_)
+    while True:
+        reaching = np.isfinite(_distances(ways, np.arange(matrix.shape[1]) == target))
+        if reaching.all():
+            return reaching, safe
+        smaller = _without(matrix, safe, ~reaching, target)
+        if np.array_equal(smaller, safe):
+            return reaching, safe
+        safe = smaller
+        ways = ways_of(matrix, safe)
+
+
+def _without(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Bools:
+    """The safe rows that cannot lead to lost states; a state without such rows is lost too.
+
+    By a queue: between a trap and the target a random walk loses one state after the other.
+    """
+    A, into = matrix.shape[0] // matrix.shape[1], matrix.tocsc()
+    rows, offsets = into.indices.tolist(), into.indptr.tolist()
+    left, still = safe.reshape(-1, A).sum(axis=1).tolist(), safe.tolist()
+    queue = np.flatnonzero(lost).tolist()
+    while queue:
+        state = queue.pop()
+        for row in rows[offsets[state] : offsets[state + 1]]:
+            if still[row]:
+                still[row] = False
+                left[row // A] -= 1
+                if left[row // A] == 0 and not lost[row // A] and row // A != target:
+                    queue.append(row // A)
+    return np.array(still)
+
+
+def ways_of(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_matrix":
+    """For each state where one could have come from, by one of these rows: [S, S], the steps it takes by the likeliest row if one stays until it works."""
+    from scipy.sparse import csr_matrix
+
+    S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
+    edges = matrix.tocoo()
+    keep = edges.data > 0 if rows is None else rows[edges.row]
+    into, out, p = edges.col[keep].astype(np.int64), edges.row[keep] // A, edges.data[keep]
+    order = np.lexsort((-p, out, into))
+    pairs, first = np.unique((into * S + out)[order], return_index=True)
+    steps = 1.0 / np.maximum(p[order][first], 1.0 / SLOWEST_EDGE)  # larger ones could not be added up
+    return csr_matrix((steps, (pairs // S, pairs % S)), shape=(S, S))
+
+
+def _distances(ways: "csr_matrix", targets: Bools) -> Floats:
+    """How far each state is from the nearest target."""
+    from scipy.sparse.csgraph import dijkstra
+
+    distances: Floats = dijkstra(ways, indices=np.flatnonzero(targets), min_only=True)
+    return distances
+
+
+def towards(matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None, *, otherwise: Ints) -> Ints:
+    """In every state, of the actions that may bring the targets nearer, the one that brings them nearest on average; if there is none, another."""
+    S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
+    distances = _distances(ways, targets)
+    edges = matrix.tocoo()
+    nearer = np.zeros(matrix.shape[0], np.bool_)
+    nearer[edges.row[distances[edges.col] < distances[edges.row // A]]] = True
+    if rows is not None:
+        nearer &= rows
+    far = distances[np.isfinite(distances)].max()
+    expected = matrix @ np.where(np.isfinite(distances), distances, 2.0 * S * (far + 1.0))
+    nearest = np.where(nearer, expected, np.inf).reshape(S, A).argmin(axis=1)
+    return np.where(nearer.reshape(S, A).any(axis=1), nearest, otherwise)

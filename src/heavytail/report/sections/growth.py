@@ -1,0 +1,91 @@
+"""How fast regret grows, beside how fast theory says it may: a table of exponents."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.report.html_tables import Cell, named, numeric, table
+from heavytail.report.number_format import interval, number, percent
+from heavytail.report.theme import Look
+from heavytail.statistics import exponent_of, growth_exponent
+from heavytail.studies.bound_lines import BoundLine
+from heavytail.studies.families import Family
+from heavytail.studies.results import Agent, Summing, Task
+
+GROWTH = 5  # of spawn keys
+
+
+class Growing(NamedTuple):
+    """The regret of an agent along an axis."""
+
+    agent: Agent
+    values: Floats  # [run, point]
+
+
+def growth_of_task(task: Task, looks: Mapping[str, Look]) -> str:
+    """The exponents of curves along a run, if theory has a word on them."""
+    if not task.bounds:
+        return ""
+    words = "Exponent of the mean regret over the last two decades of the run, with its bootstrap interval over seeds; of a bound, there and in the limit."
+    rows = [Growing(agent, agent.runs.regret) for agent in task.agents]
+    at = task.agents[0].runs.at.astype(np.float64) if task.agents else np.empty(0)
+    return _section(words, _growth(at, rows, task.bounds, looks, task.summing))
+
+
+def growth_of_family(family: Family, looks: Mapping[str, Look]) -> str:
+    """The exponents of final regrets along the axis of a family; where that is not the length of runs, which member is worst."""
+    rows = [Growing(agent, family.regrets(agent.key)) for agent in family.agents]
+    if family.grows:
+        words = "Exponent of the mean final regret over the last two decades, each length with runs of its own, with its bootstrap interval over seeds; of a bound, there and in the limit."
+        return _section(words, _growth(family.at, rows, family.bounds, looks, family.members[-1].summing))
+    return _section(f"The largest mean final regret over all {family.axis}.", _worst(family, rows, looks))
+
+
+def _section(words: str, content: str) -> str:
+    return f"<h3>Growth</h3>\n<p class=quiet>{escape(words)}</p>\n{content}"
+
+
+def _growth(at: Floats, rows: Sequence[Growing], bounds: Sequence[BoundLine], looks: Mapping[str, Look], summing: Summing) -> str:
+    at_stake = next((bound.at_stake for bound in bounds if np.isfinite(bound.at_stake)), np.nan)
+    agents = [_agent(at, row, looks[row.agent.key], summing, at_stake) for row in rows]
+    return table(
+        ["", "Exponent", "Mean regret at the end", "Of all that can be lost"], [*agents, *(_bound(each, at_stake) for each in bounds)]
+    )
+
+
+def _agent(at: Floats, row: Growing, look: Look, summing: Summing, at_stake: float) -> list[Cell]:
+    rng = np.random.default_rng(np.random.SeedSequence(summing.seed, spawn_key=(GROWTH,)))
+    found = growth_exponent(at, row.values, rng=rng, confidence=summing.confidence, resamples=summing.resamples)
+    exponent = [float(x) for x in found]
+    return [
+        named(look, row.agent.label),
+        numeric(interval(*exponent, digits=2), exponent[0]),
+        *_end(float(row.values[:, -1].mean()), at_stake),
+    ]
+
+
+def _bound(line: BoundLine, at_stake: float) -> list[Cell]:
+    here = exponent_of(line.at, line.values)
+    exponent = numeric(number(here, 2), here, f"{number(line.limit, 2)} in the limit")
+    return [Cell(escape(line.label), line.label), exponent, *_end(float(line.values[-1]), at_stake)]
+
+
+def _end(regret: float, at_stake: float) -> list[Cell]:
+    return [numeric(number(regret), regret), numeric(percent(regret / at_stake), regret / at_stake)]
+
+
+def _worst(family: Family, rows: Sequence[Growing], looks: Mapping[str, Look]) -> str:
+    agents = [[named(looks[row.agent.key], row.agent.label), *_largest(family, row.values.mean(axis=0))] for row in rows]
+    bounds = [[Cell(escape(line.label), line.label), *_largest(family, line.values)] for line in family.bounds]
+    return table(["", "Largest regret", f"at {family.axis}", "Over gap × length there"], [*agents, *bounds])
+
+
+def _largest(family: Family, regrets: Floats) -> list[Cell]:
+    """Of one number for each member the largest, and where it is."""
+    where = int(regrets.argmax())
+    regret, at = float(regrets[where]), float(family.at[where])
+    share = np.nan if family.at_stake is None else regret / float(family.at_stake[where])
+    return [numeric(number(regret), regret), numeric(number(at), at), numeric(number(share, 2), share)]

@@ -1,0 +1,134 @@
+"""Compiled environments as worlds of a study: deep agents, all runs of a part side by side in one program, on a GPU where JAX sees one.
+
+A part is a batch of fixed width. It is never packed anew, since a run alone and the same run beside others differ in their last bits. A long one keeps what it has come to
+in its drawer and goes on from there, if JAX and the device are what they were.
+
+A GPU does one part at a time. On a CPU each part has one thread: programs of small matrices gain nothing from more, and results do not depend on the number of cores.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from heavytail.arrays import Floats, Ints
+from heavytail.deep import complete_parameters, parameters
+from heavytail.errors import InputError, suggestion
+from heavytail.studies.backends.backend import EPISODES, Desk, Outcome, RunCurve, failure, now_and_then
+from heavytail.training.curve import place_checkpoints
+
+if TYPE_CHECKING:
+    from heavytail.deep import DeepCurve, DeepLearner
+    from heavytail.studies.plan import Part
+
+RUNS_SIDE_BY_SIDE = 128
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
+
+
+class Deep:
+    """A compiled environment."""
+
+    unit: Literal["episode", "step"] = "step"
+    horizon = 1
+    varying = frozenset(parameters.OF_A_RUN)
+    most_runs: int | None = RUNS_SIDE_BY_SIDE
+
+    def __init__(self, env: str, given: Mapping[str, Any]) -> None:
+        for name in given:
+            if name not in parameters.OF_AN_ENVIRONMENT:
+                raise InputError(f"{env} has no parameter {name!r}; {suggestion(name, parameters.OF_AN_ENVIRONMENT)}")
+        self.env, self.given = env, dict(given)
+        self.longest = int(complete_parameters(env, **given)["cap"])  # an episode
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is a GPU to be shared."""
+        return gpu_there()
+
+    def best(self, at: Ints) -> Floats | None:
+        """Nobody knows."""
+        return None
+
+    def resolved(self, agent: str, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """Schedules end with the run."""
+        complete = complete_parameters(self.env, **self.given, **given, total_steps=steps)
+        return {name: complete[name] for name in ("total_steps", *parameters.DEFAULTS)}
+
+    def counters(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
+        """Episodes that ended, and rewards that the transform changed."""
+        return (EPISODES, "truncated")
+
+    def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
+        """All runs side by side."""
+        _keep_to_one_thread()
+        try:
+            curve = self._learnt(part, desk)
+        except InputError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded, and other parts go on
+            yield from [failure(error)] * len(part.runs)
+            return
+        for i in range(len(part.runs)):
+            counters = {EPISODES: curve.episodes[i].astype(float), "truncated": curve.truncated[i].astype(float)}
+            yield RunCurve(curve.steps, curve.clean_return[i], None, None, counters)
+
+    def made_with(self) -> dict[str, str]:
+        """JAX and the device."""
+        import jax
+
+        return {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
+
+    def _learnt(self, part: "Part", desk: Desk) -> "DeepCurve":
+        learner = self._begun(part, desk.drawer)
+        total, every = learner.settings.total_steps, learner.settings.target_every
+        save = _saver(learner, desk.drawer)
+
+        def between(steps: int) -> None:
+            desk.tell(steps / total)
+            save()
+
+        marks = place_checkpoints(0, total // every, min(part.checkpoints, total // every), part.spacing) * every
+        return learner.learn(at=marks.tolist(), between=between)
+
+    def _begun(self, part: "Part", drawer: Path | None) -> "DeepLearner":
+        """The batch, as it was left or new."""
+        from heavytail.deep import DeepLearner, heavy_dqn
+
+        if drawer is not None and drawer.exists():
+            learner = DeepLearner.load(drawer)
+            if learner.made_with == self.made_with():
+                return learner
+        runs = [{**variant, "seed": _seed(part, r)} for r, variant in zip(part.replicates, part.variants, strict=True)]
+        return heavy_dqn(self.env, runs=runs, **self.given, **part.parameters)
+
+
+@cache
+def gpu_there() -> bool:
+    """Whether JAX sees a GPU; another process is asked, since JAX takes most of a GPU's memory as soon as it looks."""
+    if not list(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists():
+        return False
+    question = "import jax; print(jax.default_backend())"
+    asked = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=False)  # noqa: S603 - this Python, that question
+    return asked.stdout.strip() in ("gpu", "cuda", "rocm")
+
+
+def _keep_to_one_thread() -> None:
+    """JAX reads this when it starts; in a process that has used it already, nothing changes."""
+    flags = os.environ.get("XLA_FLAGS", "")
+    if ONE_THREAD not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {ONE_THREAD}".strip()
+
+
+def _seed(part: "Part", replicate: int) -> int:
+    return int(part.seed_of(replicate).generate_state(1)[0])
+
+
+def _saver(learner: "DeepLearner", drawer: Path | None) -> Callable[[], None]:
+    """What saves a learner now and then."""
+    if drawer is None:
+        return lambda: None
+    drawer.parent.mkdir(parents=True, exist_ok=True)
+    return now_and_then(lambda: learner.save(drawer))

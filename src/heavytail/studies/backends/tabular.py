@@ -1,0 +1,107 @@
+"""MDPs as worlds of a study: tabular agents, one run after the other."""
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from heavytail.arrays import Floats, Ints
+from heavytail.envs import make_changing_mdp
+from heavytail.errors import InputError
+from heavytail.kernels.verbs import counter_names
+from heavytail.mdp.problem import Problem, problem_of
+from heavytail.planning.average_reward import gain
+from heavytail.planning.episodic import optimal_value
+from heavytail.planning.reward_moments import reward_moments
+from heavytail.registry import find
+from heavytail.studies.backends.backend import Desk, Outcome, RunCurve, failure
+from heavytail.studies.specs.sweeps import TRUE
+from heavytail.training.learner import make_agent
+
+if TYPE_CHECKING:
+    from heavytail.studies.plan import Part, Run
+
+
+class Tabular:
+    """An MDP, or several that come one after the other."""
+
+    varying: frozenset[str] = frozenset()
+    most_runs: int | None = None
+    longest = 1
+    alone = False
+
+    def __init__(self, env: str, parameters: Mapping[str, Any]) -> None:
+        self.worlds = make_changing_mdp(env, **parameters)
+        self.problem: Problem = problem_of(*self.worlds.mdps)
+        self.unit: Literal["episode", "step"] = "episode" if self.problem.horizon else "step"
+        self.horizon = max(self.problem.horizon, 1)
+        self._rates: list[float] | None = None
+
+    def best(self, at: Ints) -> Floats:
+        """What the best policy earns; where the MDP changes, the best policy of each while it is there."""
+        if self._rates is None:  # here, because a plan does without
+            self._rates = [optimal_value(mdp) if mdp.horizon else gain(mdp) for mdp in self.worlds.mdps]
+        begins = np.array([0, *self.worlds.at], np.float64)
+        ends = np.array([*self.worlds.at, np.inf])
+        within = np.clip(np.asarray(at, np.float64)[:, None], begins, ends) - begins  # [checkpoint, MDP]
+        return within @ np.array(self._rates)
+
+    def resolved(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """T is what will be run; ``moment = "true"`` is computed from the environment, and ``changes = "true"`` is l, the number of its MDPs."""
+        found, given = find("agent", agent), dict(parameters)
+        if "planned_steps" in found.parameters and "planned_steps" not in given:
+            given["planned_steps"] = steps
+        if given.get("changes") == TRUE:
+            given["changes"] = len(self.worlds.mdps)
+        if given.get("moment") == TRUE:
+            given["moment"] = self.true_moment(agent, given)
+        complete = found.arguments(self.problem, **given)
+        del complete["problem"]
+        return complete
+
+    def true_moment(self, agent: str, parameters: Mapping[str, Any]) -> float:
+        """The largest moment of an environment's rewards, of the order and the kind that the agent wants."""
+        found = find("agent", agent)
+        built = found.builder(self.problem, **{**parameters, "moment": 1.0})
+        if "epsilon" not in found.parameters:
+            raise InputError(f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number")
+        kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
+        order = 1.0 + float(parameters.get("epsilon", found.parameters["epsilon"].default))
+        moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in self.worlds.mdps)
+        if not np.isfinite(moment):
+            raise InputError(f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be smaller")
+        return moment
+
+    def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
+        """What the agent counts."""
+        return counter_names(find("agent", agent).builder(self.problem, **parameters))
+
+    def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
+        """One run after the other."""
+        for run in part.runs:
+            try:
+                yield self._run(part, run)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded, and the other runs go on
+                yield failure(error)
+
+    def made_with(self) -> dict[str, str]:
+        """Nothing that parts do not say anyway."""
+        return {}
+
+    def _run(self, part: "Part", run: "Run") -> RunCurve:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a study plans its own steps; nobody reads a worker's warnings
+            learner = make_agent(part.agent, self.worlds, seed=part.seed_of(run.replicate), **run.parameters)
+            amount = {learner.unit: part.units}
+            curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]
+        return RunCurve(curve.at, curve.mean_reward, curve.realised_reward, self.best(curve.at) - curve.mean_reward, curve.counters)
+
+
+def _moment_kinds(record: Any) -> Iterator[str]:
+    """What the estimators in a record, and in the records in it, take a moment to be."""
+    if hasattr(record, "moment_kind"):
+        yield record.moment_kind()
+    elif isinstance(record, tuple):
+        for inner in record:
+            yield from _moment_kinds(inner)

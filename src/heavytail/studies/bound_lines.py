@@ -1,0 +1,104 @@
+"""What theory says of an environment, as numbers along an axis: to be drawn beside what agents did."""
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.bounds import Bound, Quantities, bounds_at, quantities_of
+from heavytail.bounds.plot import STYLES
+from heavytail.errors import InputError, suggestion
+from heavytail.studies.backends import world_of
+from heavytail.studies.backends.tabular import Tabular
+from heavytail.studies.specs.envs import EnvSpec
+from heavytail.studies.specs.spec import canonical
+
+
+class BoundLine(NamedTuple):
+    """A bound on regret, along a run or from environment to environment."""
+
+    name: str  # as `heavytail.bounds` has it
+    label: str
+    at: Floats  # [point]
+    values: Floats  # [point]
+    share: float  # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
+    limit: float  # the exponent that its growth comes to in the end
+
+    @property
+    def at_stake(self) -> float:
+        """All that can be lost by the last point; NaN if it is not known."""
+        return float(self.values[-1]) / self.share
+
+    @property
+    def dash(self) -> str:
+        """Upper bounds are solid."""
+        return "dash" if np.isnan(self.share) else "solid"
+
+
+def in_words(bounds: Sequence[BoundLine]) -> str:
+    """What the lines of bounds are, for a caption.
+
+    >>> in_words([BoundLine("ucrl2", "bound of UCRL2", np.ones(1), np.ones(1), 0.3, 0.5)])
+    ' Grey: bound of UCRL2 (solid).'
+    """
+    return f" Grey: {', '.join(f'{bound.label} ({bound.dash})' for bound in bounds)}." if bounds else ""
+
+
+FAR = np.array([1e150, 1e300])  # steps between which a bound grows as in the limit, but for a thousandth
+
+
+def bound_lines(env: EnvSpec, at: Floats) -> tuple[BoundLine, ...]:
+    """The bounds of an environment along a run, at so many episodes or steps."""
+    return _lines([env], at, [at])
+
+
+def lines_across(envs: Sequence[EnvSpec], at: Floats, lengths: Sequence[int]) -> tuple[BoundLine, ...]:
+    """The bounds of environments that stand along an axis, each at the end of its runs."""
+    return _lines(envs, at, [np.array([length], np.float64) for length in lengths])
+
+
+def check_bounds(env: EnvSpec) -> None:
+    """Complain about bounds that an environment does not have."""
+    bound_lines(env, np.array([1e6]))
+
+
+def _lines(envs: Sequence[EnvSpec], at: Floats, units: Sequence[Floats]) -> tuple[BoundLine, ...]:
+    shown = envs[-1].bounds.shown if envs[-1].bounds else []
+    return tuple(_line(name, at, envs, units) for name in shown)
+
+
+def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats]) -> BoundLine:
+    found = [_bound(name, env, each * world_of(env.env, env.parameters).horizon) for env, each in zip(envs, units, strict=True)]
+    last, words = found[-1], STYLES[name][1]
+    return BoundLine(
+        name=name,
+        label=words if last.is_lower else f"bound of {words}",
+        at=at,
+        values=np.concatenate([bound.total for bound in found]),
+        share=np.nan if last.is_lower else float(np.exp(last.log_total[-1] - last.log_trivial[-1])),
+        limit=float(np.diff(_bound(name, envs[-1], FAR).log_total)[0] / np.diff(np.log(FAR))[0]),
+    )
+
+
+def _bound(name: str, env: EnvSpec, steps: Floats) -> Bound:
+    """What a bound says of an environment; of several MDPs, of the one for which it says most at the last of these steps."""
+    if env.bounds is None:
+        raise InputError("its bounds are not named")
+    quantities = _quantities(env.env, canonical(env.parameters), env.bounds.epsilon)
+    every = [bounds_at(each, steps, env.bounds.delta, changes=len(quantities)) for each in set(quantities)]
+    for each in every:
+        if name not in each.regret:
+            why = f": {each.left_out[name]}" if name in each.left_out else f"; {suggestion(name, each.regret)}"
+            raise InputError(f"there is no bound {name!r}{why}")
+    return max((each.regret[name] for each in every), key=lambda bound: float(bound.log_total[-1]))
+
+
+@lru_cache(maxsize=256)
+def _quantities(env: str, parameters: str, epsilon: float | None) -> tuple[Quantities, ...]:
+    world = world_of(env, json.loads(parameters))
+    if not isinstance(world, Tabular):
+        raise InputError("there are bounds for MDPs only")
+    return tuple(quantities_of(mdp, epsilon) for mdp in world.worlds.mdps)

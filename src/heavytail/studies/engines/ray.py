@@ -1,0 +1,101 @@
+"""Parts on a Ray cluster: one that is running, by its address (or by ``$RAY_ADDRESS``, as Ray sets it), or one started here.
+
+Every part is a task; if the node that does it dies, Ray does it again elsewhere. Results come back as bytes and are written by the process that runs the study, so that the
+cluster needs no common disk.
+"""
+
+import os
+import socket
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from heavytail.checks import Count
+from heavytail.errors import InputError
+from heavytail.registry import register
+from heavytail.studies.engines import Event, Result
+from heavytail.studies.engines._scheduling import scheduled
+from heavytail.studies.engines._worker import modules_for, timed_part
+from heavytail.studies.plan import Part
+
+SECONDS_TO_ANSWER = 10
+MOST_RETRIES = 10  # of a part whose worker or node died; a part that kills every worker must not go on for ever
+
+
+@register("engine", "ray")
+def ray(workers: Count | None = None, address: str | None = None) -> "OnRay":
+    """A Ray cluster, by its `address`, or one started here with so many `workers`."""
+    return OnRay(address, workers)
+
+
+class OnRay:
+    """A Ray cluster; one that was started here ends with this object."""
+
+    def __init__(self, address: str | None = None, workers: int | None = None) -> None:
+        self._ray, address = _import_ray(), address or os.environ.get("RAY_ADDRESS")
+        if not self._ray.is_initialized():
+            try:
+                _knock(address)
+                self._ray.init(
+                    address=address or "local",  # without it, Ray would join whatever was started on this machine last
+                    num_cpus=None if address else workers,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level="error",
+                )
+            except (OSError, ValueError, RuntimeError) as error:
+                where = f"the Ray cluster at {address}" if address else "Ray"
+                raise InputError(f"{where} cannot be reached: {' '.join(str(error).split())}") from None
+            weakref.finalize(self, self._ray.shutdown)
+        self.workers = int(workers or self._ray.cluster_resources().get("CPU", 1))
+
+    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
+        """Do these parts. Other machines may not see the drawers: a part whose node dies is done from its beginning."""
+        ray = self._ray
+        gpus = 1 if ray.cluster_resources().get("GPU") and any(part.world.alone for part in parts) else 0
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MOST_RETRIES)(timed_part)
+        modules, started = modules_for(parts), dict[Any, None]()
+
+        def submit(part: Part) -> Any:
+            reference = task.remote(part.model_dump_json(), modules)
+            started[reference] = None
+            return reference
+
+        def next_done(busy: Iterable[Any]) -> list[Any]:
+            done: list[Any] = ray.wait(list(busy), num_returns=1)[0]
+            for reference in done:
+                del started[reference]
+            return done
+
+        try:
+            yield from scheduled(parts, self.workers, submit, next_done, self._result, one_machine=False)
+        finally:
+            for reference in started:
+                ray.cancel(reference, force=True)
+
+    def _result(self, reference: Any) -> Result:
+        errors = self._ray.exceptions
+        try:
+            result: Result = self._ray.get(reference)
+        except errors.RayTaskError as error:  # something raised where the part was done
+            raise error.cause if isinstance(error.cause, InputError) else error from None
+        except errors.RayError as error:  # workers or nodes died, again and again
+            said = " ".join(str(error).split())
+            raise InputError(f"Ray gave a part up: {said}; what is done is kept, go on with: heavytail resume") from None
+        return result
+
+
+def _knock(address: str | None) -> None:
+    """See whether somebody is there: Ray itself would try for minutes."""
+    host, colon, port = (address or "").rpartition(":")
+    if colon and "/" not in host and port.isdigit():
+        socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise InputError("the engine 'ray' needs Ray; install it with: pip install 'heavytail[ray]'") from None
+    return ray

@@ -1,0 +1,134 @@
+"""Check a study before it starts: build every environment, and every agent in it, once."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Annotated, Any, Literal, TypeAlias
+
+from annotated_types import Ge, Gt, Le, Lt
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from heavytail.deep import parameters as deep
+from heavytail.studies.specs.claims import Claim
+from heavytail.studies.specs.envs import (
+    EnvSpec,
+    FamilySpec,
+    Frozen,
+    Name,
+    Parameters,
+    Seeds,
+    Whole,
+)
+from heavytail.studies.specs.sweeps import MapSpec
+
+
+def one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Points of a grid in which each of its values is found."""
+    first = {name: values[0] for name, values in grid.items()}
+    yield first
+    for name, values in grid.items():
+        for value in values[1:]:
+            yield {**first, name: value}
+
+
+Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
+
+
+class AgentSpec(Frozen):
+    """An agent of a study. With a grid, each environment's best point of it is found on tuning seeds."""
+
+    agent: str = ""  # the agent's id; its key in the file if left out
+    label: str = ""
+    setting: str = ""  # a name for a group of agents that is reported together
+    parameters: Parameters = Field(default_factory=dict)
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+    envs: Annotated[list[str], Field(min_length=1)] | None = None  # where it runs; everywhere if left out
+
+
+class TuningSpec(Frozen):
+    """How grids are searched: shorter runs, on seeds that are never used again."""
+
+    share: Annotated[float, Gt(0), Le(1)] = 0.1
+    seeds: Seeds = 5
+
+
+class StatisticsSpec(Frozen):
+    """How runs are summed up."""
+
+    confidence: Annotated[float, Gt(0), Lt(1)] = 0.95
+    resamples: Whole = 2000
+    permutations: Whole = 20_000
+    significance: Annotated[float, Gt(0), Lt(1)] = 0.05
+
+
+class Spec(Frozen):
+    """A study."""
+
+    name: Name
+    title: str = ""
+    description: str = ""
+    episodes: Whole | None = None
+    steps: Whole | None = None
+    seeds: Seeds = 10
+    seed: Annotated[int, Ge(0), Le(2**63 - 1)] = 0
+    checkpoints: Annotated[int, Ge(10), Le(100_000)] = 100
+    spacing: Literal["even", "log"] = "even"
+    envs: dict[Name, EnvSpec]
+    families: dict[Name, FamilySpec] = Field(default_factory=dict)  # their members are environments too
+    agents: dict[Name, AgentSpec]
+    maps: dict[Name, MapSpec] = Field(default_factory=dict)
+    tuning: TuningSpec = TuningSpec()
+    statistics: StatisticsSpec = StatisticsSpec()
+    claims: list[Claim] = Field(default_factory=list)
+    quick: dict[str, Any] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialised: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Most studies have no maps, and those from before there were any keep their digest and their files."""
+        said: dict[str, Any] = serialised(self)
+        return said if self.maps else {key: value for key, value in said.items() if key != "maps"}
+
+    def digest(self) -> str:
+        """A name for what the study says."""
+        return sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()[:16]
+
+
+def canonical(value: Any) -> str:
+    """JSON in which equal values are equal strings."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def kind_of_env(name: str) -> Kind:
+    """Whether an environment is an MDP or a compiled one for deep agents."""
+    return "deep" if deep.is_environment(name) else "tabular"
+
+
+def kind_of_agent(name: str) -> Kind:
+    """Whether an agent is tabular or deep."""
+    return "deep" if name in deep.AGENTS else "tabular"
+
+
+def envs_of(spec: Spec, agent: AgentSpec | MapSpec) -> list[str]:
+    """Where an agent runs: in all environments of its kind, unless it says where."""
+    kind = kind_of_agent(agent.agent)
+    return [key for key, env in spec.envs.items() if kind_of_env(env.env) == kind and (agent.envs is None or key in agent.envs)]
+
+
+def only_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
+    """The point of a grid that has but one, so that nothing is to be searched; None if there are more.
+
+    >>> only_point({"a": [1], "b": [3]}), only_point({}), only_point({"a": [1, 2]})
+    ({'a': 1, 'b': 3}, {}, None)
+    """
+    return {name: values[0] for name, values in grid.items()} if all(len(values) == 1 for values in grid.values()) else None
+
+
+def points(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Every point of a grid, the last key fastest; of none, the one point without coordinates.
+
+    >>> list(points({"a": [1, 2], "b": [3]}))
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
+    """
+    for values in itertools.product(*grid.values()):
+        yield dict(zip(grid, values, strict=True))

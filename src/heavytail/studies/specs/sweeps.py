@@ -1,0 +1,55 @@
+"""The maps of a study as its author writes them: an agent at every point of a fine grid, at full length."""
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from annotated_types import Ge, Le
+from pydantic import Field
+
+from heavytail.errors import InputError, place_of, shown
+from heavytail.studies.specs.envs import Frozen, Parameters, Seeds
+
+TRUE = "true"  # as the value of `moment` or `changes`: what is exactly so of the environment
+MOST_CELLS = 1_000_000  # points of a map
+DIMENSIONS = (2, 3)  # of a map: along its sides, and from panel to panel
+
+
+class MapSpec(Frozen):
+    """A map. Its first axis goes to the right, its second up; of the third each value has a panel of its own."""
+
+    agent: str = ""  # the agent's id; its key in the file if left out
+    label: str = ""
+    parameters: Parameters = Field(default_factory=dict)
+    envs: Annotated[list[str], Field(min_length=1)] | None = None  # where it runs; everywhere if left out
+    seeds: Seeds | None = None  # the study's if left out
+    checkpoints: Annotated[int, Ge(10), Le(100_000)] = 10  # so few that the last tenth is just seen
+    axes: dict[str, list[Any]]
+
+
+def check_axes(said: MapSpec) -> None:
+    """The axes of a map: two or three lists of numbers, which the parameters leave free."""
+    if len(said.axes) not in DIMENSIONS:
+        raise InputError(f"axes has {len(said.axes)} of them; a map has two or three")
+    for name, values in said.axes.items():
+        _check_axis(name, values)
+        if name in said.parameters:
+            raise InputError(f"{place_of([name])} is both in its parameters and an axis; leave one of them out")
+    if TRUE in (said.parameters.get("moment"), *said.axes.get("moment", [])) and "epsilon" in said.axes:
+        raise InputError("moment is 'true', but of which order depends on epsilon, which is an axis; give numbers")
+    if math.prod(len(values) for values in said.axes.values()) > MOST_CELLS:
+        raise InputError(f"axes have more than {MOST_CELLS:,} points; they must have fewer values")
+
+
+def _check_axis(name: str, values: Sequence[Any]) -> None:
+    where = place_of(["axes", name])
+    if not values:
+        raise InputError(f"{where} is empty; it must list at least one value")
+    for value in values:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number and (name, value) != ("moment", TRUE):
+            raise InputError(
+                f"{where} has {shown(value)}; it must be a number, since what is none may need another program: a map of its own"
+            )
+    if twice := [value for i, value in enumerate(values) if value in values[:i]]:
+        raise InputError(f"{where} has {shown(twice[0])} twice; once will do")

@@ -1,0 +1,156 @@
+"""A map, summed up: one small Parquet file with a row for every point in every environment.
+
+It names what it was made from, the ids of all parts; where it is there and these are still the ones of the plan, the parts themselves are not needed. So results are published
+without their hundred megabytes of curves.
+"""
+
+import io
+import itertools
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from heavytail.arrays import Floats
+from heavytail.statistics.heavy import quantile
+from heavytail.studies.plan import Sheet
+from heavytail.studies.provenance import PER_PART
+from heavytail.studies.specs.spec import canonical
+from heavytail.studies.sweeps.final_values import Ends, by_point, ends_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAME = "maps.parquet"  # in the study's folder
+KEY = b"heavytail"  # of what the file says of itself
+LEVELS = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
+
+
+class Summary(NamedTuple):
+    """Maps, summed up."""
+
+    table: pa.Table  # a row for every point of every map in every environment
+    command: str  # with which its runs were done
+    pages: list[dict[str, Any]]  # who did them: sidecars that say the same, added up
+
+    def failures(self) -> "pd.DataFrame":
+        """The first run that raised of each point, as `Study.failures` has them."""
+        import pandas as pd
+
+        lost = self.table.filter(self.table["error"].is_valid()).to_pylist()
+        names = {"agent_key": "map", "env_key": "env", "replicate": "first_failed", "error": "error"}
+        rows = [{name: row[column] for name, column in names.items()} | {"point": canonical(_point(row)), "phase": "map"} for row in lost]
+        return pd.DataFrame(rows, columns=[*names, "point", "phase"])
+
+
+def _point(row: Mapping[str, Any]) -> dict[str, float]:
+    """Where a row is: its axes stand between the environment and the number of runs."""
+    names = list(row)
+    return {name: row[name] for name in names[names.index("env") + 1 : names.index("runs")] if row[name] is not None}
+
+
+def digest_of(sheets: Sequence[Sheet]) -> str:
+    """A name for all runs of all maps."""
+    return sha256("\n".join(part.id for sheet in sheets for part in sheet.parts).encode()).hexdigest()[:20]
+
+
+def summed_up(
+    sheets: Iterable[Sheet], read: Callable[[Sheet], Iterable[pa.Table]], command: str, sidecars: Sequence[Mapping[str, Any]]
+) -> Summary:
+    """Maps whose parts are done.
+
+    Args:
+        sheets: every map in every environment.
+        read: gives the tables of a sheet's parts.
+        command: with which they were done.
+        sidecars: of all parts.
+    """
+    table = pa.concat_tables([_rows(sheet, ends_of(sheet, read(sheet))) for sheet in sheets], promote_options="default")
+    return Summary(table, command, _added_up(sidecars))
+
+
+def _rows(sheet: Sheet, ends: Ends) -> pa.Table:
+    points = np.array(list(itertools.product(*sheet.axes.values())))
+    part, n = sheet.parts[0], len(points)
+    best = part.world.best(np.array([part.units]))
+    assert best is not None  # maps are of tabular worlds, where everybody knows
+    regret = by_point(sheet, ends.regret)
+    quantiles = {name: _quantile(regret, level) for name, level in LEVELS.items()}
+    errors = [ends.errors[i * sheet.seeds : (i + 1) * sheet.seeds] for i in range(n)]
+    return pa.table(
+        {
+            "map": [sheet.agent] * n,
+            "env": [sheet.env] * n,
+            **{name: points[:, i] for i, name in enumerate(sheet.axes)},
+            "runs": np.full(n, sheet.seeds),
+            "failures": np.isnan(regret).sum(axis=1),
+            "first_failed": pa.array([next((r for r, e in enumerate(each) if e is not None), None) for each in errors], pa.int64()),
+            "error": pa.array([next(filter(None, each), None) for each in errors], pa.string()),
+            "best": np.full(n, best[0]),  # what the best policy earns in a run
+            **{f"regret_{name}": values for name, values in quantiles.items()},
+            "regret_share": quantiles["median"] / best[0],
+            "last_tenth": _quantile(by_point(sheet, ends.last_tenth), 0.5),
+            **{f"counter_{name}": _quantile(by_point(sheet, values), 0.5) for name, values in ends.counters.items()},
+        }
+    )
+
+
+def _quantile(values: Floats, level: float) -> Floats:
+    """Over the seeds of each point that came to their end; NaN if none did.
+
+    >>> _quantile(np.array([[1.0, 2.0, 3.0], [np.nan, 5.0, np.nan], [np.nan] * 3]), 0.5)
+    array([ 2.,  5., nan])
+    """
+    there = ~np.isnan(values)
+    whole, found = there.all(axis=1), np.full(len(values), np.nan)
+    if whole.any():
+        found[whole] = quantile(values[whole].T, level)
+    for i in np.flatnonzero(there.any(axis=1) & ~whole):
+        found[i] = quantile(values[i, there[i]], level)
+    return found
+
+
+# The file
+
+
+def as_file(summary: Summary, digest: str) -> bytes:
+    """The bytes of the file."""
+    about = {"digest": digest, "values": _checksum(summary.table), "command": summary.command, "pages": summary.pages}
+    out = io.BytesIO()
+    pq.write_table(summary.table.replace_schema_metadata({KEY: canonical(about)}), out, compression="zstd")
+    return out.getvalue()
+
+
+def from_file(content: bytes, digest: str) -> Summary | None:
+    """What the file holds; None if that is something else than what it should be made from, or damaged."""
+    try:
+        table = pq.read_table(io.BytesIO(content))
+        about = json.loads((table.schema.metadata or {})[KEY])
+        fits = about["digest"] == digest and about["values"] == _checksum(table)
+        return Summary(table, about["command"], about["pages"]) if fits else None
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _checksum(table: pa.Table) -> str:
+    """Of the values, since Parquet's own leaves much of a file uncovered."""
+    return sha256(json.dumps(table.to_pydict()).encode()).hexdigest()[:20]
+
+
+def _added_up(sidecars: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Sidecars without what is of one part only, those that say the same as one, with their seconds together and their number.
+
+    >>> _added_up([{"host": "a", "seconds": 1.0, "sha256": "x"}, {"host": "a", "seconds": 2.0, "sha256": "y"}])
+    [{'host': 'a', 'parts': 2, 'seconds': 3.0}]
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for page in sidecars:
+        same = {key: value for key, value in page.items() if key not in PER_PART}
+        total = found.setdefault(canonical(same), {**same, "parts": 0, "seconds": 0.0})
+        total["parts"] += 1
+        total["seconds"] += page.get("seconds", 0.0)
+    return list(found.values())

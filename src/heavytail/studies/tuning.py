@@ -1,0 +1,77 @@
+"""The choice of a point of each grid: the one whose median final regret over the tuning seeds is smallest, the first of equals.
+
+Where nobody knows the best policy there is no regret: then it is the one whose median reward in the last tenth is largest.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from heavytail.errors import InputError
+from heavytail.studies.parts import frame_of
+from heavytail.studies.plan import Cell
+from heavytail.studies.results import between, runs_in
+
+
+class Scored(BaseModel):
+    """A point of a grid and how it did."""
+
+    model_config = ConfigDict(frozen=True)
+
+    agent: str
+    env: str
+    point: dict[str, Any]
+    measure: Literal["regret", "reward"]
+    value: float | None  # the median over seeds; None if no run of it came to its end
+
+    @property
+    def cost(self) -> float:
+        """What should be small."""
+        if self.value is None:
+            return np.inf
+        return self.value if self.measure == "regret" else -self.value
+
+
+def scores(cells: Sequence[Cell], table: pa.Table) -> list[Scored]:
+    """How every point did."""
+    regrets, rewards = final_regrets(table), last_tenths(table)
+    return [_scored(cell, regrets, rewards) for cell in cells]
+
+
+def _scored(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float]) -> Scored:
+    measure: Literal["regret", "reward"] = "reward" if any(run in rewards for run in cell.runs) else "regret"
+    known = rewards if measure == "reward" else regrets
+    values = [known[run] for run in cell.runs if run in known]
+    return Scored(agent=cell.agent, env=cell.env, point=cell.point, measure=measure, value=float(np.median(values)) if values else None)
+
+
+def final_regrets(table: pa.Table) -> dict[str, float]:
+    """The last regret of each run that has one."""
+    runs, regret = table["run"].to_pylist(), table["regret"].to_pylist()
+    return {run: value for run, value in zip(runs, regret, strict=True) if value is not None}
+
+
+def last_tenths(table: pa.Table) -> dict[str, float]:
+    """The mean reward in the last tenth of each run that came to its end and has no regret."""
+    import pyarrow.compute as pc
+
+    without = frame_of(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
+    return {str(run): float(between(runs_in(frame), 0.9, 1.0)[0]) for run, frame in without.groupby("run")}
+
+
+def choose(scored: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
+    """The best point of each agent in each environment."""
+    best: dict[tuple[str, str], Scored] = {}
+    for each in scored:
+        old = best.get((each.agent, each.env))
+        if old is None or each.cost < old.cost:
+            best[each.agent, each.env] = each
+    chosen: dict[str, dict[str, dict[str, Any]]] = {}
+    for (agent, env), each in best.items():
+        if each.value is None:
+            raise InputError(f"tuning: every run of {agent} on {env} failed, so that nothing can be chosen; see heavytail status")
+        chosen.setdefault(agent, {})[env] = each.point
+    return chosen

@@ -1,0 +1,1 @@
+"""Ways to run an agent: fused with its environment, one transition at a time, and in lanes on a GPU."""

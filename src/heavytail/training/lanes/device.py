@@ -1,0 +1,134 @@
+"""The GPU: whether there is one, how much memory it has, and arrays in it.
+
+Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of NumPy: that is how it is tested where there is no GPU.
+"""
+
+import os
+import warnings
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Ints
+from heavytail.errors import InputError
+from heavytail.kernels.compiling import config
+
+Held: TypeAlias = Any  # an array in the memory of the GPU
+BLOCK = 128  # threads that are started together
+GONE_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}  # since 2.5, and numba-cuda 0.30 still looks them up
+INSTALL = "install it with: pip install 'heavytail[cuda]'"
+
+
+class Device(NamedTuple):
+    """What there is."""
+
+    name: str
+    free_bytes: int
+
+
+def has_cuda() -> bool:
+    """Whether numba's CUDA, or its simulator, is there."""
+    return simulated() or find_spec("numba_cuda") is not None
+
+
+def find_cuda() -> Any:
+    """Numba's CUDA, or one line that says what is missing."""
+    if not has_cuda():
+        raise InputError(f"lanes need numba-cuda; {INSTALL}")
+    try:
+        return _import_cuda()
+    except ImportError as error:
+        raise InputError(f"numba-cuda is there, but what it needs is not ({' '.join(str(error).split())}); {INSTALL}") from None
+
+
+@cache
+def _import_cuda() -> Any:
+    for old, new in GONE_FROM_NUMPY.items():
+        if old not in vars(np):
+            setattr(np, old, getattr(np, new))
+    os.environ.setdefault("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")  # batches in different threads do not wait for each other
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cuda = import_module("numba.cuda")
+    if not simulated():
+        vars(import_module("numba.cuda.core.config"))["CUDA_LOW_OCCUPANCY_WARNINGS"] = 0  # a small study is small
+    return cuda
+
+
+def simulated() -> bool:
+    """Whether numba's simulator stands for a GPU."""
+    return bool(config.ENABLE_CUDASIM)
+
+
+def find_device() -> Device:
+    """The GPU, or one line that says why there is none."""
+    cuda = find_cuda()
+    if simulated():
+        return Device("numba's simulator", 2**30)
+    try:
+        context = cuda.current_context()
+    except Exception as error:  # noqa: BLE001 - drivers fail in many ways, and numba has a class for each
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"no NVIDIA GPU can be used here ({said}); use --engine local, or install its driver and see what nvidia-smi says"
+        ) from None
+    name = context.device.name
+    return Device(name.decode() if isinstance(name, bytes) else str(name), int(context.get_memory_info().free))
+
+
+def hold(array: npt.NDArray[Any]) -> Held:
+    """An array, copied there."""
+    array = np.ascontiguousarray(array)
+    return array.copy() if simulated() else _allocating(find_cuda().to_device, array)
+
+
+def fetch(held: Held) -> npt.NDArray[Any]:
+    """An array, copied back."""
+    return held if isinstance(held, np.ndarray) else held.copy_to_host()
+
+
+def blocks(lanes: int) -> int:
+    """How many blocks of threads so many lanes are."""
+    return (lanes + BLOCK - 1) // BLOCK
+
+
+def _allocating(make: Any, *arguments: Any) -> Held:
+    from numba.cuda.cudadrv.driver import CudaAPIError
+
+    try:
+        return make(*arguments)
+    except (CudaAPIError, MemoryError) as error:
+        if "OUT_OF_MEMORY" not in str(error).upper().replace(" ", "_") and not isinstance(error, MemoryError):
+            raise
+        raise InputError(
+            "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or free it (nvidia-smi says who uses it)"
+        ) from None
+
+
+def spread(few: npt.NDArray[Any], which: Ints) -> Held:
+    """The array [..., L] of all lanes, of which lane i has ``few[which[i]]``; made there."""
+    if simulated():
+        return np.ascontiguousarray(np.moveaxis(few[which], 0, -1))
+
+    flat = few.reshape(len(few), -1)
+    out = _allocating(find_cuda().device_array, (flat.shape[1], len(which)), few.dtype)
+    spread_kernel()[blocks(len(which)), BLOCK](hold(flat), hold(which.astype(np.int32)), out)
+    return out.reshape(*few.shape[1:], len(which))
+
+
+@cache
+def spread_kernel() -> Any:
+    """The kernel that gives lane i of [n, L] a copy of few[which[i]]."""
+    cuda = find_cuda()
+
+    def spread_copies(few, which, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba finds the types
+        i = cuda.grid(1)
+        if i < which.size:
+            for k in range(out.shape[0]):
+                out[k, i] = few[which[i], k]
+
+    return cuda.jit(spread_copies)

@@ -1,0 +1,30 @@
+"""A progress bar for one run."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from heavytail.training.fused import Clock
+
+
+@contextmanager
+def progress_bar(name: str, unit: str, clock: Clock, until: int) -> Iterator[Callable[[], None]]:
+    """Shows a bar on the terminal; gives a function that redraws it."""
+    from rich import progress  # here, because it is only imported for those who want to look
+
+    first_unit, first_step = int(clock.units[0]), int(clock.steps[0])
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TextColumn("{task.completed:,}/{task.total:,} " + unit),
+        progress.TextColumn("{task.fields[speed]}"),
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns) as bar:
+        task = bar.add_task(name, total=until - first_unit, speed="")
+
+        def redraw() -> None:
+            elapsed = bar.tasks[0].elapsed or 0.0
+            speed = f"{(clock.steps[0] - first_step) / elapsed:,.0f} steps/s" if elapsed > 0 else ""
+            bar.update(task, completed=int(clock.units[0]) - first_unit, speed=speed)
+
+        yield redraw

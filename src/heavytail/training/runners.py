@@ -1,0 +1,130 @@
+"""Where a learner learns: in MDP records, by the fused loop; or in a Gymnasium environment, one step at a time."""
+
+import numbers
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from heavytail.arrays import Record
+from heavytail.errors import InputError
+from heavytail.kernels.rng import Streams
+from heavytail.mdp import MDP
+from heavytail.mdp.builders import check_horizon
+from heavytail.mdp.changing import ChangingMDP
+from heavytail.mdp.from_gymnasium import limit_of
+from heavytail.mdp.problem import Problem, problem_of
+from heavytail.mdp.validation import check_mdp
+from heavytail.training import fused, stepwise
+
+Between = Callable[[Record], None]
+
+
+class MDPSetting:
+    """MDP records, one after the other; usually one."""
+
+    def __init__(self, worlds: ChangingMDP) -> None:
+        self.worlds = worlds
+        self.problem = problem_of(*map(check_mdp, worlds.mdps))
+
+    def run(self, agent: Record, streams: Streams, clock: fused.Clock, recorded: fused.Checkpoints, until: int, between: Between) -> None:
+        """The fused loop, from change to change."""
+        for mdp in self.worlds.mdps:
+            check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
+        while clock.units[0] < until:
+            units = int(clock.units[0])
+            change = self.worlds.until(units)
+            stop = until if change is None else min(until, change)
+            agent = fused.run(agent, self.worlds.mdps[self.worlds.which(units)], streams, clock, recorded, stop, between)
+
+    def state_of(self, observation: Any) -> Any:
+        """Observations are states."""
+        return observation
+
+    def action_of(self, a: int) -> int:
+        """Actions are what they are."""
+        return a
+
+
+class GymSetting:
+    """A Gymnasium environment with discrete observations and actions.
+
+    Its own random numbers come from `seed` at the first reset; they are not part of an agent file. An episode that was under way is not taken up again: the
+    next `learn` starts with a new one.
+    """
+
+    def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
+        self.env = env
+        self.problem = _problem(env, horizon)
+        self._seed: int | None = seed
+        self.truncated = False
+        self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
+        self._knows_means = _reward_shift(env) is not None
+
+    def run(self, agent: Record, streams: Streams, clock: fused.Clock, recorded: fused.Checkpoints, until: int, between: Between) -> None:
+        """One step after the other."""
+        clock.started[0] = 0
+        steps = stepwise.Stepwise(agent, streams.agent, self.problem)
+        stepwise.run(steps, self, self.problem.horizon, clock, recorded, until, between)
+
+    def reset(self) -> int:
+        """Start an episode; the environment is seeded once."""
+        observation, _ = self.env.reset(seed=self._seed)
+        self._seed = None
+        return self.state_of(observation)
+
+    def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
+        """One transition; the expected reward is what `info` says of it, else unknown."""
+        observation, reward, terminated, truncated, info = self.env.step(self.action_of(a))
+        if not isinstance(reward, (numbers.Real, np.number)):
+            raise InputError(f"the environment gave the reward {reward!r:.60}; it must be a number")
+        mean = float(info.get("mean_reward", np.nan)) if self._knows_means else np.nan
+        self.truncated = bool(truncated)
+        return self.state_of(observation), float(reward), bool(terminated), mean
+
+    def state_of(self, observation: Any) -> int:
+        """An observation as a state counted from 0; one that the space does not have is an error, not a place in memory."""
+        try:
+            s = operator.index(observation) - self._first_state
+        except TypeError:
+            s = -1
+        if not 0 <= s < self.problem.n_states:
+            raise InputError(f"{observation!s:.60} is none of the observations of this environment, {self.env.observation_space}")
+        return s
+
+    def action_of(self, a: int) -> int:
+        """An action as the environment counts it."""
+        return a + self._first_action
+
+
+def _problem(env: Any, horizon: int | None) -> Problem:
+    from gymnasium.spaces import Discrete
+
+    for what, space in (("observations", env.observation_space), ("actions", env.action_space)):
+        if not isinstance(space, Discrete):
+            raise InputError(
+                f"make_agent: the {what} of this environment are {space}; tabular agents need Discrete ones, so make them discrete with a wrapper"
+            )
+    limit = limit_of(env)
+    steps = limit if horizon is None else check_horizon(horizon, 1)
+    if steps is None:
+        raise InputError("make_agent: this environment has no limit of steps; give horizon=, the number of steps in an episode")
+    if limit is not None and steps > limit:
+        raise InputError(f"make_agent: horizon is {horizon}, but the environment cuts its episodes after {limit} steps")
+    mdp, shift = getattr(env.unwrapped, "mdp", None), _reward_shift(env)
+    r_max = float(mdp.row_means.max()) + shift if isinstance(mdp, MDP) and shift is not None else None
+    return Problem(int(env.observation_space.n), int(env.action_space.n), steps, r_max)
+
+
+def _reward_shift(env: Any) -> float | None:
+    """By how much wrappers move expected rewards; None where one of them may do anything to rewards, so that nothing is known of them."""
+    shift = 0.0
+    while env is not env.unwrapped:
+        kind = type(env).__name__
+        if kind == "AddRewardNoise" and np.isfinite(env.law.mean()):
+            shift += env.law.mean()
+        elif kind not in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"):
+            return None
+        env = env.env
+    return shift

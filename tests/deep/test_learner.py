@@ -1,0 +1,166 @@
+"""The learner of deep runs: curves, files, interruptions, parameters, mistakes."""
+
+import json
+import math
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import heavytail as ht
+from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
+from support.processes import python
+
+heavy_dqn = ht.deep.heavy_dqn
+SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
+
+
+def same(one: Any, other: Any) -> None:
+    """Bit for bit."""
+    for left, right in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
+
+
+def same_curve(one: ht.deep.DeepCurve, other: ht.deep.DeepCurve) -> None:
+    for name in ("steps", "episodes", "clean_return", "truncated", "mean_return", "truncated_share"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(tmp_path: Path) -> None:
+    parameters: dict[str, Any] = {"runs": [{"seed": 3}, {"seed": 4}], "noise_scale": 5.0, **SMALL}
+    once, first = heavy_dqn("acrobot", **parameters), heavy_dqn("acrobot", **parameters)
+    once.learn(at=[50, 250, 450, 600])
+    first.learn(300, at=[50, 250, 450, 600])
+    first.save(tmp_path / "deep.npz")
+    second = ht.deep.DeepLearner.load(tmp_path / "deep.npz")
+    assert repr(second) == "DeepLearner('acrobot', runs=2, steps=300 of 600)"
+    assert second.curve.steps.tolist() == [50, 250]
+    second.learn(at=[50, 250, 450, 600])
+    same(once.states, second.states)
+    same_curve(once.curve, second.curve)
+    assert once.predict(np.zeros(6), run=1) == second.predict(np.zeros(6), run=1)
+    assert read_agent_file(tmp_path / "deep.npz").page["made_with"] == second.made_with
+    assert second.made_with == {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
+
+
+def test_ctrl_c_loses_nothing() -> None:
+    once, stopped = (heavy_dqn("cart_pole", seed=5, **SMALL) for _ in range(2))
+    once.learn(at=[300, 600])
+
+    def stop(steps: int) -> None:
+        if steps >= 300:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped.learn(at=[300, 600], between=stop)
+    assert stopped.curve.steps.tolist() == [300]
+    stopped.learn(at=[300, 600])
+    same(once.states, stopped.states)
+    same_curve(once.curve, stopped.curve)
+
+
+def test_the_curve_adds_up_over_calls() -> None:
+    once, often = (heavy_dqn("cart_pole", seed=6, **SMALL) for _ in range(2))
+    once.learn(checkpoints=4)
+    assert once.curve.steps.tolist() == [150, 300, 450, 600]
+    for _ in range(4):
+        often.learn(150, checkpoints=1)
+    same_curve(once.curve, often.curve)
+    curve = once.curve
+    assert (np.diff(curve.clean_return) >= 0).all()  # a reward of 1 a step
+    assert 0 < 600 - curve.clean_return[0, -1] <= 500  # all steps but those of the unfinished episode
+    np.testing.assert_allclose(np.diff(curve.clean_return)[0] / np.diff(curve.episodes)[0], curve.mean_return[0, 1:])
+    assert np.isnan(ht.deep.DeepCurve(np.array([50]), np.array([[0]]), np.array([[0.0]]), np.array([[0]])).mean_return).all()
+
+
+def test_parameters_are_completed_without_training() -> None:
+    page = ht.deep.complete_parameters("cart_pole", coefficient=1, **SMALL)
+    assert json.loads(json.dumps(page)) == page
+    assert set(ht.deep.PER_RUN) < set(page)
+    learner = heavy_dqn("cart_pole", **page)
+    assert learner.settings._asdict() | learner.parameters[0] == page | {"hidden": (16, 16)}
+    assert ht.deep.complete_parameters("cart_pole", **page) == page
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"env": "pendulum"}, "there is no compiled environment 'pendulum'; choose from"),
+        ({"loss": "hubr"}, "loss is 'hubr'; did you mean 'huber'"),
+        ({"transform": "zer"}, "transform is 'zer'; did you mean 'zero'"),
+        ({"coeficient": 1.0}, "no parameter 'coeficient'; did you mean 'coefficient'"),
+        ({"noise_scale": math.nan}, "noise_scale must be finite, got nan"),
+        ({"noise_alpha": 2.5}, "noise_alpha must be at most 2, got 2.5"),
+        ({"epsilon": 0.0}, "epsilon must be above 0"),
+        ({"bits": 32}, "bits must be at most 31, got 32"),
+        ({"hidden": 512}, "hidden is 512; it must be the widths of the layers"),
+        ({"hidden": (16, 0)}, r"hidden\[1\] must be at least 1"),
+        ({"update_every": 3}, "target_every 50 must be a multiple of update_every 3"),
+        ({"start": 10}, "start is 10; it must be at least batch, 64"),
+        ({"total_steps": 49}, "total_steps is 49; it must be at least target_every, 50"),
+        ({"seed": -1}, "seed must be at least 0"),
+        ({"cap": 0.5}, "cap must be a whole number"),
+    ],
+)
+def test_mistakes_in_parameters_are_one_line(parameters: dict[str, Any], message: str) -> None:
+    for function in (heavy_dqn, ht.deep.complete_parameters):
+        with pytest.raises(ht.InputError, match=message) as caught:
+            function(**{"env": "cart_pole", **parameters})
+        assert "\n" not in str(caught.value)
+
+
+def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ht.InputError, match="runs of a batch cannot differ in hidden; they can in seed, transform"):
+        heavy_dqn("cart_pole", runs=[{"hidden": (8,)}])
+    with pytest.raises(ht.InputError, match="cart_pole has bounds of its own"):
+        heavy_dqn("cart_pole", low=-1.0)
+    learner = heavy_dqn("cart_pole", **SMALL)
+    wrong: tuple[Any, ...] = (7, 650, 0, 50.0)
+    for steps in wrong:
+        with pytest.raises(
+            ht.InputError, match=rf"steps is {steps}; it must be a multiple of target_every, 50, up to the 600 that are left"
+        ):
+            learner.learn(steps)
+    with pytest.raises(ht.InputError, match="at has 75; checkpoints must be multiples of target_every, 50"):
+        learner.learn(at=[50, 75])
+    with pytest.raises(ht.InputError, match="has 4 numbers"):
+        learner.predict([0.0])
+    with pytest.raises(ht.InputError, match="there is no run 1; runs go from 0 to 0"):
+        learner.predict(np.zeros(4), run=1)
+    learner.save(tmp_path / "deep.npz")
+    page, arrays = read_agent_file(tmp_path / "deep.npz")
+    write_agent_file(tmp_path / "short.npz", AgentFile(page, arrays | {"states/counts": arrays["states/counts"][:, :3]}))
+    with pytest.raises(ht.InputError, match=r"states/counts is int32\[1, 3, 2\] where int32\[1, 256, 2\] is expected"):
+        ht.deep.DeepLearner.load(tmp_path / "short.npz")
+
+
+def test_without_jax_runs_can_be_planned_and_no_more(tmp_path: Path) -> None:
+    script = """
+    import sys
+    sys.modules["jax"] = None  # what cannot be imported
+    import heavytail as ht
+    print(ht.deep.complete_parameters("cart_pole")["cap"])
+    try:
+        ht.deep.heavy_dqn("cart_pole")
+    except ht.InputError as error:
+        print(error)
+    """
+    assert python(script, folder=tmp_path).splitlines() == [
+        "500",
+        "heavytail.deep needs JAX; install it with: pip install 'heavytail[deep]'",
+    ]
+
+
+def test_planning_imports_no_jax(tmp_path: Path) -> None:
+    script = "import sys, heavytail as ht; ht.deep.complete_parameters('acrobot'); print('jax' in sys.modules)"
+    assert python(script, folder=tmp_path) == "False"
+
+
+@pytest.mark.skipif(find_spec("gymnax") is not None, reason="gymnax is installed here")
+def test_gymnax_is_asked_for_where_it_is_missing() -> None:
+    for function in (heavy_dqn, ht.deep.complete_parameters):
+        with pytest.raises(ht.InputError, match=r"gymnax/CartPole-v1 needs gymnax; install it with: pip install 'heavytail\[gymnax\]'"):
+            function("gymnax/CartPole-v1")

@@ -1,0 +1,638 @@
+import copy
+import json
+import math
+import pickle
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.error import ResetNeeded
+from gymnasium.utils.env_checker import check_env
+from gymnasium.wrappers import RecordEpisodeStatistics
+from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
+
+import heavytail as ht
+from heavytail.gym import AddRewardNoise, MDPEnv, TruncateReward, VectorTruncateReward, VecTruncateReward
+from heavytail.gym.ids import register_ids
+from heavytail.gym.reward_transforms import coefficient_from, truncate
+from heavytail.gym.visit_counts import SimHash, VisitCounter, visit_counter
+from support.processes import python
+
+register_ids()
+IDS = sorted(i for i in gymnasium.registry if i.startswith("heavytail/"))
+KEYS = ("raw_reward", "reward_threshold", "reward_truncated")
+
+Env = gymnasium.Env[Any, Any]
+HEAVY = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
+GROWING: dict[str, Any] = {"epsilon": 0.05, "coefficient": 0.5}
+
+
+class Paying(gymnasium.Env[Any, Any]):
+    """Observes the last action, and pays what it is told to, over and over; the episode never ends."""
+
+    def __init__(self, *rewards: Any) -> None:
+        self.observation_space = self.action_space = spaces.Discrete(3)
+        self.rewards, self.t = rewards or (0.0,), 0
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+        self.t += 1
+        return action, self.rewards[(self.t - 1) % len(self.rewards)], False, False, {"t": self.t}
+
+
+def noisy(env_id: str) -> Env:
+    return AddRewardNoise(gymnasium.make(env_id), HEAVY)
+
+
+def rollout(env: Env, n: int, seed: int) -> list[Any]:
+    """All that happens, under random actions."""
+    env.action_space.seed(seed)
+    seen: list[Any] = [env.reset(seed=seed)]
+    for _ in range(n):
+        action = env.action_space.sample()
+        observation, reward, terminated, truncated, info = env.step(action)
+        seen.append((action, observation, reward, terminated, truncated, info))
+        if terminated or truncated:
+            seen.append(env.reset())
+    return seen
+
+
+# What becomes of rewards
+
+
+@pytest.mark.parametrize("mode", ["zero", "clip"])
+@pytest.mark.parametrize("env_id", ["FrozenLake-v1", "MountainCar-v0", "CartPole-v1", "heavytail/SixArms-v0"])
+def test_rewards_are_truncated_by_the_visits_and_nothing_else_is_changed(env_id: str, mode: Any) -> None:
+    bare = rollout(noisy(env_id), 600, seed=1)
+    env = TruncateReward(noisy(env_id), **GROWING, mode=mode)
+    done = rollout(env, 600, seed=1)
+    counts: dict[Any, int] = {}
+    code, truncated = None, 0
+    assert env.counter is not None
+    for before, after in zip(bare, done, strict=True):
+        if len(before) == 2:
+            np.testing.assert_equal(after, before)
+            code = env.counter.code(after[0])
+            continue
+        action, observation, raw, *ends, info = before
+        n = counts[code, int(action)] = counts.get((code, int(action)), 0) + 1
+        threshold = (0.5 * n) ** (1 / 1.05)
+        expected = raw if abs(raw) <= threshold else math.copysign(threshold, raw) if mode == "clip" else 0.0
+        np.testing.assert_equal(after[:2], (action, observation))
+        assert after[2] == pytest.approx(expected, rel=1e-14)
+        assert list(after[3:5]) == ends
+        told = {"raw_reward": raw, "reward_threshold": pytest.approx(threshold), "reward_truncated": abs(raw) > threshold}
+        assert after[5] == {**info, **told}
+        assert [type(after[5][key]) for key in KEYS] == [float, float, bool]
+        assert type(after[2]) is float
+        code, truncated = env.counter.code(observation), truncated + (abs(raw) > threshold)
+    assert env.counter.counts == counts
+    assert env.truncated_fraction == truncated / 600
+    assert 0 < truncated < 600
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"mode": "none"}, [-math.inf, -3.0, 0.5, 0.0, 7.0]),
+        ({"mode": "sign"}, [-1.0, -1.0, 1.0, 0.0, 1.0]),
+        ({"mode": "clip", "limit": 2}, [-2.0, -2.0, 0.5, 0.0, 2.0]),
+        ({"limit": 5.0}, [0.0, -3.0, 0.5, 0.0, 0.0]),
+    ],
+)
+def test_the_baselines(options: dict[str, Any], expected: list[float]) -> None:
+    rewards = [-math.inf, -3.0, 0.5, 0.0, 7.0]
+    env = TruncateReward(Paying(*rewards), **options)
+    env.reset(seed=0)
+    steps = [env.step(0) for _ in rewards]
+    assert [reward for _, reward, *_ in steps] == expected
+    assert [info["raw_reward"] for *_, info in steps] == rewards
+    assert env.counter is None
+    thresholds = {info["reward_threshold"] for *_, info in steps}
+    assert thresholds == {{"none": math.inf, "sign": 1.0}.get(options.get("mode", ""), options.get("limit"))}
+    assert [info["reward_truncated"] for *_, info in steps] == [
+        abs(r) > info["reward_threshold"] for r, (*_, info) in zip(rewards, steps, strict=True)
+    ]
+
+
+def test_baselines_need_no_counter_and_so_no_space_that_can_be_counted() -> None:
+    env = Paying(3.0)
+    env.observation_space = spaces.Sequence(spaces.Discrete(2))
+    wrapped = TruncateReward(env, mode="clip", limit=1.0)
+    wrapped.reset()
+    assert wrapped.step(0)[1] == 1.0
+    with pytest.raises(ht.InputError, match="give a counter"):
+        TruncateReward(env, **GROWING)
+    assert TruncateReward(env, **GROWING, counter=len).counter is not None
+
+
+def test_the_count_is_of_the_state_that_the_action_was_taken_in() -> None:
+    env = TruncateReward(Paying(), **GROWING)
+    env.reset()
+    for action in (1, 1, 2, 1):  # in the states 0, 1, 1, 2
+        env.step(action)
+    env.reset()
+    env.step(1)
+    assert env.counter is not None
+    assert env.counter.counts == {(0, 1): 2, (1, 1): 1, (1, 2): 1, (2, 1): 1}
+
+
+def test_an_observation_that_is_written_over_is_remembered_as_it_was() -> None:
+    class Same(Paying):
+        def __init__(self) -> None:
+            super().__init__(1.0)
+            self.observation_space = spaces.Box(-1.0, 1.0, (1,))
+            self.now = np.array([-0.9], np.float32)
+
+        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+            super().reset(seed=seed)
+            self.now[:] = -0.9
+            return self.now, {}
+
+        def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+            self.now[:] = 0.9
+            return self.now, 1.0, False, False, {}
+
+    env = TruncateReward(Same(), **GROWING)
+    env.reset()
+    env.step(0)
+    env.step(0)
+    assert env.counter is not None
+    assert list(env.counter.counts) == [(env.counter.code([-0.9]), 0), (env.counter.code([0.9]), 0)]
+
+
+def test_actions_may_be_numbers_too() -> None:
+    env = TruncateReward(gymnasium.make("Pendulum-v1"), **GROWING)
+    rollout(env, 300, seed=0)
+    assert env.counter is not None
+    assert isinstance(env.counter.action_code, SimHash)
+    assert sum(env.counter.counts.values()) == 300
+    assert max(env.counter.counts.values()) > 1
+
+
+def test_counters_can_be_shared() -> None:
+    counter = visit_counter(spaces.Discrete(3), spaces.Discrete(3))
+    envs = [TruncateReward(Paying(), **GROWING, counter=counter) for _ in range(2)]
+    for env in envs:
+        env.reset()
+        env.step(1)
+    assert counter.counts == {(0, 1): 2}
+    assert envs[0].counter is counter
+
+
+def test_infos_are_copies() -> None:
+    info = {"lives": 3}
+
+    class Lives(Paying):
+        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
+            return action, 1.0, False, False, info
+
+    env = TruncateReward(Lives(), **GROWING)
+    env.reset()
+    assert env.step(0)[4]["lives"] == 3
+    assert info == {"lives": 3}
+
+
+# The conventions of Gymnasium
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")  # said of every wrapper
+@pytest.mark.parametrize("options", [GROWING, {"epsilon": 1.0, "coefficient": "auto", "mode": "clip"}, {"mode": "sign"}], ids=str)
+@pytest.mark.parametrize("env_id", [*IDS, "FrozenLake-v1", "MountainCar-v0"])
+def test_gymnasium_finds_nothing_to_complain_about(env_id: str, options: dict[str, Any]) -> None:
+    theirs = env_id not in IDS  # whose pictures need pygame
+    check_env(TruncateReward(gymnasium.make(env_id).unwrapped, **options), skip_render_check=theirs)
+    check_env(TruncateReward(AddRewardNoise(gymnasium.make(env_id).unwrapped, HEAVY), **options), skip_render_check=theirs)
+
+
+def test_counts_go_on_over_a_reset_with_a_seed_and_the_spec_says_so() -> None:
+    env = TruncateReward(gymnasium.make("FrozenLake-v1"), **GROWING)
+    thresholds = []
+    for _ in range(3):
+        env.reset(seed=0)
+        thresholds.append(env.step(0)[4]["reward_threshold"])
+    assert thresholds == pytest.approx([(0.5 * n) ** (1 / 1.05) for n in (1, 2, 3)])
+    assert env.spec is not None
+    assert env.spec.nondeterministic
+    assert env.unwrapped.spec is not None
+    assert not env.unwrapped.spec.nondeterministic
+    fixed = TruncateReward(gymnasium.make("FrozenLake-v1"), mode="sign")
+    assert fixed.spec is not None
+    assert not fixed.spec.nondeterministic
+
+
+def test_a_new_wrapper_and_the_same_seed_repeat_a_run() -> None:
+    one, other = (rollout(TruncateReward(noisy("CartPole-v1"), **GROWING), 300, seed=5) for _ in range(2))
+    np.testing.assert_equal(one, other)
+
+
+@pytest.mark.parametrize("options", [{**GROWING, "counter": "simhash", "bits": 8, "hash_seed": 3}, {"mode": "clip", "limit": 2.0}])
+def test_a_spec_makes_the_same_environment_again(options: dict[str, Any]) -> None:
+    env = TruncateReward(AddRewardNoise(gymnasium.make("FrozenLake-v1"), HEAVY), **options)
+    assert env.spec is not None
+    written = env.spec.to_json()
+    kwargs = json.loads(written)["additional_wrappers"][-1]["kwargs"]
+    assert options.items() <= kwargs.items()
+    for spec in (env.spec, EnvSpec.from_json(written)):
+        again = gymnasium.make(spec)
+        assert isinstance(again, TruncateReward)
+        fresh = TruncateReward(AddRewardNoise(gymnasium.make("FrozenLake-v1"), HEAVY), **options)
+        np.testing.assert_equal(rollout(again, 100, seed=4), rollout(fresh, 100, seed=4))
+
+
+def test_a_copy_goes_on_as_the_original_would() -> None:
+    env = TruncateReward(Paying(1.0, -20.0, 3.0), **GROWING)
+    rollout(env, 10, seed=0)
+    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301 - our own
+    after = [env.step(0) for _ in range(30)]
+    assert all([twin.step(0) for _ in range(30)] == after for twin in twins)
+
+
+def test_a_recorder_beneath_records_what_was_paid_and_one_above_what_is_left() -> None:
+    rewards = {}
+    for place in ("beneath", "above"):
+        env: Env = MDPEnv("six_arms", horizon=20)
+        env = AddRewardNoise(RecordEpisodeStatistics(env) if place == "beneath" else env, ht.laws.constant(100.0))
+        env = TruncateReward(env, mode="clip", limit=1.0)
+        env = RecordEpisodeStatistics(env) if place == "above" else env
+        seen = rollout(env, 20, seed=0)
+        rewards[place] = float(seen[20][5]["episode"]["r"])
+        assert sum(step[2] for step in seen[1:21]) == 20.0
+    assert rewards["above"] == 20.0
+    assert rewards["beneath"] not in (20.0, 2000.0)
+
+
+# The automatic coefficient
+
+
+def test_auto_sets_the_coefficient_from_the_rewards_so_far_and_then_leaves_it() -> None:
+    rewards = [3.0, 0.0, -1.0, math.inf, 2.0, 50.0, 1000.0]
+    env = TruncateReward(Paying(*rewards), epsilon=0.5, coefficient="auto", warm_up=4, quantile=0.25, visits=2)
+    env.reset()
+    seen: list[float] = []
+    for n, r in enumerate(rewards, 1):
+        if len(seen) < 4 and 0 < abs(r) < math.inf:
+            seen.append(r)
+        coefficient = coefficient_from(seen, 0.5, 0.25, 2)
+        _, reward, _, _, info = env.step(0)
+        assert env.transform == truncate(0.5, coefficient)
+        assert info["reward_threshold"] == pytest.approx((coefficient * n) ** (1 / 1.5))
+        assert reward == (r if abs(r) <= info["reward_threshold"] else 0.0)
+        assert env.warming_up == (len(seen) < 4)
+    assert seen == [3.0, -1.0, 2.0, 50.0]
+
+
+@pytest.mark.parametrize("reward", [0.0, math.inf, -math.inf])
+def test_auto_lets_nothing_through_before_it_has_seen_a_size(reward: float) -> None:
+    for mode in ("zero", "clip"):
+        env = TruncateReward(Paying(reward), epsilon=0.05, coefficient="auto", mode=mode)
+        env.reset()
+        assert abs(env.step(0)[1]) < 1e-100
+
+
+def test_auto_works_where_most_rewards_are_0() -> None:
+    env = TruncateReward(gymnasium.make("FrozenLake-v1", is_slippery=False), epsilon=0.05, coefficient="auto")
+    for _ in range(20):
+        env.reset(seed=0)
+        rewards = [env.step(action)[1] for action in (1, 1, 2, 1, 2, 2)]
+    assert rewards == [0, 0, 0, 0, 0, 1]
+
+
+def test_no_outlier_ever_passes_the_warm_up() -> None:
+    """Of 3000 rewards with alpha = 1.1, the largest of some thousands; the threshold of the 100th visit is about ten medians."""
+    env = TruncateReward(AddRewardNoise(Paying(1.0), HEAVY), epsilon=0.05, coefficient="auto")
+    env.reset(seed=0)
+    steps = [env.step(0) for _ in range(3000)]
+    assert max(abs(info["raw_reward"]) for *_, info in steps) > 3000
+    assert all(abs(reward) <= 12 * n for n, (_, reward, *_) in enumerate(steps, 1))
+
+
+# Saving
+
+
+def test_an_interrupted_run_goes_on_from_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "counts.npz"
+    for options in (GROWING, {"epsilon": 0.05, "coefficient": "auto", "warm_up": 120}, {"mode": "sign"}):
+        env = TruncateReward(noisy("CartPole-v1"), **options)
+        rollout(env, 100, seed=1)
+        env.save(file)
+        rest = rollout(env, 100, seed=2)
+        again = TruncateReward(noisy("CartPole-v1"), **options)
+        again.load(file)
+        np.testing.assert_equal(rollout(again, 100, seed=2), rest)
+        assert again.truncated_fraction == env.truncated_fraction
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_episode_that_is_under_way_goes_on_with_the_loaded_hash() -> None:
+    one, other = (TruncateReward(gymnasium.make("CartPole-v1"), **GROWING, hash_seed=seed) for seed in (0, 1))
+    rollout(one, 100, seed=0)
+    observation, _ = other.reset(seed=7)
+    other.load_state_dict(one.state_dict())
+    assert one.counter is not None
+    n = one.counter.count(one.counter.code(observation), 0)
+    assert other.step(0)[4]["reward_threshold"] == pytest.approx((0.5 * (n + 1)) ** (1 / 1.05))
+
+
+def test_the_file_holds_arrays_and_no_pickle(tmp_path: Path) -> None:
+    env = TruncateReward(Paying(1.0), **GROWING, counter=str)
+    rollout(env, 50, seed=0)
+    env.save(tmp_path / "counts")  # under the name that was asked for
+    with np.load(tmp_path / "counts", allow_pickle=False) as arrays:
+        assert set(arrays) == {"steps", "observations", "actions", "counts"}
+        assert arrays["counts"].sum() == arrays["steps"][0] == 50
+
+
+def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: Path) -> None:
+    env = TruncateReward(Paying(1.0), **GROWING)
+    rollout(env, 5, seed=0)
+    before = env.state_dict()
+    auto = TruncateReward(Paying(1.0), 0.05, "auto")
+    sign = TruncateReward(Paying(1.0), mode="sign")
+    files = {name: tmp_path / name for name in ("text", "cut", "pickle", "empty", "counts", "none", "odd")}
+    files["text"].write_text("counts")
+    env.save(files["counts"])
+    sign.save(files["none"])
+    files["cut"].write_bytes(files["counts"].read_bytes()[:-100])
+    odd: dict[str, Any] = {**auto.state_dict(), "coefficient": np.array(-1.0)}
+    contents: dict[str, dict[str, Any]] = {"pickle": {"steps": np.array([{}], object)}, "empty": {}, "odd": odd}
+    for name, arrays in contents.items():
+        with files[name].open("wb") as out:
+            np.savez(out, **arrays)
+    for wrapper, file, message in [
+        (env, tmp_path / "nowhere", r"nowhere cannot be read: No such file or directory"),
+        (env, files["text"], r"text is no file of counts, or a damaged one: File is not a zip file"),
+        (env, files["cut"], r"cut is no file of counts, or a damaged one: .*"),
+        (env, files["pickle"], r"pickle is no file of counts, or a damaged one: Object arrays cannot be loaded when allow_pickle=False"),
+        (env, files["empty"], r"empty does not fit: steps is missing"),
+        (env, files["none"], r"none does not fit: counts is missing"),
+        (sign, files["counts"], r"counts does not fit: there are counts in it, for which a fixed threshold has no use"),
+        (auto, files["counts"], r"counts does not fit: coefficient is missing; it was saved without \"auto\""),
+        (auto, files["odd"], r"odd does not fit: coefficient is -1.0; it must be finite and above 0"),
+    ]:
+        with pytest.raises(ht.InputError, match=rf"^\S*{message}$"):
+            wrapper.load(file)
+    np.testing.assert_equal(env.state_dict(), before)
+    with pytest.raises(ht.InputError, match=r"^\S*counts cannot be written: No such file or directory$"):
+        env.save(tmp_path / "nowhere" / "counts")
+
+
+# Vectors
+
+
+# A process with threads of other libraries is not to be forked.
+SPAWNED: dict[str, dict[str, str]] = {"sync": {}, "async": {"context": "spawn"}}
+
+
+@pytest.mark.parametrize("reset", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_the_environments_of_a_vector_share_one_count(mode: str, reset: str) -> None:
+    """Each step counts the environments in their order; the step that only resets is no visit."""
+    vector = gymnasium.make_vec(
+        "heavytail/SixArms-v0",
+        num_envs=3,
+        vectorization_mode=mode,
+        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(reset), **SPAWNED[mode]},
+        horizon=4,
+        wrappers=[lambda env: AddRewardNoise(env, HEAVY)],
+    )
+    envs = VectorTruncateReward(vector, **GROWING)
+    observations, _ = envs.reset(seed=20)
+    singles = [AddRewardNoise(MDPEnv("six_arms", horizon=4), HEAVY) for _ in range(3)]
+    states = [env.reset(seed=20 + i)[0] for i, env in enumerate(singles)]
+    actions = np.random.default_rng(0).integers(6, size=(50, 3))
+    counts: dict[Any, int] = {}
+    over = [False] * 3
+    for step in actions:
+        observations, rewards, _, truncations, infos = envs.step(step)
+        for i, a in enumerate(step.tolist()):
+            if over[i]:  # this step only resets
+                states[i], over[i] = singles[i].reset()[0], False
+                assert rewards[i] == 0.0
+                assert not any(infos[f"_{key}"][i] for key in KEYS)
+                continue
+            n = counts[states[i], a] = counts.get((states[i], a), 0) + 1
+            states[i], raw, _, truncated, _ = singles[i].step(a)
+            threshold = (0.5 * n) ** (1 / 1.05)
+            assert rewards[i] == (raw if abs(raw) <= threshold else 0.0)
+            assert truncations[i] == truncated
+            assert all(infos[f"_{key}"][i] for key in KEYS)
+            found = infos["raw_reward"][i], infos["reward_threshold"][i], infos["reward_truncated"][i]
+            assert found == (raw, pytest.approx(threshold), abs(raw) > threshold)
+            if truncated and reset == "SameStep":
+                states[i] = singles[i].reset()[0]
+            over[i] = truncated and reset == "NextStep"
+        assert observations.tolist() == states
+    envs.close()
+    assert envs.counter is not None
+    assert envs.counter.counts == counts
+
+
+def test_a_vector_that_resets_some_of_its_environments_by_hand() -> None:
+    vector = gymnasium.make_vec(
+        "heavytail/SixArms-v0",
+        num_envs=2,
+        vectorization_mode="sync",
+        horizon=2,
+        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.DISABLED},
+    )
+    envs = VectorTruncateReward(vector, **GROWING)
+    envs.reset(seed=0)
+    envs.step(np.array([0, 0]))
+    *_, truncations, _ = envs.step(np.array([0, 0]))
+    assert truncations.all()
+    envs.reset(options={"reset_mask": np.array([True, True])})
+    *_, infos = envs.step(np.array([1, 1]))
+    assert infos["_raw_reward"].all()
+    assert envs.counter is not None
+    assert sum(envs.counter.counts.values()) == 6
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1"])
+def test_a_vector_of_one_is_the_single_environment(env_id: str) -> None:
+    envs = VectorTruncateReward(gymnasium.make_vec(env_id, num_envs=1), **GROWING)
+    single = TruncateReward(gymnasium.make(env_id), **GROWING)
+    envs.reset(seed=3)
+    single.reset(seed=3)
+    envs.action_space.seed(0)
+    over = False
+    for _ in range(400):
+        actions = envs.action_space.sample()
+        _, (reward,), (terminated,), (truncated,), infos = envs.step(actions)
+        if over:
+            single.reset()
+            over = False
+            continue
+        found = single.step(actions[0])
+        assert (reward, terminated, truncated) == found[1:4]
+        assert infos["reward_threshold"][0] == found[4]["reward_threshold"]
+        over = terminated or truncated
+    assert envs.state_dict().keys() == single.state_dict().keys()
+    np.testing.assert_equal(envs.state_dict(), single.state_dict())
+
+
+def test_vectors_of_observations_of_every_kind() -> None:
+    class Kinds(Paying):
+        def __init__(self, space: Any) -> None:
+            super().__init__(1.0)
+            self.observation_space = space
+
+        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
+            super().reset(seed=seed)
+            return self.observation_space.sample(), {}
+
+        def step(self, action: int) -> Any:
+            return self.observation_space.sample(), 1.0, False, False, {}
+
+    box = spaces.Box(-1.0, 1.0, (2, 2))
+    for space in (
+        box,
+        spaces.Dict({"a": box, "b": spaces.Discrete(2)}),
+        spaces.Tuple([spaces.Discrete(2), box]),
+        spaces.MultiBinary(2),
+        spaces.Text(2),
+    ):
+        envs = VectorTruncateReward(gymnasium.vector.SyncVectorEnv([lambda space=space: Kinds(space)] * 3), **GROWING)  # type: ignore[misc]
+        envs.reset(seed=0)
+        envs.step(envs.action_space.sample())
+        assert envs.counter is not None
+        assert sum(envs.counter.counts.values()) == 3
+
+
+def test_a_vector_is_saved_and_restored(tmp_path: Path) -> None:
+    def make() -> VectorTruncateReward[Any, Any]:
+        return VectorTruncateReward(gymnasium.make_vec("CartPole-v1", num_envs=2), epsilon=0.05, coefficient="auto", mode="clip")
+
+    envs, again = make(), make()
+    envs.reset(seed=0)
+    for _ in range(50):
+        envs.step(np.array([0, 1]))
+    envs.save(tmp_path / "counts.npz")
+    again.reset(seed=1)
+    again.load(tmp_path / "counts.npz")
+    envs.reset(seed=1)
+    for _ in range(20):
+        np.testing.assert_equal(again.step(np.array([1, 1])), envs.step(np.array([1, 1])))
+    assert again.transform == envs.transform
+
+
+def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
+    envs = gymnasium.make_vec(
+        "heavytail/SixArms-v0", num_envs=2, horizon=5, wrappers=[lambda env: AddRewardNoise(env, ht.laws.constant(100.0))]
+    )
+    vector = VectorTruncateReward(RecordVectorStatistics(envs), mode="clip", limit=1.0)
+    vector.reset(seed=0)
+    for _ in range(5):
+        _, rewards, *_, infos = vector.step(np.array([0, 0]))
+        assert rewards.tolist() == [1.0, 1.0]
+    assert (infos["episode"]["r"] >= 500.0).all()
+
+
+# Mistakes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got neither"),
+        ({"epsilon": 0.5}, "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got epsilon"),
+        (
+            {**GROWING, "limit": 1.0, "mode": "clip"},
+            "mode 'clip' takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got epsilon and coefficient and limit",
+        ),
+        ({**GROWING, "mode": "sign"}, "mode is 'sign', which takes no epsilon, coefficient"),
+        ({"mode": "none", "limit": 1.0}, "mode is 'none', which takes no limit"),
+        ({**GROWING, "mode": "clib"}, "mode is 'clib'; did you mean 'clip'?"),
+        ({"epsilon": 2, "coefficient": 1}, "epsilon must be at most 1, got 2.0"),
+        ({"epsilon": 2, "coefficient": "auto"}, "epsilon must be at most 1, got 2.0"),
+        ({"epsilon": 0.5, "coefficient": 0}, "coefficient must be above 0, got 0.0"),
+        ({"epsilon": 0.5, "coefficient": "automatic"}, "coefficient is 'automatic'; it must be a number above 0, or 'auto'"),
+        ({"epsilon": 0.5, "coefficient": "auto", "warm_up": 0}, "warm_up must be at least 1, got 0"),
+        ({"epsilon": 0.5, "coefficient": "auto", "quantile": 50}, "quantile must be below 1, got 50.0"),
+        ({**GROWING, "counter": "hash"}, "counter is 'hash'; did you mean 'simhash'?"),
+        ({**GROWING, "counter": "simhash", "bits": -1}, "bits must be at least 1, got -1"),
+    ],
+)
+def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) -> None:
+    for make in (
+        lambda: TruncateReward(Paying(), **options),
+        lambda: VectorTruncateReward(gymnasium.vector.SyncVectorEnv([Paying]), **options),
+    ):
+        with pytest.raises(ht.InputError) as caught:
+            make()
+        assert str(caught.value) == message
+
+
+def test_each_wrapper_says_which_other_is_meant() -> None:
+    with pytest.raises(ht.InputError, match=r"^VectorTruncateReward: env is <.*Paying.*>; .*for a single environment take TruncateReward$"):
+        VectorTruncateReward(Paying(), **GROWING)  # type: ignore[arg-type]
+    with pytest.raises(ht.InputError, match=r"for one of Stable-Baselines3 take VecTruncateReward$"):
+        VectorTruncateReward("CartPole-v1", **GROWING)  # type: ignore[arg-type]
+    with pytest.raises(
+        ht.InputError, match=r"^TruncateReward: env is .*; it must be a Gymnasium environment; for a vector take VectorTruncateReward$"
+    ):
+        TruncateReward(gymnasium.make_vec("CartPole-v1"), **GROWING)  # type: ignore[arg-type]
+
+
+def test_without_stable_baselines3_its_wrapper_says_what_to_install(tmp_path: Path) -> None:
+    script = """
+    import sys
+    sys.modules["stable_baselines3"] = None
+    import heavytail as ht
+    ht.gym.VecTruncateReward
+    try:
+        ht.gym.VecTruncateReward(None, 0.05, 0.015)
+    except ht.InputError as error:
+        print(error)
+    """
+    expected = "VecTruncateReward needs Stable-Baselines3, which is not installed: pip install stable-baselines3"
+    assert python(script, folder=tmp_path) == expected
+    assert VecTruncateReward.__doc__ is not None
+
+
+def test_a_reward_that_is_no_number_is_an_error_that_names_the_step() -> None:
+    env = TruncateReward(Paying(1.0, 2.0, math.nan), **GROWING)
+    env.reset()
+    env.step(0)
+    env.step(0)
+    with pytest.raises(ht.InputError, match=r"^the reward of step 3 is nan; a reward must be a number$"):
+        env.step(0)
+
+
+def test_an_infinite_reward_is_truncated_like_any_other() -> None:
+    env = TruncateReward(Paying(math.inf, -math.inf), **GROWING, mode="clip")
+    env.reset()
+    assert [env.step(0)[1] for _ in range(2)] == pytest.approx([0.5 ** (1 / 1.05), -1.0])
+
+
+def test_a_step_before_a_reset_needs_a_reset() -> None:
+    with pytest.raises(ResetNeeded, match="no episode has begun"):
+        TruncateReward(Paying(), **GROWING).step(0)
+    with pytest.raises(ResetNeeded, match="no episode has begun"):
+        VectorTruncateReward(gymnasium.make_vec("CartPole-v1"), **GROWING).step(np.array([0]))
+
+
+def test_it_needs_neither_jax_nor_stable_baselines3_nor_torch(tmp_path: Path) -> None:
+    script = """
+    import sys, gymnasium, heavytail as ht
+    env = ht.gym.TruncateReward(gymnasium.make("CartPole-v1"), 0.05, 0.015)
+    env.reset(), env.step(0)
+    print([m for m in ("jax", "torch", "stable_baselines3", "numba", "scipy") if m in sys.modules])
+    """
+    assert python(script, folder=tmp_path) == "[]"
+
+
+def test_counts_of_a_counter_of_one_s_own() -> None:
+    counter = VisitCounter(lambda observation: "anywhere")
+    env = TruncateReward(Paying(), **GROWING, counter=counter)
+    env.reset()
+    for action in (0, 0, 1, 0):
+        env.step(action)
+    assert counter.counts == {("anywhere", 0): 3, ("anywhere", 1): 1}

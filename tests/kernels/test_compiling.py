@@ -1,0 +1,315 @@
+import os
+import time
+import types
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numba.core.errors import NumbaError
+
+import heavytail as ht
+from heavytail.arrays import Floats
+from heavytail.kernels import compiling
+from heavytail.kernels.compiling import entry, fingerprint, kernel, record_classes
+from heavytail.training import fused
+from heavytail.training.reward_batches import new_ahead
+from support.processes import python
+
+# An outside package in four files: an agent, the estimator nested in it, a kernel that the estimator calls, a constant that the kernel reads.
+FILES = {
+    "outside_agent.py": """
+        from typing import Any, NamedTuple
+        from heavytail.registry import register
+        from heavytail.kernels.verbs import act, mean, push, reset, update
+        from outside_estimator import last
+
+        class Outside(NamedTuple):
+            estimator: Any
+
+        @register("agent", "outside")
+        def outside(problem):
+            "An agent with an estimator inside."
+            return Outside(last())
+
+        @act.method(Outside)
+        def _act(agent, s, h, rng):
+            return int(mean(agent.estimator, 0, 1.0)) + 10
+
+        @update.method(Outside)
+        def _update(agent, s, a, r, s_next, h, terminated, rng):
+            push(agent.estimator, 0, r)
+
+        @reset.method(Outside)
+        def _reset(record):
+            reset(record.estimator)
+    """,
+    "outside_estimator.py": """
+        from typing import NamedTuple
+        import numpy as np
+        from heavytail.kernels.verbs import mean, push, reset
+        import outside_kernel
+
+        class Last(NamedTuple):
+            value: np.ndarray
+
+        def last():
+            return Last(np.zeros(1))
+
+        @push.method(Last)
+        def _push(estimator, cell, x):
+            estimator.value[cell] = outside_kernel.doubled(x) + 100
+
+        @mean.method(Last)
+        def _mean(estimator, cell, log_confidence):
+            return estimator.value[cell]
+
+        @reset.method(Last)
+        def _reset(record):
+            record.value[0] = 0.0
+    """,
+    "outside_kernel.py": """
+        from heavytail.compiling import kernel
+        from outside_constant import FACTOR
+
+        @kernel
+        def doubled(x):
+            return FACTOR * x + 1000
+    """,
+    "outside_constant.py": "FACTOR = 2.0",
+}
+
+ASK = """
+    import heavytail as ht, outside_agent
+    from heavytail.training.stepwise import Stepwise
+    learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
+    agent = Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    agent.update(0, 0, 3.0, 1)
+    print(agent.act(0), sum(agent._act.stats.cache_hits.values()) + sum(agent._update.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Path:
+    for name, text in FILES.items():
+        _write(tmp_path / name, text)
+    return tmp_path
+
+
+def _write(path: Path, text: str) -> None:
+    lines = text.splitlines()
+    path.write_text("\n".join(line.removeprefix("        ") for line in lines) + "\n")
+
+
+def _ask(folder: Path) -> tuple[int, int]:
+    """What the outside agent answers in a fresh process, and how many of its two entries came from the disk."""
+    # Without bytecode files: Python itself would serve a stale one after two edits within a second.
+    printed = python(ASK, folder=folder, HEAVYTAIL_CACHE_DIR=str(folder / "kept"), PYTHONDONTWRITEBYTECODE="1")
+    answer, hits = map(int, printed.split())
+    return answer, hits
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "answer"),
+    [
+        ("outside_agent.py", "+ 10", "+ 20", 1126),
+        ("outside_estimator.py", "+ 100", "+ 200", 1216),
+        ("outside_kernel.py", "+ 1000", "+ 2000", 2116),
+        ("outside_constant.py", "2.0", "3.0", 1119),
+    ],
+)
+def test_an_edited_kernel_is_never_served_stale(outside: Path, name: str, old: str, new: str, answer: int) -> None:
+    assert _ask(outside) == (1116, 0)
+    assert _ask(outside) == (1116, 2)
+    text = (outside / name).read_text()
+    stamp = (outside / name).stat()
+    (outside / name).write_text(text.replace(old, new))
+    os.utime(outside / name, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # not even when its time says that nothing happened
+    assert _ask(outside)[0] == answer
+    assert _ask(outside) == (answer, 2)
+
+
+def test_an_edit_while_a_process_runs_does_not_mislabel_what_it_compiled(outside: Path) -> None:
+    """The process has loaded the old code and compiles it after the edit; the next one must not be served that."""
+    edit = f"""
+    import outside_agent, pathlib
+    path = pathlib.Path("outside_agent.py")
+    path.write_text(path.read_text().replace("+ 10", "+ 20"))
+    {ASK}"""
+    python(edit, folder=outside, HEAVYTAIL_CACHE_DIR=str(outside / "kept"), PYTHONDONTWRITEBYTECODE="1")
+    assert _ask(outside)[0] == 1126
+
+
+def test_an_edited_comment_recompiles_nothing(outside: Path) -> None:
+    _ask(outside)
+    path = outside / "outside_kernel.py"
+    path.write_text("# a comment\n" + path.read_text())
+    assert _ask(outside) == (1116, 2)
+
+
+FUSED = """
+    import heavytail as ht
+    from heavytail.training import fused
+    from heavytail.training.reward_batches import new_ahead
+    from heavytail.compiling import entry
+    learner = ht.make_agent("random", ht.make_mdp("six_arms"))
+    total = learner.learn(10).realised_reward[-1]
+    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_ahead(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
+    print(total, sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
+"""
+
+
+def test_a_second_process_starts_from_the_cache(tmp_path: Path) -> None:
+    first, second = (python(FUSED, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")).split() for _ in range(2))
+    assert first[:3] == [second[0], "0", "1"]
+    assert second[1:3] == ["1", "0"]
+
+
+def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
+    script = """
+    from typing import NamedTuple
+    import numpy as np
+    from heavytail.kernels.rng import stream
+    from heavytail.problem import Problem
+    from heavytail.training.stepwise import Stepwise
+    from heavytail.kernels.verbs import act
+    class Mine(NamedTuple):
+        x: int
+    @act.method(Mine)
+    def _act(agent, s, h, rng):
+        return agent.x
+    agent = Stepwise(Mine(5), stream(0), Problem(1, 6, 0, None))
+    print(agent.act(0))
+    """
+    assert python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) == "5"
+    assert not list(tmp_path.glob("kept/*"))
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(blocked / "folder"))
+    with pytest.warns(UserWarning, match=r"compiled code is not kept: .*; set HEAVYTAIL_CACHE_DIR"):
+        compiled = compiling._entry.__wrapped__(_add, ())  # past functools.cache
+    assert compiled(1, 2) == 3
+
+
+def _add(x: int, y: int) -> int:
+    return x + y
+
+
+def test_folders_that_nobody_used_for_a_month_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
+    old, recent, foreign = tmp_path / ("a" * 20), tmp_path / ("b" * 20), tmp_path / "thesis"
+    month_ago = time.time() - compiling.KEEP_UNUSED_SECONDS - 60
+    for folder in (old, recent, foreign):
+        folder.mkdir()
+    for folder in (old, foreign):
+        os.utime(folder, (month_ago, month_ago))
+    assert compiling._kept_folder("new") == tmp_path / "new"
+    assert sorted(p.name for p in tmp_path.iterdir()) == [recent.name, "new", "thesis"]
+
+
+def test_one_compiled_signature_serves_whole_numbers_and_floats() -> None:
+    """`alpha=1` for `1.0` would compile a second copy, silently."""
+    forms: list[Any] = [(1, 2), (1.0, np.int64(2)), (np.float32(1), 2)]
+    mdps: list[ht.MDP] = [ht.mdp_from_arrays([[[one]]], laws=[[ht.laws.normal(one, one)]], horizon=horizon) for one, horizon in forms]
+    agents: list[dict[str, Any]] = [
+        {"delta": 0.5, "transition_scale": 1, "bonus_scale": 1, "r_max": 1, "planned_steps": 10**7},
+        {"delta": np.float64(0.5), "transition_scale": 1.0, "bonus_scale": np.float32(1), "r_max": 1.0, "planned_steps": 1e7},
+    ]
+    learners = [ht.make_agent("q_learning", mdp, seed=0, **parameters) for mdp in mdps for parameters in agents]
+    totals = {learner.learn(5).realised_reward[-1] for learner in learners}
+    assert len(totals) == 1
+    one = learners[0]
+    recorded = fused.new_checkpoints(np.array([5]), one.agent)
+    chunk: Any = entry(fused.run_chunk, one.agent, one.mdp, one.streams, new_ahead(one.mdp), one.clock, recorded)
+    assert len(chunk.signatures) == 1
+
+
+@kernel
+def _allocating(n: int) -> float:
+    return float(np.zeros(n).sum())
+
+
+def _calls_allocating(n: int) -> float:
+    return _allocating(n)
+
+
+def test_a_kernel_that_allocates_does_not_compile() -> None:
+    with pytest.raises(NumbaError, match="Only accept returning of array passed"):
+        entry(_calls_allocating)(3)
+
+
+def test_as_much_is_allocated_for_ten_episodes_as_for_ten_thousand(tmp_path: Path) -> None:
+    script = """
+    import numpy as np, heavytail as ht
+    from numba import njit
+    from numba.core.runtime import rtsys
+    learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"))
+    learner.learn(10, checkpoints=10)
+    def allocations(work):
+        before = rtsys.get_allocation_stats().alloc
+        work()
+        return rtsys.get_allocation_stats().alloc - before
+    allocating = njit(lambda: np.zeros(3).sum())
+    allocating()
+    print([allocations(lambda: learner.learn(n, checkpoints=10)) for n in (10, 10_000)], allocations(allocating))
+    """
+    assert python(script, folder=tmp_path, NUMBA_NRT_STATS="1") == "[0, 0] 1"
+
+
+class Inner(NamedTuple):
+    x: Floats
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    other: Inner
+    n: int
+
+
+def test_record_classes_are_found_at_any_depth() -> None:
+    inner = Inner(np.zeros(1))
+    assert record_classes(Outer(inner, inner, 1), inner, 3) == (Outer, Inner)
+
+
+def test_the_fingerprint_sees_names_values_and_order() -> None:
+    def make(body: str, **names: Any) -> Any:
+        scope = dict(names)
+        exec(f"def f(x):\n    return {body}", scope)  # noqa: S102 - functions that differ in one thing
+        return scope["f"]
+
+    variants = [
+        make("x + 1"),
+        make("x + 2"),
+        make("x - 1"),
+        make("x + C", C=1),
+        make("x + C", C=2),
+        make("x + C[0]", C=np.array([1.0])),
+        make("x + C[0]", C=np.array([2.0])),
+        make("g(x)", g=kernel(make("x + 1"))),
+        make("g(x)", g=kernel(make("x + 2"))),
+        make("m.g(x)", m=np),
+        make("p.m.C + x", p=_module(m=_module(C=1))),
+        make("p.m.C + x", p=_module(m=_module(C=2))),
+        make("x + T[0][1500]", T=(np.zeros(3000),)),
+        make("x + T[0][1500]", T=(np.eye(1, 3000, 1500)[0],)),
+    ]
+    marks = [fingerprint(f) for f in variants]
+    assert len(set(marks)) == len(variants)
+    assert fingerprint(make("x + 1")) == marks[0]
+
+
+def _module(**names: Any) -> types.ModuleType:
+    module = types.ModuleType("made_up")
+    vars(module).update(names)
+    return module
+
+
+def test_plain_python_is_quiet_about_overflow() -> None:
+    quiet = compiling._quiet(lambda: np.uint64(2**63) * np.uint64(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert quiet() == 0

@@ -1,0 +1,101 @@
+"""The table of a part, made column by column, against the obvious one: row by row."""
+
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heavytail.studies.backends.backend import Failed, Outcome, RunCurve
+from heavytail.studies.parts import part_bytes, schema, table_of
+from heavytail.studies.plan import Part, evaluation_cells
+from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.spec import canonical
+from support.small_studies import small
+
+NAMES = ["cells_visited", "truncated", "episodes"]
+numbers = st.floats(width=64)  # infinite ones and those that are none as well
+
+
+def part_with(runs: int) -> Part:
+    """Runs that differ in their seed, and in a parameter."""
+    (part,) = evaluation_cells(spec_of(small(envs={"six_arms": {"parameters": {"horizon": 5}}}, agents={"random": {}}, seeds=1)), {})[
+        0
+    ].parts
+    return part.changed(replicates=tuple(range(runs)), variants=tuple({"scale": 0.1 * k} for k in range(runs)))
+
+
+@st.composite
+def curves(draw: Any) -> RunCurve:
+    at = draw(st.lists(st.integers(1, 10**12), min_size=1, max_size=4))
+
+    def column() -> Any:
+        return np.array(draw(st.lists(numbers, min_size=len(at), max_size=len(at))))
+
+    def counts() -> Any:
+        return np.arange(len(at)) if draw(st.booleans()) else column()
+
+    counted = draw(st.lists(st.sampled_from(NAMES), unique=True))
+    return RunCurve(
+        at=np.array(at, np.int64),
+        mean_reward=column(),
+        realised_reward=column() if draw(st.booleans()) else None,
+        regret=column() if draw(st.booleans()) else None,
+        counters={name: counts() for name in counted},
+    )
+
+
+outcomes = st.lists(curves() | st.text(max_size=5).map(Failed), min_size=1, max_size=5)
+
+
+def row_by_row(part: Part, found: Sequence[Outcome]) -> pa.Table:
+    rows = [row for run, outcome in zip(part.runs, found, strict=True) for row in rows_of(part, run, outcome)]
+    return pa.table({name: [row[name] for row in rows] for name in schema().names}, schema=schema())
+
+
+def rows_of(part: Part, run: Any, outcome: Outcome) -> Iterator[dict[str, Any]]:
+    same = {
+        "run": run.id,
+        "phase": part.phase,
+        "env": part.env,
+        "env_parameters": canonical(part.env_parameters),
+        "agent": part.agent,
+        "parameters": canonical(run.parameters),
+        "replicate": run.replicate,
+    }
+    if isinstance(outcome, Failed):
+        nothing: dict[str, Any] = {"mean_reward": None, "realised_reward": None, "regret": None, "counters": []}
+        yield {**same, "at": 0, **nothing, "error": outcome.error}
+        return
+    for i in range(len(outcome.at)):
+        yield {
+            **same,
+            "at": int(outcome.at[i]),
+            "mean_reward": float(outcome.mean_reward[i]),
+            "realised_reward": None if outcome.realised_reward is None else float(outcome.realised_reward[i]),
+            "regret": None if outcome.regret is None else float(outcome.regret[i]),
+            "counters": [(name, float(values[i])) for name, values in outcome.counters.items()],
+            "error": None,
+        }
+
+
+@given(outcomes)
+@settings(max_examples=200, deadline=None)
+def test_the_table_is_the_one_that_is_made_row_by_row(found: list[Outcome]) -> None:
+    part = part_with(len(found))
+    table, expected = table_of(part, found), row_by_row(part, found)
+    table.validate(full=True)
+    assert table.schema == expected.schema
+    assert repr(table.to_pylist()) == repr(expected.to_pylist())  # a nan is no other nan, but is written as one
+
+
+@given(outcomes)
+@settings(max_examples=50, deadline=None)
+def test_the_file_is_the_one_of_the_table_that_is_made_row_by_row(found: list[Outcome]) -> None:
+    part, out = part_with(len(found)), io.BytesIO()
+    pq.write_table(row_by_row(part, found), out, compression="zstd")
+    assert part_bytes(part, found) == out.getvalue()

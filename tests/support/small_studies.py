@@ -1,0 +1,84 @@
+"""Small studies, and what is in their folders."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from heavytail.studies import Study
+from heavytail.studies.engines import Done
+from heavytail.studies.parts import do_part
+from heavytail.studies.plan import Part
+from heavytail.studies.progress import Stage, Watcher
+
+Files = dict[str, bytes]
+
+
+def small(**changes: Any) -> dict[str, Any]:
+    """Two environments, an agent without a grid and one with: four parts of evaluation behind four of tuning."""
+    raw: dict[str, Any] = {
+        "name": "small",
+        "episodes": 60,
+        "seeds": 3,
+        "checkpoints": 10,
+        "envs": {"six_arms": {}, "double_chain": {}},
+        "agents": {"random": {}, "q_learning": {"grid": {"transition_scale": [0.01, 0.1]}}},
+        "tuning": {"seeds": 2},
+    }
+    return {**raw, **changes}
+
+
+def files(folder: Path) -> Files:
+    """What a study has computed, by name: the spec of its page, the bytes of its parts, and of sidecars, which say when and where, that they are there."""
+    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
+    return {name: _content(name, path) for name, path in found.items()}
+
+
+def _content(name: str, path: Path) -> bytes:
+    if name == "study.json":
+        return json.dumps(json.loads(path.read_text())["spec"], sort_keys=True).encode()
+    return b"" if name.startswith("sidecars/") else path.read_bytes()
+
+
+def done(raw: dict[str, Any], folder: Path) -> Study:
+    """A study that has been run."""
+    study = Study(raw, folder)
+    study.run("inline")
+    return study
+
+
+def finished(raw: dict[str, Any], folder: Path) -> Files:
+    """The files of a study that nothing interrupted."""
+    return files(done(raw, folder).store.folder)
+
+
+def table_of(part: Part) -> pa.Table:
+    """What a part holds when it is done."""
+    return pq.read_table(io.BytesIO(do_part(part)))
+
+
+def frame_of(folder: Path) -> pd.DataFrame:
+    """All results as pandas reads them, without heavytail."""
+    return pd.read_parquet(folder / "parts")
+
+
+class Notes(Watcher):
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.stages: list[Stage] = []
+        self.parts: list[str] = []
+        self.damaged: dict[str, str] = {}
+
+    def stage(self, stage: Stage) -> None:
+        self.stages.append(stage)
+
+    def done(self, done: Done) -> None:
+        self.parts.append(done.part.id)
+
+    def damage(self, part: str, what: str) -> None:
+        self.damaged[part] = what

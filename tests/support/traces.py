@@ -1,0 +1,63 @@
+"""Everything that a run leaves behind, for comparing two runs bit for bit. Also a script: it prints the traces of a list of runs as one npz file."""
+
+import sys
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import heavytail as ht
+from heavytail.registry import find
+from heavytail.training import fused, stepwise
+from heavytail.training.agent_file import flatten
+from heavytail.training.learner import Learner
+from support.mdps import WORLDS
+
+Trace = dict[str, npt.NDArray[Any]]
+
+LENGTHS = {"episodes": 60, "steps": 200}
+
+
+def new_learner(agent: str, world: str, seed: int = 3) -> Learner:
+    return ht.make_agent(agent, WORLDS[world](), seed=seed, **find("agent", agent).example)
+
+
+def trace_of(learner: Learner, recorded: fused.Checkpoints) -> Trace:
+    records = {"agent": learner.agent, "clock": learner.clock, "streams": learner.streams, "recorded": recorded}
+    return {path: array.copy() for name, record in records.items() for path, array in flatten(name, record).items()}
+
+
+def learn(learner: Learner, units: int) -> ht.Curve:
+    return learner.learn(units) if learner.unit == "episodes" else learner.learn(steps=units)
+
+
+def run_fused(agent: str, world: str) -> Trace:
+    learner, recorded, until = _start(agent, world)
+    learner.agent = fused.run(learner.agent, learner.mdp, learner.streams, learner.clock, recorded, until)
+    return trace_of(learner, recorded)
+
+
+def one_by_one(agent: str, world: str) -> Trace:
+    learner, recorded, until = _start(agent, world)
+    steps = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    stepwise.run(steps, stepwise.MDPWorld(learner.mdp, learner.streams), learner.mdp.horizon, learner.clock, recorded, until)
+    learner.agent = steps.agent
+    return trace_of(learner, recorded)
+
+
+def _start(agent: str, world: str) -> tuple[Learner, fused.Checkpoints, int]:
+    learner = new_learner(agent, world)
+    until = LENGTHS[learner.unit]
+    return learner, fused.new_checkpoints(np.array([1, 7, until]), learner.agent), until
+
+
+def assert_same(left: Trace, right: Trace) -> None:
+    assert left.keys() == right.keys()
+    for path in left:
+        np.testing.assert_array_equal(left[path], right[path], err_msg=path, strict=True)
+
+
+if __name__ == "__main__":
+    pairs = [name.split(":") for name in sys.argv[2:]]
+    found: dict[str, Any] = {f"{agent}:{world}:{path}": array for agent, world in pairs for path, array in run_fused(agent, world).items()}
+    np.savez(sys.argv[1], **found)
