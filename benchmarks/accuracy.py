@@ -1,6 +1,7 @@
 """The error of every estimator against the number of samples, law by law, beside the numbers of the reading notes.
 
-All estimators see the same samples. Each repetition is one stream, which is asked for the estimate on its way, as an agent asks.
+All estimators see the same samples. Each repetition is one stream, which is asked for the estimate on its
+way, as an agent asks.
 """
 
 import argparse
@@ -26,7 +27,9 @@ REPEATS = 200
 PICTURE, PAGE = HERE / "accuracy.png", HERE / "accuracy.md"
 LEVEL, HIGH_LEVEL = 14.0, 140.0  # log-confidences: that of the notes, and Heavy-UCRL2's on SixArms
 QUANTILES = (0.5, 0.95)
-OPTIONS: dict[str, dict[str, Any]] = {"sample_mean": {"interval": "heavy"}}  # its other radius promises nothing for these laws
+OPTIONS: dict[str, dict[str, Any]] = {
+    "sample_mean": {"interval": "heavy"}
+}  # its other radius promises nothing for these laws
 
 
 class Setting(NamedTuple):
@@ -67,42 +70,65 @@ SETTINGS = {
     "student": Setting("Student's t, 1.5 degrees of freedom", True, ht.laws.student_t(1.5), 0.4, 3_000),
     "pareto": Setting("Pareto, α = 1.5, mean 3", False, ht.laws.pareto(1.5), 0.4, 2_000),
     "log_normal": Setting("log-normal, σ = 2, mean 7.4", False, ht.laws.log_normal(2.0), 1.0, 4_000),
-    "bernoulli": Setting("100 with probability 1/100, else 0", False, ht.laws.bernoulli(0.01, scale=100.0), 1.0, 5_000),
+    "bernoulli": Setting(
+        "100 with probability 1/100, else 0", False, ht.laws.bernoulli(0.01, scale=100.0), 1.0, 5_000
+    ),
 }
 
 # The notes: median and 95 % quantile of the error, for 1,000 and for 10,000 samples
 TABLE_SIZES = (1_000, 10_000)
 NOTES_REPEATS = 200
-STAR = 0.002  # what is less likely by chance gets a star, and needs a reason; by chance alone one of 28 gets it once in twenty seeds
+# what is less likely by chance gets a star, and needs a reason; by chance alone one of 28 gets it once in
+# twenty seeds
+STAR = 0.002
 Quoted = tuple[tuple[float, float], tuple[float, float]]
 NOTES: dict[Series, dict[str, Quoted]] = {
     Series("sample_mean"): {"stable": ((0.54, 4.6), (0.44, 3.1)), "pareto": ((0.25, 0.81), (0.11, 0.33))},
-    Series("truncated_mean"): {"stable": ((0.25, 0.79), (0.18, 0.74)), "pareto": ((0.39, 0.57), (0.19, 0.28))},
+    Series("truncated_mean"): {
+        "stable": ((0.25, 0.79), (0.18, 0.74)),
+        "pareto": ((0.39, 0.57), (0.19, 0.28)),
+    },
     Series("truncated_mean", HIGH_LEVEL): {"stable": ((0.14, 0.35), (0.08, 0.25))},
-    Series("median_of_means"): {"stable": ((0.09, 0.25), (0.07, 0.19)), "pareto": ((0.75, 0.90), (0.34, 0.41))},
+    Series("median_of_means"): {
+        "stable": ((0.09, 0.25), (0.07, 0.19)),
+        "pareto": ((0.75, 0.90), (0.34, 0.41)),
+    },
     Series("lee_valiant"): {"stable": ((0.14, 0.44), (0.13, 0.37)), "pareto": ((0.45, 0.62), (0.21, 0.30))},
 }
 
 
 def series_of(setting: str) -> list[Series]:
-    """What is drawn for a law: every registered estimator, the sample mean first, and what the notes have besides."""
+    """What is drawn for a law.
+
+    Every registered estimator, the sample mean first, and what the notes have besides.
+    """
     names = sorted((r.name for r in registered("estimator")), key=lambda name: (name != "sample_mean", name))
-    extra = [s for s, quoted in NOTES.items() if s.estimator in names and s.level != LEVEL and setting in quoted]
+    extra = [
+        s for s, quoted in NOTES.items() if s.estimator in names and s.level != LEVEL and setting in quoted
+    ]
     return sorted([*map(Series, names), *extra], key=lambda s: names.index(s.estimator))
 
 
 def build(name: str, setting: Setting) -> Estimator:
     """The estimator, told the true moment of the law, raw or central as it needs."""
     entry = find("estimator", name)
-    told = {key: value for key, value in {"epsilon": setting.epsilon, "moment": 1.0}.items() if key in entry.parameters}
+    told = {
+        key: value
+        for key, value in {"epsilon": setting.epsilon, "moment": 1.0}.items()
+        if key in entry.parameters
+    }
     arguments = {**entry.example, **OPTIONS.get(name, {}), **told}
     kind = getattr(ht.estimators, name)(**arguments).moment_kind
     if kind is not None:
-        arguments["moment"] = setting.law.moment(1.0 + setting.epsilon, setting.law.mean() if kind == "central" else 0.0)
+        arguments["moment"] = setting.law.moment(
+            1.0 + setting.epsilon, setting.law.mean() if kind == "central" else 0.0
+        )
     return getattr(ht.estimators, name)(**arguments)
 
 
-def measure(setting: Setting, series: Sequence[Series], sizes: Sequence[int], repeats: int) -> dict[Series, Errors]:
+def measure(
+    setting: Setting, series: Sequence[Series], sizes: Sequence[int], repeats: int
+) -> dict[Series, Errors]:
     """The errors of all series on the same streams."""
     estimators = {s: build(s.estimator, setting) for s in series}
     errors, radii = ({s: np.empty((repeats, len(sizes))) for s in series} for _ in range(2))
@@ -124,7 +150,8 @@ def measure(setting: Setting, series: Sequence[Series], sizes: Sequence[int], re
 def chance(errors: Floats, quoted: float, quantile: float) -> float:
     """How likely sampling error is to put as much between a quantile of these errors and the one that the notes quote, whatever the law of the errors.
 
-    If both have the same law, the number of errors here that lie below an order statistic there is beta-binomial. The quoted number is rounded: the nearest it may have been counts.
+    If both have the same law, the number of errors here that lie below an order statistic there is
+    beta-binomial. The quoted number is rounded: the nearest it may have been counts.
     """
     from scipy.stats import betabinom
 
@@ -141,7 +168,10 @@ def pair(values: Iterable[float]) -> str:
 
 
 def rows(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int]) -> list[list[str]]:
-    """For each series and column: our pair, and that of the notes. A star: sampling error does not explain the difference."""
+    """For each series and column: our pair, and that of the notes.
+
+    A star: sampling error does not explain the difference.
+    """
     lines = []
     for s in series_of("stable"):
         line = [s.label]
@@ -157,7 +187,9 @@ def cells(ours: Errors | None, quoted: Quoted | None, k: int, j: int) -> list[st
     here = "–" if ours is None else pair(ours.quantiles()[:, j])
     if ours is None or quoted is None:
         return [here, "–" if quoted is None else pair(quoted[k])]
-    far = any(chance(ours.error[:, j], q, level) < STAR for q, level in zip(quoted[k], QUANTILES, strict=True))
+    far = any(
+        chance(ours.error[:, j], q, level) < STAR for q, level in zip(quoted[k], QUANTILES, strict=True)
+    )
     return [here + "*" * far, pair(quoted[k])]
 
 
@@ -170,7 +202,9 @@ def header() -> list[str]:
 def cut_anew(setting: Setting, n: int, repeats: int) -> Floats:
     """The errors of the median of means when the whole array is at hand, and cut into groups as large as can be."""
     k = int(8.0 * LEVEL + 1.0)
-    streams = [setting.law.sample(n, seed=setting.seed + i)[: n // k * k].reshape(k, -1) for i in range(repeats)]
+    streams = [
+        setting.law.sample(n, seed=setting.seed + i)[: n // k * k].reshape(k, -1) for i in range(repeats)
+    ]
     return np.array([abs(np.median(x.mean(axis=1)) - setting.law.mean()) for x in streams])
 
 
@@ -185,9 +219,18 @@ def remark(ours: Errors, j: int, n: int) -> str:
 
 def page(lines: Sequence[Sequence[str]], remarks: str, repeats: int) -> str:
     """The table as a page of its own, with the picture."""
-    bars = [header(), ["---"] * len(header()), *([cell.replace("*", "\\*") for cell in line] for line in lines)]
+    bars = [
+        header(),
+        ["---"] * len(header()),
+        *([cell.replace("*", "\\*") for cell in line] for line in lines),
+    ]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in bars)
-    return "\n\n".join([INTRODUCTION.format(repeats=repeats, level=LEVEL, notes=NOTES_REPEATS), table, LEGEND, remarks]) + "\n"
+    return (
+        "\n\n".join(
+            [INTRODUCTION.format(repeats=repeats, level=LEVEL, notes=NOTES_REPEATS), table, LEGEND, remarks]
+        )
+        + "\n"
+    )
 
 
 INTRODUCTION = """# Accuracy of the estimators
@@ -225,7 +268,11 @@ def draw(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int], r
         row[0].set_ylabel(f"{'symmetric' if symmetric else 'skewed'} laws: |estimate − mean|")
     grid[0, 0].set(xscale="log", yscale="log", ylim=limits(results))
     draw_key(grid[0, 2], colours, repeats)
-    figure.suptitle("Robust estimators err less on symmetric heavy tails, and pay with bias on skewed ones", fontsize=13, fontweight="bold")
+    figure.suptitle(
+        "Robust estimators err less on symmetric heavy tails, and pay with bias on skewed ones",
+        fontsize=13,
+        fontweight="bold",
+    )
     figure.savefig(PICTURE, dpi=120)
     plt.close(figure)
 
@@ -233,10 +280,19 @@ def draw(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int], r
 def palette() -> dict[str, str]:
     """Grey for the sample mean, a colour for every other estimator."""
     robust = [r.name for r in registered("estimator") if r.name != "sample_mean"]
-    return {"sample_mean": SEVERAL.colour, **{name: COLOURS[i % len(COLOURS)] for i, name in enumerate(robust)}}
+    return {
+        "sample_mean": SEVERAL.colour,
+        **{name: COLOURS[i % len(COLOURS)] for i, name in enumerate(robust)},
+    }
 
 
-def draw_panel(axes: "Axes", setting: Setting, found: Mapping[Series, Errors], sizes: Sequence[int], colours: Mapping[str, str]) -> None:
+def draw_panel(
+    axes: "Axes",
+    setting: Setting,
+    found: Mapping[Series, Errors],
+    sizes: Sequence[int],
+    colours: Mapping[str, str],
+) -> None:
     """All estimators on one law."""
     for s, errors in found.items():
         draw_series(axes, s, errors, sizes, colours[s.estimator])
@@ -271,7 +327,9 @@ def limits(results: Mapping[str, Mapping[Series, Errors]]) -> tuple[float, float
     """Room for all that is drawn, but for the sample mean's radius, which is thousands and more."""
     found = [(s, errors) for panel in results.values() for s, errors in panel.items()]
     low = [errors.quantiles()[0] for _, errors in found]
-    high = [errors.radius for s, errors in found if s.estimator != "sample_mean"] + [errors.quantiles()[1] for _, errors in found]
+    high = [errors.radius for s, errors in found if s.estimator != "sample_mean"] + [
+        errors.quantiles()[1] for _, errors in found
+    ]
     least, most = (np.concatenate(values) for values in (low, high))
     return 0.7 * float(least[least > 0].min()), 1.4 * float(most[np.isfinite(most)].max())
 
@@ -281,7 +339,10 @@ def draw_key(axes: "Axes", colours: Mapping[str, str], repeats: int) -> None:
     from matplotlib.lines import Line2D
 
     axes.set_axis_off()
-    names = [Line2D([], [], color=colours[s.estimator], **MEDIAN, **marks(s), label=s.label) for s in series_of("stable")]
+    names = [
+        Line2D([], [], color=colours[s.estimator], **MEDIAN, **marks(s), label=s.label)
+        for s in series_of("stable")
+    ]
     meanings = {
         "median of the error": MEDIAN,
         "95 % quantile of the error": HIGH,
@@ -289,13 +350,17 @@ def draw_key(axes: "Axes", colours: Mapping[str, str], repeats: int) -> None:
     }
     lines = [Line2D([], [], color="#444444", label=label, **line) for label, line in meanings.items()]
     style: dict[str, Any] = {"frameon": False, "fontsize": 10, "alignment": "left", "handlelength": 2.8}
-    axes.add_artist(axes.legend(handles=names, title=f"Estimator (L = {LEVEL:g} unless said)", loc="upper left", **style))
+    axes.add_artist(
+        axes.legend(handles=names, title=f"Estimator (L = {LEVEL:g} unless said)", loc="upper left", **style)
+    )
     axes.legend(handles=lines, title=f"Line ({repeats} streams for each law)", loc="lower left", **style)
 
 
 def main() -> None:
     """Measure, print, write and draw."""
-    parser = argparse.ArgumentParser(description="Measure how far every estimator is from the mean, and draw it.")
+    parser = argparse.ArgumentParser(
+        description="Measure how far every estimator is from the mean, and draw it."
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions")
     repeats = scaled(REPEATS, parser.parse_args().quick)
     results = {name: measure(setting, series_of(name), SIZES, repeats) for name, setting in SETTINGS.items()}

@@ -1,7 +1,8 @@
 """What every agent costs, in time and in memory, on the paper's two tasks.
 
-The paper remarks that Q-learning is cheaper than UCRL2 in both, and that the median of means needs all samples, so that its cost grows with T. Here both agents and
-both estimators stand in one table, with the bytes of the whole agent after 1e5, 1e6 and 1e7 steps.
+The paper remarks that Q-learning is cheaper than UCRL2 in both, and that the median of means needs all
+samples, so that its cost grows with T. Here both agents and both estimators stand in one table, with the
+bytes of the whole agent after 1e5, 1e6 and 1e7 steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,12 +49,20 @@ class Case(NamedTuple):
         return {**entry.example, **scales, **OWN.get(self.agent, {}), **chosen}
 
 
-PAPERS = HEAVY_Q, UCRL2, UCRL2_BLOCKS = Case("heavy_q_learning"), Case("heavy_ucrl2", TRUNCATED), Case("heavy_ucrl2", BLOCKS)
+PAPERS = HEAVY_Q, UCRL2, UCRL2_BLOCKS = (
+    Case("heavy_q_learning"),
+    Case("heavy_ucrl2", TRUNCATED),
+    Case("heavy_ucrl2", BLOCKS),
+)
 
 
 def cases() -> list[Case]:
     """Every registered agent, Heavy-UCRL2 with both estimators of the paper."""
-    return [Case(entry.name, estimator) for entry in registered("agent") for estimator in ESTIMATORS.get(entry.name, (None,))]
+    return [
+        Case(entry.name, estimator)
+        for entry in registered("agent")
+        for estimator in ESTIMATORS.get(entry.name, (None,))
+    ]
 
 
 class Cost(NamedTuple):
@@ -117,29 +126,53 @@ def one_arm() -> ht.MDP:
 
 def row(case: Case, cost: Cost) -> list[str]:
     """One line of the table."""
-    return [case.label, nanoseconds(cost.early_ns), nanoseconds(cost.ns), *map(amount_of_bytes, cost.bytes), f"{100 * cost.earned:.0f} %"]
+    return [
+        case.label,
+        nanoseconds(cost.early_ns),
+        nanoseconds(cost.ns),
+        *map(amount_of_bytes, cost.bytes),
+        f"{100 * cost.earned:.0f} %",
+    ]
 
 
 def header(quick: bool) -> list[str]:
     """The names of the columns."""
     moments = [f"{scaled(moment, quick):.0e}".replace("e+0", "e") for moment in MOMENTS]
-    return ["agent", f"ns/step to {moments[1]}", f"to {moments[2]}", f"memory at {moments[0]}", *moments[1:], "of the best value"]
+    return [
+        "agent",
+        f"ns/step to {moments[1]}",
+        f"to {moments[2]}",
+        f"memory at {moments[0]}",
+        *moments[1:],
+        "of the best value",
+    ]
 
 
 def remarks(costs: Mapping[str, Mapping[Case, Cost]], steps: int) -> list[str]:
     """The paper's remarks, and what can be seen of them."""
     q, planned, blocks = (costs[ONE_ARM][case] for case in PAPERS)
     lines = [
-        f"Time of {HEAVY_Q.label} on one arm: {q.ns / planned.ns:.2f} of {UCRL2.label}'s; the rest of the tables depends on what they play."
+        (
+            f"Time of {HEAVY_Q.label} on one arm: {q.ns / planned.ns:.2f} of {UCRL2.label}'s; the rest"
+            " of the tables depends on what they play."
+        )
     ]
     for task in TASKS:
         ratio = costs[task][HEAVY_Q].bytes[-1] / costs[task][UCRL2].bytes[-1]
         lines.append(f"Memory of {HEAVY_Q.label} on {task}: {ratio:.2f} of {UCRL2.label}'s.")
-    growth = max(cost.bytes[-1] / cost.bytes[-2] for task in costs.values() for cost in task.values() if cost.bytes[-2])
+    growth = max(
+        cost.bytes[-1] / cost.bytes[-2] for task in costs.values() for cost in task.values() if cost.bytes[-2]
+    )
     largest = max(costs[task][UCRL2_BLOCKS].bytes[-1] for task in TASKS)
     lines += [
-        f"{BLOCKS} on one arm: {blocks.ns / planned.ns:.2f} of the time that {TRUNCATED} takes, and {blocks.ns / blocks.early_ns:.2f} of its own before.",
-        f"{BLOCKS} keeps {amount_of_bytes(largest)} at most; all {steps:,} rewards would be {amount_of_bytes(8 * steps)}.",
+        (
+            f"{BLOCKS} on one arm: {blocks.ns / planned.ns:.2f} of the time that {TRUNCATED} takes, and"
+            f" {blocks.ns / blocks.early_ns:.2f} of its own before."
+        ),
+        (
+            f"{BLOCKS} keeps {amount_of_bytes(largest)} at most; all {steps:,} rewards would be"
+            f" {amount_of_bytes(8 * steps)}."
+        ),
         f"With ten times the steps no agent grows by more than {growth:.2f}.",
     ]
     return lines
@@ -147,10 +180,18 @@ def remarks(costs: Mapping[str, Mapping[Case, Cost]], steps: int) -> list[str]:
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
-    costs = {task: measure(ht.make_mdp(task), cases(), quick) for task in TASKS} | {ONE_ARM: measure(one_arm(), PAPERS, quick)}
+    costs = {task: measure(ht.make_mdp(task), cases(), quick) for task in TASKS} | {
+        ONE_ARM: measure(one_arm(), PAPERS, quick)
+    }
     for task, found in costs.items():
-        print_table(f"Agents on {task}: time per step and memory of the whole agent", header(quick), [row(*item) for item in found.items()])
+        print_table(
+            f"Agents on {task}: time per step and memory of the whole agent",
+            header(quick),
+            [row(*item) for item in found.items()],
+        )
     print("\n".join(remarks(costs, scaled(MOMENTS[-1], quick))))
     psrl = costs["six_arms"][Case("psrl")].ns
     print(f"psrl on six_arms: {psrl:.0f} ns a step, <= {PSRL_LIMIT:.0f} {verdict(psrl, PSRL_LIMIT)}.")
-    return {task: {case.label: cost._asdict() for case, cost in found.items()} for task, found in costs.items()}
+    return {
+        task: {case.label: cost._asdict() for case, cost in found.items()} for task, found in costs.items()
+    }

@@ -1,7 +1,10 @@
-"""DQN with the paper's network on MountainCar, one run on one core, beside Stable-Baselines3; and batches of runs on all cores.
+"""DQN with the paper's network on MountainCar, one run on one core, beside Stable-Baselines3.
 
-Both train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their own that may use one core, and take turns. Stable-Baselines3 lives in the environment of
-``make test-interop``, which ``make peers`` makes too; without it there is no peer.
+And batches of runs on all cores.
+
+Both train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their own that
+may use one core, and take turns. Stable-Baselines3 lives in the environment of ``make test-interop``, which
+``make peers`` makes too; without it there is no peer.
 """
 
 import json
@@ -18,7 +21,8 @@ STEPS, REPEATS, LIMIT = 4000, 3, 2.0
 RUNS, WIDTHS = (1, 8, 24), (512, 64)
 BATCH_STEPS = {512: 4800, 64: 60_000}  # of all runs together
 OURS, PEER = Path(sys.executable), HERE.parent / ".venv-interop" / "bin" / "python"
-# Warmed up before the clock starts: compiled, beyond the first updates. The clock is the processor's, so that waiting for a core that others use is no part of it.
+# Warmed up before the clock starts: compiled, beyond the first updates. The clock is the processor's, so that
+# waiting for a core that others use is no part of it.
 OWN = """
 import json, time
 from heavytail.deep import heavy_dqn
@@ -86,9 +90,16 @@ def section(quick: bool) -> dict[str, Any]:
         rows.append(["Stable-Baselines3", "not installed: make peers", "", ""])
     else:
         rows.append(
-            ["Stable-Baselines3", f"{peer:,.0f}", f"{ours / peer:.2f}", f">= {LIMIT} {'met' if ours >= LIMIT * peer else 'MISSED'}"]
+            [
+                "Stable-Baselines3",
+                f"{peer:,.0f}",
+                f"{ours / peer:.2f}",
+                f">= {LIMIT} {'met' if ours >= LIMIT * peer else 'MISSED'}",
+            ]
         )
-    print_table("DQN, 512 x 512, one run on one core", ["steps per second", "", "ours is times", "limit"], rows)
+    print_table(
+        "DQN, 512 x 512, one run on one core", ["steps per second", "", "ours is times", "limit"], rows
+    )
     print_table(
         "DQN, batches of runs on all cores",
         ["runs x width", "steps of all runs per second"],

@@ -1,4 +1,7 @@
-"""What a random reward costs: prepared in batches, as the fused loop has it, and one by one, as everything else has."""
+"""What a random reward costs.
+
+Prepared in batches, as the fused loop has it, and one by one, as everything else has.
+"""
 
 from functools import partial
 from typing import Any
@@ -11,7 +14,7 @@ from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import stream
 from heavytail.laws.law import fill
 from heavytail.laws.table import law_table
-from heavytail.training.reward_batches import Ahead, begin_stretch, new_ahead
+from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill
 from report import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
 
 DRAWS, REPEATS = 1_000_000, 15
@@ -19,16 +22,16 @@ LIMIT = 10.0
 LAWS = {"alpha-stable": ht.laws.alpha_stable(1.1), "normal": ht.laws.normal()}
 
 
-def one_family(ahead: Ahead, rewards: Stream, times: int, family: int) -> None:
+def one_family(ahead: RewardBatch, rewards: Stream, times: int, family: int) -> None:
     """Prepare so many stretches, as if every reward of the last one had been of this family."""
     for _ in range(times):
         ahead.wanted[family] = ahead.first.size
-        begin_stretch(ahead, rewards)
+        refill(ahead, rewards)
 
 
 def in_batches(law: ht.laws.Law, draws: int) -> float:
     """Nanoseconds per draw, the random bits included."""
-    ahead = new_ahead(ht.mdp_from_arrays([[[1.0]]], laws=[[law]], horizon=1))
+    ahead = new_reward_batch(ht.mdp_from_arrays([[[1.0]]], laws=[[law]], horizon=1))
     compiled, family, times = entry(one_family, ahead), int(ahead.family[0]), draws // ahead.first.size
     compiled(ahead, stream(0), 1, family)
     started = cpu_seconds()
@@ -50,7 +53,12 @@ def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
     draws, found = scaled(DRAWS, quick), {}
     for name, law in LAWS.items():
-        found[name] = best_of(REPEATS, {"batches": partial(in_batches, law, draws), "single": partial(one_by_one, law, draws)})
-    rows = [[name, nanoseconds(x["batches"]), nanoseconds(x["single"]), verdict(x["batches"], LIMIT)] for name, x in found.items()]
+        found[name] = best_of(
+            REPEATS, {"batches": partial(in_batches, law, draws), "single": partial(one_by_one, law, draws)}
+        )
+    rows = [
+        [name, nanoseconds(x["batches"]), nanoseconds(x["single"]), verdict(x["batches"], LIMIT)]
+        for name, x in found.items()
+    ]
     print_table("Random rewards", ["ns/draw", "in batches", "one by one", f"<= {LIMIT:.0f}"], rows)
     return {"ns": found, "limit": LIMIT}

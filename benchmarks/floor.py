@@ -12,7 +12,8 @@ from report import HERE
 FLAGS = ("-std=c++17", "-O3", "-march=native")
 TABLES, HEAVY, TEXTBOOK, BATCHES, FAST = "-DTABLES", "-DHEAVY", "-DTEXTBOOK", "-DBATCHES", "-ffast-math"
 VARIANTS: dict[str, tuple[str, ...]] = {"C++ hard-coded": (), "C++ with tables": (TABLES,)}
-# Python never contracts a product and a sum into one rounding, so neither may the program that is compared bit by bit.
+# Python never contracts a product and a sum into one rounding, so neither may the program that is compared
+# bit by bit.
 EXACT = "-ffp-contract=off"
 
 
@@ -35,7 +36,10 @@ def compile_floor(folder: Path, *switches: str) -> Path | None:
 
 
 def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, trained: int = 0) -> Outcome:
-    """Run the program with the constants and the random streams of a new learner; the clock starts after `trained` episodes."""
+    """Run the program with the constants and the random streams of a new learner.
+
+    The clock starts after `trained` episodes.
+    """
     agent, table, heavy = learner.agent, learner.agent, (0.0, 0.0, 0.0)
     if isinstance(agent, HeavyQLearning):
         table, heavy = agent.table, (agent.threshold, agent.reward_bonus, -float(agent.decay.series[0]))

@@ -1,4 +1,7 @@
-"""Q-learning on SixArms: the fused loop beside C++, stepwise calls, pure Python and NumPy, and loops over a Gymnasium environment."""
+"""Q-learning on SixArms.
+
+The fused loop beside C++, stepwise calls, pure Python and NumPy, and loops over a Gymnasium environment.
+"""
 
 import math
 import tempfile
@@ -56,7 +59,7 @@ def one_by_one(learner: ht.Learner) -> stepwise.Stepwise:
 def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
     """The same, one compiled call for each verb."""
     learner = new_learner(mdp)
-    agent, world = one_by_one(learner), stepwise.MDPWorld(mdp, learner.streams)
+    agent, world = one_by_one(learner), stepwise.MDPStepper(mdp, learner.streams)
     nothing = fused.new_checkpoints(np.zeros(0, np.int64), learner.agent)
     return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
 
@@ -79,7 +82,9 @@ def check_totals(program: Path, new: Callable[[], ht.Learner], episodes: int, no
     learner.learn(episodes)
     pairs = list(zip(learner.clock.totals, (floor.mean_reward, floor.realised_reward), strict=True))
     if any(abs(ours - theirs) > LAST_PLACES * math.ulp(ours) for ours, theirs in pairs):
-        raise SystemExit(f"{program.name} (noise {'on' if noise else 'off'}) learns something else than heavytail: {pairs}")
+        raise SystemExit(
+            f"{program.name} (noise {'on' if noise else 'off'}) learns something else than heavytail: {pairs}"
+        )
     return max(abs(ours - theirs) / abs(ours) for ours, theirs in pairs)
 
 
@@ -89,15 +94,23 @@ def check_all(folder: Path, episodes: int) -> list[str]:
     for name, switches in VARIANTS.items():
         program = compile_floor(folder, *switches, EXACT)
         if program is not None:
-            worst = max(check_totals(program, partial(new_learner, problem(noise)), episodes, noise) for noise in (False, True))
-            lines.append(f"{name}: mean and realised totals of {episodes:,} episodes, noise off and on, are {in_words(worst)}.")
+            worst = max(
+                check_totals(program, partial(new_learner, problem(noise)), episodes, noise)
+                for noise in (False, True)
+            )
+            lines.append(
+                f"{name}: mean and realised totals of {episodes:,} episodes, noise off and on, are"
+                f" {in_words(worst)}."
+            )
     return lines
 
 
 def in_words(difference: float) -> str:
     """How equal totals are, given what `check_totals` returned."""
     return (
-        "equal to heavytail's, bit for bit" if difference == 0 else f"heavytail's to {difference:.0e} (at most {LAST_PLACES} last places)"
+        "equal to heavytail's, bit for bit"
+        if difference == 0
+        else f"heavytail's to {difference:.0e} (at most {LAST_PLACES} last places)"
     )
 
 
@@ -116,7 +129,9 @@ def slow_candidates(mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measur
         "heavytail stepwise": partial(stepwise_cost, mdp, episodes),
         "pure Python": partial(per_step, partial(python_q_learning, episodes, noise), episodes * H),
         "NumPy": partial(per_step, partial(numpy_q_learning, episodes, noise), episodes * H),
-        "heavytail in a Gymnasium loop": partial(gymnasium_cost, lambda: one_by_one(new_learner(mdp)), mdp, episodes),
+        "heavytail in a Gymnasium loop": partial(
+            gymnasium_cost, lambda: one_by_one(new_learner(mdp)), mdp, episodes
+        ),
         "NumPy in a Gymnasium loop": partial(gymnasium_cost, TableAgent, mdp, episodes),
     }
 
@@ -135,7 +150,13 @@ def row(noise: bool, peer: str, ours: float, theirs: float) -> list[str]:
     ratio = ours / theirs
     wanted = verdict(ratio, LIMIT) if peer in VARIANTS else ""
     shown = f"{ratio:.2f}" if ratio > 0.1 else f"1/{1 / ratio:.0f}"
-    return [f"noise {'on' if noise else 'off'}, {peer}", nanoseconds(ours), nanoseconds(theirs), shown, wanted]
+    return [
+        f"noise {'on' if noise else 'off'}, {peer}",
+        nanoseconds(ours),
+        nanoseconds(theirs),
+        shown,
+        wanted,
+    ]
 
 
 def section(quick: bool) -> dict[str, Any]:
@@ -144,10 +165,17 @@ def section(quick: bool) -> dict[str, Any]:
         folder = Path(name)
         checks = check_all(folder, scaled(EPISODES, quick))
         costs = {noise: measure(folder, noise, quick) for noise in (False, True)}
-    rows = [row(noise, peer, c["heavytail"], c[peer]) for noise, c in costs.items() for peer in c if peer != "heavytail"]
+    rows = [
+        row(noise, peer, c["heavytail"], c[peer])
+        for noise, c in costs.items()
+        for peer in c
+        if peer != "heavytail"
+    ]
     header = ["ns/step", "heavytail", "peer", "ratio", f"<= {LIMIT}"]
     print_table("Fused Q-learning on SixArms (7 states, 6 actions, H = 25)", header, rows)
     print("\n".join(checks) or "C++: no g++ on this machine, so its rows are left out.")
-    print(f"Slow peers run {scaled(SLOW_EPISODES, quick):,} episodes, the others {scaled(EPISODES, quick):,}.")
+    print(
+        f"Slow peers run {scaled(SLOW_EPISODES, quick):,} episodes, the others {scaled(EPISODES, quick):,}."
+    )
     named = {"noise_off_ns": costs[False], "noise_on_ns": costs[True]}
     return {**named, "totals_checked": checks, "limit_to_cpp": LIMIT}

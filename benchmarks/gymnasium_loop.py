@@ -1,4 +1,7 @@
-"""Learning as most libraries do, Stable-Baselines3 among them: one call of ``env.step`` after the other, and a table in NumPy."""
+"""Learning as most libraries do, Stable-Baselines3 among them.
+
+One call of ``env.step`` after the other, and a table in NumPy.
+"""
 
 from typing import Protocol
 

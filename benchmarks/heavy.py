@@ -1,6 +1,7 @@
 """Heavy-Q-Learning on SixArms, beside the same in C++.
 
-It is timed once it has settled on the heavy arm, where every step draws a stable reward, truncates it and pays a bonus with two parts.
+It is timed once it has settled on the heavy arm, where every step draws a stable reward, truncates it and
+pays a bonus with two parts.
 """
 
 import tempfile
@@ -35,7 +36,11 @@ def new_learner() -> ht.Learner:
 
 def floor_cost(program: Path, episodes: int) -> float:
     """Nanoseconds per step of the C++ program."""
-    return run_floor(program, new_learner(), episodes, noise=True, trained=TRAINED).seconds / (episodes * H) * 1e9
+    return (
+        run_floor(program, new_learner(), episodes, noise=True, trained=TRAINED).seconds
+        / (episodes * H)
+        * 1e9
+    )
 
 
 def own_cost(trained: Trained, episodes: int) -> float:
@@ -49,9 +54,12 @@ def settled() -> Trained:
     learner.learn(TRAINED - LAST)
     before = float(learner.clock.totals[0])
     trained = Trained(learner, LAST)
-    if (gained := (float(learner.clock.totals[0]) - before) / LAST) < ENOUGH * ht.planning.optimal_value(learner.mdp):
+    if (gained := (float(learner.clock.totals[0]) - before) / LAST) < ENOUGH * ht.planning.optimal_value(
+        learner.mdp
+    ):
         raise SystemExit(
-            f"after {TRAINED:,} episodes heavy_q_learning earns {gained:.1f}: it is not on the heavy arm, which is to be timed"
+            f"after {TRAINED:,} episodes heavy_q_learning earns {gained:.1f}: it is not on the heavy"
+            " arm, which is to be timed"
         )
     return trained
 
@@ -65,7 +73,10 @@ def measure(folder: Path, episodes: int) -> tuple[dict[str, float], str]:
     checked = "C++: no g++ on this machine, so its rows are left out."
     if exact := compile_floor(folder, *PROGRAMS[SAME_DRAWS], EXACT):
         difference = check_totals(exact, new_learner, TRAINED + episodes, noise=True)
-        checked = f"{SAME_DRAWS}: mean and realised totals of {TRAINED + episodes:,} episodes are {in_words(difference)}."
+        checked = (
+            f"{SAME_DRAWS}: mean and realised totals of {TRAINED + episodes:,} episodes are"
+            f" {in_words(difference)}."
+        )
     return best_of(REPEATS, turns), checked
 
 

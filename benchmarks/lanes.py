@@ -1,7 +1,10 @@
-"""Heavy-Q-Learning on SixArms in lanes, on a GPU: 65,536 whole runs of the paper's length, and how the number of lanes matters.
+"""Heavy-Q-Learning on SixArms in lanes, on a GPU.
 
-The working point is the tuned one, so that runs end on the heavy arm and nearly every step draws a stable reward. Seeds all differ: lanes with a seed in common are in the same states more often, and
-faster. The clock includes everything from the first kernel on but its compilation, which the first few steps have done.
+65,536 whole runs of the paper's length, and how the number of lanes matters.
+
+The working point is the tuned one, so that runs end on the heavy arm and nearly every step draws a stable
+reward. Seeds all differ: lanes with a seed in common are in the same states more often, and faster. The clock
+includes everything from the first kernel on but its compilation, which the first few steps have done.
 
 Figures of a GPU are from another machine than the others, and have a file of their own.
 """
@@ -19,22 +22,30 @@ from heavytail.kernels.rng import streams
 from heavytail.mdp.changing import changing_mdp
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane
 from heavytail.training.lanes.device import find_cuda, find_device
-from heavytail.training.lanes.layout import Different
+from heavytail.training.lanes.layout import Deduplicated
 from report import HERE, print_table, scaled
 
 FIGURES = HERE / "lanes.json"
-WORKING_POINT: dict[str, Any] = {"epsilon": 0.05, "moment": 1.0, "transition_scale": 0.01, "reward_scale": 0.001}
+WORKING_POINT: dict[str, Any] = {
+    "epsilon": 0.05,
+    "moment": 1.0,
+    "transition_scale": 0.01,
+    "reward_scale": 0.001,
+}
 EPISODES, SHORT = 500_000, 20_000
 LANES, OTHERS = 65_536, (1_024, 16_384, 262_144)
 
 
 def begun(lanes: int, until: int, change: int | None = None) -> Lanes:
-    """So many lanes at their first moment; with a `change`, the MDP gives way to itself there, so that a stretch of kernels ends."""
+    """So many lanes at their first moment.
+
+    With a `change`, the MDP gives way to itself there, so that a stretch of kernels ends.
+    """
     mdp, alike = ht.make_mdp("six_arms"), np.zeros(lanes, np.int64)
     agent = ht.make_agent("heavy_q_learning", mdp, **WORKING_POINT).agent
     world = changing_mdp([mdp], []) if change is None else changing_mdp([mdp, mdp], [change])
-    seeds = Different([streams(seed) for seed in range(lanes)], np.arange(lanes))
-    return Lanes(Different([agent], alike), Different([world], alike), seeds, np.array([until]))
+    seeds = Deduplicated([streams(seed) for seed in range(lanes)], np.arange(lanes))
+    return Lanes(Deduplicated([agent], alike), Deduplicated([world], alike), seeds, np.array([until]))
 
 
 def steps_per_second(lanes: int, episodes: int) -> tuple[float, float]:
@@ -50,7 +61,8 @@ def steps_per_second(lanes: int, episodes: int) -> tuple[float, float]:
 def show_to_profiler(lanes: int = LANES, after: int = 60_000) -> None:
     """Let a profiler see the kernels of a few episodes, after so many.
 
-    ``ncu --profile-from-start off --launch-count 1 --clock-control none --set full python benchmarks/lanes.py --profile``
+    ``ncu --profile-from-start off --launch-count 1 --clock-control none --set full python benchmarks/lanes.py
+    --profile``
     """
     batch = begun(lanes, after + 20, change=after)
 
@@ -68,13 +80,28 @@ def section(quick: bool) -> dict[str, Any]:
     except InputError as error:
         print(f"\nLanes are not measured here: {error}")
         return {}
-    kilobytes = bytes_per_lane(ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), **WORKING_POINT).agent, 1) / 1e3
+    kilobytes = (
+        bytes_per_lane(ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), **WORKING_POINT).agent, 1)
+        / 1e3
+    )
     found = {(lanes, SHORT): steps_per_second(lanes, scaled(SHORT, quick)) for lanes in (*OTHERS, LANES)}
     found |= {(LANES, EPISODES): steps_per_second(LANES, scaled(EPISODES, quick))}
-    rows = [[f"{n:,}", f"{scaled(episodes, quick):,}", f"{rate:.3g}", f"{seconds:.1f}"] for (n, episodes), (rate, seconds) in found.items()]
-    print_table(f"Lanes, {kilobytes:.1f} kB each, on {device.name}", ["lanes", "episodes", "steps a second", "seconds"], rows)
-    figures = [{"lanes": n, "episodes": scaled(e, quick), "steps_per_second": rate, "seconds": s} for (n, e), (rate, s) in found.items()]
-    FIGURES.write_text(json.dumps({"device": device.name, "quick": quick, "figures": figures}, indent=1) + "\n")
+    rows = [
+        [f"{n:,}", f"{scaled(episodes, quick):,}", f"{rate:.3g}", f"{seconds:.1f}"]
+        for (n, episodes), (rate, seconds) in found.items()
+    ]
+    print_table(
+        f"Lanes, {kilobytes:.1f} kB each, on {device.name}",
+        ["lanes", "episodes", "steps a second", "seconds"],
+        rows,
+    )
+    figures = [
+        {"lanes": n, "episodes": scaled(e, quick), "steps_per_second": rate, "seconds": s}
+        for (n, e), (rate, s) in found.items()
+    ]
+    FIGURES.write_text(
+        json.dumps({"device": device.name, "quick": quick, "figures": figures}, indent=1) + "\n"
+    )
     return {}
 
 

@@ -1,6 +1,7 @@
 """Q-learning, UCBVI and PSRL on SixArms, beside rlberry's.
 
-rlberry lives in an environment of its own, which ``make peers`` makes; without it there is no peer. Each turn is a process of rlberry's Python and the same agents of heavytail, fused.
+rlberry lives in an environment of its own, which ``make peers`` makes; without it there is no peer. Each turn
+is a process of rlberry's Python and the same agents of heavytail, fused.
 """
 
 import json
@@ -22,7 +23,9 @@ Costs = dict[str, dict[str, float]]  # by rlberry's name of the agent and by noi
 
 def their_costs(episodes: int) -> Costs:
     """What rlberry's agents take."""
-    done = subprocess.run([PYTHON, HERE / "under_rlberry.py", str(episodes)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [PYTHON, HERE / "under_rlberry.py", str(episodes)], capture_output=True, text=True, check=True
+    )
     found: Costs = json.loads(done.stdout)
     return found
 
@@ -30,19 +33,29 @@ def their_costs(episodes: int) -> Costs:
 def own_cost(name: str, noise: bool, episodes: int) -> float:
     """What ours takes."""
     mdp = problem(noise)
-    learner = new_learner(mdp) if name == "q_learning" else ht.make_agent(name, mdp, seed=1, **Case(name).parameters())
+    learner = (
+        new_learner(mdp)
+        if name == "q_learning"
+        else ht.make_agent(name, mdp, seed=1, **Case(name).parameters())
+    )
     advance(learner, 1)  # compiles, or loads
     return advance(learner, episodes) / (episodes * H) * 1e9
 
 
 def own_costs(episodes: int) -> Costs:
     """What all of ours take."""
-    return {theirs: {noise: own_cost(ours, noise == "on", episodes) for noise in ("off", "on")} for theirs, ours in OURS.items()}
+    return {
+        theirs: {noise: own_cost(ours, noise == "on", episodes) for noise in ("off", "on")}
+        for theirs, ours in OURS.items()
+    }
 
 
 def least(turns: list[Costs]) -> Costs:
     """The least of each figure."""
-    return {name: {noise: min(turn[name][noise] for turn in turns) for noise in found} for name, found in turns[0].items()}
+    return {
+        name: {noise: min(turn[name][noise] for turn in turns) for noise in found}
+        for name, found in turns[0].items()
+    }
 
 
 def measure(quick: bool) -> tuple[Costs, Costs]:
@@ -64,6 +77,14 @@ def section(quick: bool) -> dict[str, Any]:
         print("\nrlberry is not installed, so it is left out; `make peers` installs it.")
         return {}
     ours, theirs = measure(quick)
-    rows = [row(name, noise, ours[name][noise], peer) for name, found in theirs.items() for noise, peer in found.items()]
-    print_table("Agents on SixArms, beside rlberry's", ["one core", "ns/step", "steps/s", "rlberry: ns/step", "steps/s", "ratio"], rows)
+    rows = [
+        row(name, noise, ours[name][noise], peer)
+        for name, found in theirs.items()
+        for noise, peer in found.items()
+    ]
+    print_table(
+        "Agents on SixArms, beside rlberry's",
+        ["one core", "ns/step", "steps/s", "rlberry: ns/step", "steps/s", "ratio"],
+        rows,
+    )
     return {"ns": ours, "rlberry_ns": theirs}

@@ -1,6 +1,7 @@
 """Textbook Q-learning with UCB-Hoeffding bonuses on SixArms, as one would write it in pure Python and in NumPy.
 
-The algorithm is that of `heavytail.agents.q_learning`, with its default constants; the draws are each library's own.
+The algorithm is that of `heavytail.agents.q_learning`, with its default constants; the draws are each
+library's own.
 """
 
 import math
@@ -21,7 +22,10 @@ BONUS = SCALE * R_MAX * math.sqrt(H**3 * math.log(2 * S * A * PLANNED_STEPS / DE
 
 
 def python_noise(arm: int, rng: Random) -> float:
-    """The noise of an arm: normal for the first, alpha-stable (Chambers, Mallows and Stuck) for the others."""
+    """The noise of an arm.
+
+    Normal for the first, alpha-stable (Chambers, Mallows and Stuck) for the others.
+    """
     if arm == 0:
         return rng.gauss(0.0, 0.1)
     angle, e = math.pi * (rng.random() - 0.5), rng.expovariate(1.0)

@@ -1,7 +1,10 @@
-"""Extended value iteration against the number of states: heavytail looks at the successors that were seen, a dense plan at S x A x S numbers.
+"""Extended value iteration against the number of states.
 
-Every cell has four successors, and all of them were seen. The distances of plausible transitions are such that some mass is moved but not all of it, the slow case. The dense
-peer is the same backup in NumPy; both must find the same values.
+Heavytail looks at the successors that were seen, a dense plan at S x A x S numbers.
+
+Every cell has four successors, and all of them were seen. The distances of plausible transitions are such
+that some mass is moved but not all of it, the slow case. The dense peer is the same backup in NumPy; both
+must find the same values.
 """
 
 import math
@@ -17,7 +20,7 @@ from heavytail.agents.ucrl2 import UCRL2
 from heavytail.arrays import Floats, Indices, Ints, Stream, record_bytes
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown, out_of_room
+from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import integer, normal, stream
 from heavytail.kernels.verbs import push
 from heavytail.mdp.diagram.style import COLOURS, SEVERAL
@@ -56,9 +59,12 @@ class Plan(NamedTuple):
 
 
 def fill(agent: UCRL2, successors: Indices, at: Ints, rng: Stream) -> bool:
-    """Go on making transitions and rewards, VISITS of each cell, from the one at which it stands; False where room ran out."""
+    """Go on making transitions and rewards, VISITS of each cell, from the one at which it stands.
+
+    False where room ran out.
+    """
     while at[0] < VISITS * successors.shape[0]:
-        if out_of_room(agent):
+        if any_pool_full(agent):
             return False
         cell = at[0] // VISITS
         push(agent.estimator, cell, normal(rng))
@@ -80,11 +86,18 @@ def new_agent(n_states: int) -> UCRL2:
     distance = math.sqrt(14.0 * n_states * math.log(2.0 * ACTIONS * (steps + 1) / DELTA) / VISITS)
     builder = find("agent", "heavy_ucrl2").builder
     problem = Problem(n_states, ACTIONS, HORIZON, 1.0)
-    agent = builder(problem, epsilon=0.05, moment=14.25, delta=DELTA, transition_scale=2.0 * HALF / distance, reward_scale=0.01)
+    agent = builder(
+        problem,
+        epsilon=0.05,
+        moment=14.25,
+        delta=DELTA,
+        transition_scale=2.0 * HALF / distance,
+        reward_scale=0.01,
+    )
     rng = np.random.default_rng(0)
     successors, at, draws = different_states(n_states, rng), np.zeros(1, np.int64), stream(0)
     while not entry(fill, agent)(agent, successors, at, draws):
-        agent = grown(agent)
+        agent = with_larger_pools(agent)
     agent.steps[0] = steps
     entry(plan_often, agent)(agent, 1)
     return agent
@@ -106,11 +119,24 @@ def dense_transitions(agent: UCRL2) -> Floats:
 def back_up_often(agent: UCRL2, times: int) -> None:
     """So many backups, to and fro between the two rows of values."""
     for i in range(times):
-        backup(agent.model, agent.rewards, agent.halves, agent.values, i & 1, agent.policy, 0, agent.keys, agent.weights)
+        backup(
+            agent.model,
+            agent.rewards,
+            agent.halves,
+            agent.values,
+            i & 1,
+            agent.policy,
+            0,
+            agent.keys,
+            agent.weights,
+        )
 
 
 def dense_backup(transitions: Floats, rewards: Floats, halves: Floats, values: Floats) -> Floats:
-    """The same over an array of all successors, vectorised: successors in the order of their values, and the lowest mass by cumulative sums."""
+    """The same over an array of all successors, vectorised.
+
+    Successors in the order of their values, and the lowest mass by cumulative sums.
+    """
     order = np.argsort(values)
     ascending, best = values[order], order[-1]
     mass = np.minimum(halves, 1.0 - transitions[:, best])
@@ -143,9 +169,14 @@ def dense_turns(agent: UCRL2, quick: bool) -> dict[str, Callable[[], float]]:
     """What NumPy does, once its values are found to be the same."""
     dense = dense_transitions(agent)
     check(agent, dense)
-    values, calls = agent.values[0, : agent.model.n_states].copy(), max(scaled(DENSE_WORK, quick) // dense.size, 1)
+    values, calls = (
+        agent.values[0, : agent.model.n_states].copy(),
+        max(scaled(DENSE_WORK, quick) // dense.size, 1),
+    )
     return {
-        "dense_backup": partial(seconds_each, partial(dense_backup, dense, agent.rewards, agent.halves, values), 1, calls),
+        "dense_backup": partial(
+            seconds_each, partial(dense_backup, dense, agent.rewards, agent.halves, values), 1, calls
+        ),
         "dense_product": partial(seconds_each, partial(np.matmul, dense, values), 1, calls),
     }
 
@@ -179,7 +210,12 @@ def row(plan: Plan) -> list[str]:
     ratio = "-" if plan.dense_backup is None else f"1/{plan.dense_backup / plan.backup:.0f}"
     each = nanoseconds(plan.backup / plan.observed * 1e9)
     times = [each, f"{1e6 * plan.backup:,.1f}", *dense, ratio, f"{1e3 * plan.plan:,.3f}"]
-    return [f"{plan.states:,}", f"{plan.observed:,}", *times, *map(amount_of_bytes, (plan.memory, plan.model_memory, plan.dense_memory))]
+    return [
+        f"{plan.states:,}",
+        f"{plan.observed:,}",
+        *times,
+        *map(amount_of_bytes, (plan.memory, plan.model_memory, plan.dense_memory)),
+    ]
 
 
 def draw(plans: Sequence[Plan]) -> None:
@@ -217,8 +253,25 @@ def section(quick: bool) -> dict[str, Any]:
     """Measure, print, draw, and return the figures."""
     plans = [measure(n, quick) for n in SIZES]
     memory = ["agent", "transitions", "dense array"]
-    header = ["states", "observed", "ns each", "backup, us", "dense", "dense product", "ratio", f"plan of {HORIZON}, ms", *memory]
-    print_table(f"Extended value iteration, A = {ACTIONS}, {SUCCESSORS} successors of each cell", header, [row(p) for p in plans])
-    print(f"A dense backup in NumPy, here up to {MOST_DENSE:,} states, finds the same values. Plotted in {HERE.name}/{PICTURE.name}")
+    header = [
+        "states",
+        "observed",
+        "ns each",
+        "backup, us",
+        "dense",
+        "dense product",
+        "ratio",
+        f"plan of {HORIZON}, ms",
+        *memory,
+    ]
+    print_table(
+        f"Extended value iteration, A = {ACTIONS}, {SUCCESSORS} successors of each cell",
+        header,
+        [row(p) for p in plans],
+    )
+    print(
+        f"A dense backup in NumPy, here up to {MOST_DENSE:,} states, finds the same values. Plotted"
+        f" in {HERE.name}/{PICTURE.name}"
+    )
     draw(plans)
     return {"sizes": [plan._asdict() for plan in plans]}

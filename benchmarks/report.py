@@ -16,12 +16,18 @@ FIGURES = HERE / "figures.json"
 
 
 def cpu_seconds() -> float:
-    """The processor's time that this thread has had so far. Waiting for a core that others use is no part of it, nor is it of what `floor.cpp` prints."""
+    """The processor's time that this thread has had so far.
+
+    Waiting for a core that others use is no part of it, nor is it of what `floor.cpp` prints.
+    """
     return time.thread_time()
 
 
 def best_of(repeats: int, candidates: Mapping[str, Callable[[], float]]) -> dict[str, float]:
-    """The least figure of each candidate. They take turns, so that a slow moment of the machine hits all alike."""
+    """The least figure of each candidate.
+
+    They take turns, so that a slow moment of the machine hits all alike.
+    """
     best = dict.fromkeys(candidates, math.inf)
     for _ in range(repeats):
         for name, measure in candidates.items():
@@ -77,12 +83,18 @@ def _cpu() -> str:
 def _compiler() -> str:
     if shutil.which("g++") is None:
         return "missing"
-    return subprocess.run(["g++", "-dumpfullversion"], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(
+        ["g++", "-dumpfullversion"], capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def write_figures(sections: Mapping[str, Any], quick: bool) -> None:
     """Write the figures; those of other sections stay if they are from the same machine and as much work."""
     page: dict[str, Any] = {"machine": machine(), "quick": quick}
     old = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    kept = {name: section for name, section in old.items() if name not in page} if old.items() >= page.items() else {}
+    kept = (
+        {name: section for name, section in old.items() if name not in page}
+        if old.items() >= page.items()
+        else {}
+    )
     FIGURES.write_text(json.dumps({**page, **kept, **sections}, indent=1) + "\n")

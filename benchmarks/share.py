@@ -1,7 +1,8 @@
 """How much of Heavy-UCRL2's time is planning, at the length of the paper's runs.
 
-A plan is timed by itself: the phase that follows the run, intervals and extended value iteration, over and over on the record that the run left. The share is the number of
-phases times that, over the time of the run: rather too much than too little, since no earlier plan had more successors or samples to look at.
+A plan is timed by itself: the phase that follows the run, intervals and extended value iteration, over and
+over on the record that the run left. The share is the number of phases times that, over the time of the run:
+rather too much than too little, since no earlier plan had more successors or samples to look at.
 """
 
 from typing import Any, NamedTuple
@@ -74,5 +75,9 @@ def section(quick: bool) -> dict[str, Any]:
         for (task, case), x in found.items()
     ]
     header = ["task and agent", "run, s", "phases", "one plan, us", "planning", f"<= {100 * LIMIT:.0f} %"]
-    print_table(f"Planning in runs of {scaled(EPISODES, quick):,} episodes: phases x one plan, over the whole", header, rows)
+    print_table(
+        f"Planning in runs of {scaled(EPISODES, quick):,} episodes: phases x one plan, over the whole",
+        header,
+        rows,
+    )
     return {f"{task}, {case.label}": {**x._asdict(), "share": x.share} for (task, case), x in found.items()}

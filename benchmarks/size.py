@@ -1,7 +1,8 @@
 """Cost per step from ten states to a hundred thousand, and how much of its growth is cache misses.
 
-A step is cheap while all values are still tied, since the processor then guesses every action. So each learner is first trained to the same
-number of visits per cell, whatever the size, and every repetition sets it back to that moment and does the same steps again.
+A step is cheap while all values are still tied, since the processor then guesses every action. So each
+learner is first trained to the same number of visits per cell, whatever the size, and every repetition sets
+it back to that moment and does the same steps again.
 """
 
 import time
@@ -23,7 +24,10 @@ from trained import Trained
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 HORIZON, ACTIONS = 20, 2
 STEPS, LEAST_STEPS, REPEATS = 2_000_000, 40_000, 5
-TRAINED, TIMED = 20, 10  # visits per cell before the clock starts, and while it runs where that is within the two limits above
+TRAINED, TIMED = (
+    20,
+    10,
+)  # visits per cell before the clock starts, and while it runs where that is within the two limits above
 LOADS = 2_000_000
 SPREAD, NARROW = "anywhere", "in ten states"  # where episodes start: everything is touched, or little
 Ints = npt.NDArray[np.int64]
@@ -48,12 +52,17 @@ LOAD = "one random load"
 
 
 def chain(n: int, noise: bool, start: str) -> ht.MDP:
-    """RiverSwim with n states: left is sure; right moves on with .35, stays with .6 and slips back with .05. The far end pays."""
+    """RiverSwim with n states: left is sure.
+
+    Right moves on with .35, stays with .6 and slips back with .05. The far end pays.
+    """
     s = np.repeat(np.arange(n), 4)
     move = np.tile([-1, -1, 0, 1], n)
     rows = 2 * s + np.tile([0, 1, 1, 1], n)
     pays = (s == n - 1) & (rows % 2 == 1)
-    spread = np.full(n, 1.0 / n) if start == SPREAD else np.where(abs(np.arange(n) - n // 2 + 0.5) < 5, 0.1, 0.0)
+    spread = (
+        np.full(n, 1.0 / n) if start == SPREAD else np.where(abs(np.arange(n) - n // 2 + 0.5) < 5, 0.1, 0.0)
+    )
     law = partial(alpha_stable, 1.1) if noise else constant
     return ht.mdp_from_slots(
         rows, np.clip(s + move, 0, n - 1), np.tile([1.0, 0.05, 0.6, 0.35], n),
@@ -79,7 +88,9 @@ class Runner:
             cells = steps // TIMED
         self.episodes = min(max(TIMED * cells, LEAST_STEPS), steps) // HORIZON
         count, training = -(-steps // (self.episodes * HORIZON)), scaled(TRAINED, quick) * cells // HORIZON
-        self.learners = [Trained(new_learner(variant.agent, self.mdp, seed), training) for seed in range(count)]
+        self.learners = [
+            Trained(new_learner(variant.agent, self.mdp, seed), training) for seed in range(count)
+        ]
 
     def cost(self) -> float:
         """Nanoseconds per step."""
@@ -124,7 +135,12 @@ def measure(n: int, quick: bool) -> dict[str, Any]:
     turns: dict[str, Callable[[], float]] = {label: runner.cost for label, runner in runners.items()}
     turns[LOAD] = partial(load_cost, random_cycle(n_bytes), scaled(LOADS, quick))
     best_of(1, turns)  # the walk compiles
-    return {"states": n, "bytes": n_bytes, "build_s": runners["q_learning"].build_seconds, "ns": best_of(REPEATS, turns)}
+    return {
+        "states": n,
+        "bytes": n_bytes,
+        "build_s": runners["q_learning"].build_seconds,
+        "ns": best_of(REPEATS, turns),
+    }
 
 
 def draw(figures: list[dict[str, Any]]) -> None:
@@ -144,31 +160,53 @@ def draw(figures: list[dict[str, Any]]) -> None:
     left.legend()
     right.plot(states, [f["ns"][LOAD] for f in figures], "s-", color="gray")
     right.set(
-        xscale="log", xlabel="states S of a problem that takes as many bytes", ylabel="ns per load", title="One dependent random load"
+        xscale="log",
+        xlabel="states S of a problem that takes as many bytes",
+        ylabel="ns per load",
+        title="One dependent random load",
     )
     right.set_ylim(0, 1.2 * max(f["ns"][LOAD] for f in figures))
     right.margins(x=0.15)
     for f in figures:
-        right.annotate(amount_of_bytes(f["bytes"]), (f["states"], f["ns"][LOAD]), xytext=(0, 8), textcoords="offset points", ha="center")
+        right.annotate(
+            amount_of_bytes(f["bytes"]),
+            (f["states"], f["ns"][LOAD]),
+            xytext=(0, 8),
+            textcoords="offset points",
+            ha="center",
+        )
     figure.savefig(HERE / "size.png", dpi=120)
     plt.close(figure)
 
 
 def row(f: dict[str, Any]) -> list[str]:
     """One line of the table."""
-    return [f"{f['states']:,}", f"{f['bytes'] / 1e6:.3g}", f"{f['build_s']:.3f}", *map(nanoseconds, f["ns"].values())]
+    return [
+        f"{f['states']:,}",
+        f"{f['bytes'] / 1e6:.3g}",
+        f"{f['build_s']:.3f}",
+        *map(nanoseconds, f["ns"].values()),
+    ]
 
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, draw, and return the figures."""
     chain(10, noise=True, start=SPREAD)  # imports what building needs
     figures = [measure(n, quick) for n in SIZES]
-    print_table("Cost per step on a chain, H = 20 (ns)", ["states", "MB", "build s", *VARIANTS, LOAD], [row(f) for f in figures])
+    print_table(
+        "Cost per step on a chain, H = 20 (ns)",
+        ["states", "MB", "build s", *VARIANTS, LOAD],
+        [row(f) for f in figures],
+    )
     draw(figures)
     first, last = figures[0]["ns"], figures[-1]["ns"]
-    print("Growth from first to last:", ", ".join(f"{label} {last[label] / first[label]:.2f}" for label in first))
     print(
-        f"Q-learning is timed after {scaled(TRAINED, quick)} visits per cell. Episodes start anywhere, or in ten states, where little memory is touched."
+        "Growth from first to last:",
+        ", ".join(f"{label} {last[label] / first[label]:.2f}" for label in first),
+    )
+    print(
+        f"Q-learning is timed after {scaled(TRAINED, quick)} visits per cell. Episodes start"
+        " anywhere, or in ten states, where little memory is touched."
     )
     print(f"Plotted in {HERE.name}/size.png")
     return {"sizes": figures}

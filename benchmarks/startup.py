@@ -14,7 +14,8 @@ from report import best_of, print_table, scaled
 REPEATS, COLD_REPEATS = 10, 2
 IMPORT_LIMIT, RUN_LIMIT = 0.3, 0.5
 IMPORT = "import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-# Every name is imported on purpose before the clock of the next part starts: heavytail imports as late as it can.
+# Every name is imported on purpose before the clock of the next part starts: heavytail imports as late as it
+# can.
 FIRST_RUN = """
 import json, time
 times = [time.perf_counter()]
@@ -33,7 +34,11 @@ WHOLE = "whole first run"
 def new_process(code: str, environment: Mapping[str, str] | None = None) -> Any:
     """What a new Python prints that runs this code."""
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **(environment or {})}
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **(environment or {})},
     )
     return json.loads(done.stdout)
 
@@ -81,7 +86,8 @@ def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
     imports, warm, cold = measure(quick)
     rows = [
-        row(f"import heavytail, beside import {peer}", imports["heavytail"], imports[peer], IMPORT_LIMIT) for peer in ("numba", "numpy")
+        row(f"import heavytail, beside import {peer}", imports["heavytail"], imports[peer], IMPORT_LIMIT)
+        for peer in ("numba", "numpy")
     ]
     rows += [row(f"{part}, cache beside no cache", warm[part], cold[part]) for part in PARTS]
     rows.append(row(f"{WHOLE}, cache beside no cache", warm[WHOLE], cold[WHOLE], RUN_LIMIT))

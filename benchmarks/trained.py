@@ -9,7 +9,10 @@ from report import cpu_seconds
 
 
 def advance(learner: ht.Learner, units: int) -> float:
-    """Learn so many more episodes, or steps in a continuing problem, without checkpoints; returns the seconds it took."""
+    """Learn so many more episodes, or steps in a continuing problem, without checkpoints.
+
+    Returns the seconds it took.
+    """
     x = learner
     nothing, until = fused.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + units
     started = cpu_seconds()
@@ -18,14 +21,22 @@ def advance(learner: ht.Learner, units: int) -> float:
 
 
 class Trained:
-    """A trained learner that can be set back to the moment at which its training ended; for agents whose arrays do not grow."""
+    """A trained learner that can be set back to the moment at which its training ended.
+
+    For agents whose arrays do not grow.
+    """
 
     def __init__(self, learner: ht.Learner, units: int) -> None:
         self.learner = learner
         advance(learner, units)
         self.agent = learner.agent
         records = {"agent": learner.agent, "streams": learner.streams, "clock": learner.clock}
-        self.arrays = [array for name, record in records.items() for array in flatten(name, record).values() if array.ndim]
+        self.arrays = [
+            array
+            for name, record in records.items()
+            for array in flatten(name, record).values()
+            if array.ndim
+        ]
         self.before = [array.copy() for array in self.arrays]
 
     def set_back(self) -> None:

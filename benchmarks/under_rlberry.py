@@ -1,7 +1,11 @@
-"""rlberry's agents on SixArms: a script for the Python of the environment in which rlberry is installed.
+"""rlberry's agents on SixArms.
 
-rlberry wants an older Gymnasium than heavytail does, so they cannot share an environment. SixArms is that of the textbook peer in pure Python, which is quicker than rlberry's own class of
-finite MDPs. Rewards are divided by the largest mean, since rlberry's agents expect them between 0 and 1; PSRL takes no others, so that it meets no noise.
+A script for the Python of the environment in which rlberry is installed.
+
+rlberry wants an older Gymnasium than heavytail does, so they cannot share an environment. SixArms is that of
+the textbook peer in pure Python, which is quicker than rlberry's own class of finite MDPs. Rewards are
+divided by the largest mean, since rlberry's agents expect them between 0 and 1; PSRL takes no others, so that
+it meets no noise.
 
 Prints one line of JSON: the nanoseconds of a step of each agent, with noise off and on.
 """
@@ -39,7 +43,9 @@ class SixArms(Model):
         self.draws = Random(0)  # noqa: S311 - no secrets here
         self.state = 0
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
         """Start an episode."""
         self.state = 0
         return self.state, {}
@@ -66,7 +72,10 @@ def costs(episodes: int) -> dict[str, dict[str, float]]:
         "UCBVI": (lambda env: UCBVIAgent(env, **OPTIMISM), (OFF, ON)),
         "PSRL": (lambda env: PSRLAgent(env, horizon=H), (OFF,)),
     }
-    return {name: {noise: cost(new, noise, episodes) for noise in noises} for name, (new, noises) in agents.items()}
+    return {
+        name: {noise: cost(new, noise, episodes) for noise in noises}
+        for name, (new, noises) in agents.items()
+    }
 
 
 if __name__ == "__main__":

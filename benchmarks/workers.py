@@ -1,7 +1,11 @@
-"""What more workers give: a study with one and with as many as there are cores, beside what the machine itself gives.
+"""What more workers give.
 
-The ceiling is a loop in processes that have nothing to do with each other, first one and then one on each core: cores share cache, memory and power, and some are two threads of one. What
-a study stays below it is the start of the workers, a second each whatever the study's length; it is measured with a study of next to no work.
+A study with one and with as many as there are cores, beside what the machine itself gives.
+
+The ceiling is a loop in processes that have nothing to do with each other, first one and then one on each
+core: cores share cache, memory and power, and some are two threads of one. What a study stays below it is the
+start of the workers, a second each whatever the study's length; it is measured with a study of next to no
+work.
 
 This is about the clock on the wall, so it says little while others use the machine.
 """
@@ -23,7 +27,12 @@ EPISODES, NEXT_TO_NONE = 500_000, 10  # of a run; two of the long ones are a par
 LOOP_EPISODES = 1_000_000
 SCALES = {"transition_scale": 0.01, "reward_scale": 0.001}
 HEAVY = {"epsilon": 0.05, "moment": 1.0, **SCALES}
-AGENTS = {"heavy_q_learning": HEAVY, "heavy_ucrl2": HEAVY, "ucrl2": SCALES, "q_learning": {"transition_scale": 0.01}}
+AGENTS = {
+    "heavy_q_learning": HEAVY,
+    "heavy_ucrl2": HEAVY,
+    "ucrl2": SCALES,
+    "q_learning": {"transition_scale": 0.01},
+}
 LOOP = """
 import sys, time
 import heavytail as ht
@@ -40,7 +49,13 @@ print(time.perf_counter() - started)
 def study_seconds(workers: int, episodes: int) -> float:
     """How long a study takes, in a new folder."""
     agents = {name: {"parameters": parameters} for name, parameters in AGENTS.items()}
-    spec = {"name": "workers", "episodes": episodes, "seeds": SEEDS, "envs": {"six_arms": {}}, "agents": agents}
+    spec = {
+        "name": "workers",
+        "episodes": episodes,
+        "seeds": SEEDS,
+        "envs": {"six_arms": {}},
+        "agents": agents,
+    }
     with tempfile.TemporaryDirectory() as folder:
         study, started = ht.Study(spec, folder), time.perf_counter()
         study.run(engine="local", workers=workers)
@@ -50,7 +65,10 @@ def study_seconds(workers: int, episodes: int) -> float:
 def loop_seconds(processes: int, episodes: int) -> float:
     """How long the slowest of so many independent processes takes, all of which start at once."""
     command = [sys.executable, "-c", LOOP.format(parameters=HEAVY, episodes=episodes)]
-    running = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    running = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(processes)
+    ]
     for process in running:
         _pipe(process.stdout).readline()  # it is ready
     for process in running:
@@ -73,7 +91,11 @@ def measure(quick: bool) -> dict[str, float]:
         "start": partial(study_seconds, episodes=NEXT_TO_NONE),
         "loop": partial(loop_seconds, episodes=scaled(LOOP_EPISODES, quick)),
     }
-    turns = {f"{name}, {workers}": partial(seconds, workers) for name, seconds in kinds.items() for workers in (1, CORES)}
+    turns = {
+        f"{name}, {workers}": partial(seconds, workers)
+        for name, seconds in kinds.items()
+        for workers in (1, CORES)
+    }
     return best_of(scaled(REPEATS, quick), turns)
 
 
@@ -89,7 +111,20 @@ def section(quick: bool) -> dict[str, Any]:
         ["a study", f"{one:.2f}", f"{every:.2f}", f"{one / every:.2f}"],
         ["of which the start", f"{start_one:.2f}", f"{start_every:.2f}", ""],
         ["and the work", f"{one - start_one:.2f}", f"{every - start_every:.2f}", f"{working:.2f}"],
-        ["a loop in independent processes, each as much", f"{loop_one:.2f}", f"{loop_every:.2f}", f"{CORES * loop_one / loop_every:.2f}"],
+        [
+            "a loop in independent processes, each as much",
+            f"{loop_one:.2f}",
+            f"{loop_every:.2f}",
+            f"{CORES * loop_one / loop_every:.2f}",
+        ],
     ]
-    print_table("Workers of a study", ["seconds", "1 worker", f"{CORES} workers", "times the throughput"], rows)
-    return {"cores": CORES, "seconds": found, "throughput": one / every, "of_the_work": working, "ceiling": CORES * loop_one / loop_every}
+    print_table(
+        "Workers of a study", ["seconds", "1 worker", f"{CORES} workers", "times the throughput"], rows
+    )
+    return {
+        "cores": CORES,
+        "seconds": found,
+        "throughput": one / every,
+        "of_the_work": working,
+        "ceiling": CORES * loop_one / loop_every,
+    }

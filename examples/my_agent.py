@@ -1,4 +1,6 @@
-"""An agent of one's own, in a module of one's own: what heavytail knows of agents it knows from files like this one.
+"""An agent of one's own, in a module of one's own.
+
+What heavytail knows of agents it knows from files like this one.
 
 It plays the action whose rewards look best to a robust estimator, and now and then another one. To try it::
 
@@ -12,7 +14,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Record, Stream
 from heavytail.checks import MomentOrder, Positive, Probability
-from heavytail.estimators.estimator import estimator_for
+from heavytail.estimators.estimator import build_estimator
 from heavytail.kernels.array_ops import argmax_row
 from heavytail.kernels.rng import integer, uniform
 from heavytail.kernels.verbs import act, mean, push, reset, update
@@ -30,20 +32,35 @@ class Greedy(NamedTuple):
 
 @register("agent", "greedy", example={"epsilon": 0.05, "moment": 14.25})
 def greedy(
-    problem: Problem, *, epsilon: MomentOrder, moment: Positive, estimator: str = "truncated_mean", exploration: Probability = 0.1
+    problem: Problem,
+    *,
+    epsilon: MomentOrder,
+    moment: Positive,
+    estimator: str = "truncated_mean",
+    exploration: Probability = 0.1,
 ) -> Greedy:
     """The action with the best estimate so far (`estimator`, told `epsilon` and `moment`), and with probability `exploration` any action."""
     S, A = problem.n_states, problem.n_actions
-    return Greedy(estimator_for("greedy", estimator, S * A, None, epsilon=epsilon, moment=moment), np.zeros((1, S, A)), exploration)
+    return Greedy(
+        build_estimator("greedy", estimator, S * A, None, epsilon=epsilon, moment=moment),
+        np.zeros((1, S, A)),
+        exploration,
+    )
 
 
 @act.method(Greedy)
 def _act(agent: Greedy, s: int, h: int, rng: Stream) -> int:
-    return integer(rng, agent.means.shape[2]) if uniform(rng) < agent.exploration else argmax_row(agent.means, 0, s)
+    return (
+        integer(rng, agent.means.shape[2])
+        if uniform(rng) < agent.exploration
+        else argmax_row(agent.means, 0, s)
+    )
 
 
 @update.method(Greedy)
-def _update(agent: Greedy, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Greedy, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     cell = s * agent.means.shape[2] + a
     push(agent.estimator, cell, r)
     agent.means[0, s, a] = mean(agent.estimator, cell, 5.0)

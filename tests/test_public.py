@@ -33,8 +33,14 @@ def test_every_public_name_is_documented_and_its_functions_typed(name: str) -> N
 
 
 def test_importing_is_light(tmp_path: Path) -> None:
-    """Start-up is part of speed: nothing heavy is imported before it is used, and JAX never. (Gymnasium is, to know the ids.)"""
-    script = "import sys, heavytail; print([m for m in ('numba', 'scipy', 'jax', 'rich', 'pandas', 'matplotlib') if m in sys.modules])"
+    """Start-up is part of speed: nothing heavy is imported before it is used, and JAX never.
+
+    (Gymnasium is, to know the ids.)
+    """
+    script = (
+        "import sys, heavytail; print([m for m in ('numba', 'scipy', 'jax', 'rich', 'pandas',"
+        " 'matplotlib') if m in sys.modules])"
+    )
     assert python(script, folder=tmp_path) == "[]"
     script = """
     import sys, heavytail as ht
@@ -57,7 +63,9 @@ def test_the_stubs_are_up_to_date(kind: Kind) -> None:
 
 
 def test_one_file_imports_njit() -> None:
-    users = [p.name for p in (ROOT / "src").rglob("*.py") if re.search(r"import .*njit|numba\.njit", p.read_text())]
+    users = [
+        p.name for p in (ROOT / "src").rglob("*.py") if re.search(r"import .*njit|numba\.njit", p.read_text())
+    ]
     assert users == ["compiling.py"]
 
 
@@ -84,11 +92,22 @@ def test_the_example_agent_is_thirty_lines_and_learns_with_any_estimator() -> No
     import my_agent
 
     for estimator in ("truncated_mean", "median_of_means"):
-        learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25, estimator=estimator, exploration=0.2)
+        learner = ht.make_agent(
+            "greedy",
+            ht.make_mdp("six_arms"),
+            epsilon=0.05,
+            moment=14.25,
+            estimator=estimator,
+            exploration=0.2,
+        )
         learner.learn(episodes=2000)
         assert learner.predict(1) == 0  # staying pays there, and leaving does not
     lines = inspect.getsource(my_agent).splitlines()
-    code = [line for line in lines if line.strip() and not line.lstrip().startswith(("#", '"""', "from ", "import "))]
+    code = [
+        line
+        for line in lines
+        if line.strip() and not line.lstrip().startswith(("#", '"""', "from ", "import "))
+    ]
     assert len(code) <= 35
 
 
@@ -96,12 +115,14 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     script = """
     import heavytail as ht, my_agent
     from heavytail.training import fused
-    from heavytail.training.reward_batches import new_ahead
+    from heavytail.training.reward_batches import new_reward_batch
     from heavytail.compiling import entry
     learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25)
     learner.learn(10)
-    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_ahead(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
+    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
     print(sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
     """
-    first, second = (python(script, folder=ROOT / "examples", HEAVYTAIL_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    first, second = (
+        python(script, folder=ROOT / "examples", HEAVYTAIL_CACHE_DIR=str(tmp_path)) for _ in range(2)
+    )
     assert (first, second) == ("0 1", "1 0")

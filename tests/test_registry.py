@@ -30,28 +30,43 @@ def test_everything_registered_is_named_after_its_builder_and_documented() -> No
     ("call", "message"),
     [
         (lambda: ht.make_mdp("six_arm"), "there is no environment 'six_arm'; did you mean 'six_arms'?"),
-        (lambda: ht.make_agent("q_lerning", ht.make_mdp("six_arms")), "there is no agent 'q_lerning'; did you mean 'q_learning'?"),
+        (
+            lambda: ht.make_agent("q_lerning", ht.make_mdp("six_arms")),
+            "there is no agent 'q_lerning'; did you mean 'q_learning'?",
+        ),
         (lambda: find("law", "xyz"), "there is no law 'xyz'; choose from: alpha_stable, bernoulli, "),
         (lambda: laws.normal(1, scal=2), "normal has no parameter 'scal'; did you mean 'scale'?"),
         (laws.student_t, "student_t: missing a required argument: 'df'; its parameters are df, loc, scale"),
-        (lambda: laws.normal(1, 2, 3), "normal: too many positional arguments; its parameters are loc, scale"),
+        (
+            lambda: laws.normal(1, 2, 3),
+            "normal: too many positional arguments; its parameters are loc, scale",
+        ),
         (lambda: laws.normal(scale=-1), "normal: scale must be above 0, got -1.0"),
         (lambda: laws.normal(loc=math.nan), "normal: loc must be finite, got nan"),
         (lambda: laws.normal(loc="1"), "normal: loc must be a number, got '1'"),
         (lambda: laws.alpha_stable(2.5), "alpha_stable: alpha must be at most 2, got 2.5"),
         (lambda: laws.pareto(1.5, symmetric=2), "pareto: symmetric must be True or False, got 2"),
         (lambda: ht.make_mdp("six_arms", horizon=2.5), "six_arms: horizon must be a whole number, got 2.5"),
-        (lambda: ht.make_mdp("six_arms", probabilities="one"), "six_arms: probabilities is 'one'; did you mean 'ones'?"),
+        (
+            lambda: ht.make_mdp("six_arms", probabilities="one"),
+            "six_arms: probabilities is 'one'; did you mean 'ones'?",
+        ),
         (
             lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms"), transition_scal=1),
             "q_learning has no parameter 'transition_scal'; did you mean 'transition_scale'?",
         ),
-        (lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms"), delta=1), "q_learning: delta must be below 1, got 1.0"),
+        (
+            lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms"), delta=1),
+            "q_learning: delta must be below 1, got 1.0",
+        ),
         (
             lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms", horizon=None)),
             "q_learning learns in episodes and this problem is continuing; give its MDP a horizon=",
         ),
-        (lambda: ht.make_agent("random", 3), "make_agent: env is a int; it must be an MDP, such as make_mdp('six_arms')"),
+        (
+            lambda: ht.make_agent("random", 3),
+            "make_agent: env is a int; it must be an MDP, such as make_mdp('six_arms')",
+        ),
     ],
 )
 def test_mistakes_are_one_line_that_names_the_remedy(call: Any, message: str) -> None:
@@ -67,7 +82,9 @@ def test_a_misspelt_law_is_no_attribute() -> None:
 
 
 def test_one_name_cannot_mean_two_things() -> None:
-    with pytest.raises(TypeError, match=r"the law 'normal' is registered already, by heavytail\.laws\.normal"):
+    with pytest.raises(
+        TypeError, match=r"the law 'normal' is registered already, by heavytail\.laws\.normal"
+    ):
         register("law", "normal")(lambda: None)
 
 
@@ -87,7 +104,15 @@ def test_whole_numbers_stay_whole_also_as_floats(value: int) -> None:
         assert cast == value
 
 
-@given(st.none() | st.booleans() | st.text() | st.floats() | st.integers() | st.lists(st.integers()) | st.binary())
+@given(
+    st.none()
+    | st.booleans()
+    | st.text()
+    | st.floats()
+    | st.integers()
+    | st.lists(st.integers())
+    | st.binary()
+)
 def test_anything_else_is_an_input_error_or_fits(value: Any) -> None:
     """Whatever is given: a value of the right type, or one line."""
     for hint, kind in (
@@ -118,14 +143,16 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     script = """
     import heavytail as ht
     from heavytail.training import fused
-    from heavytail.training.reward_batches import new_ahead
+    from heavytail.training.reward_batches import new_reward_batch
     from heavytail.compiling import entry
     mdp = ht.make_mdp("triangle", law=ht.laws.triangular(loc=2.0))
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)
     recorded = fused.new_checkpoints(curve.at, learner.agent)
-    chunk = entry(fused.run_chunk, learner.agent, mdp, learner.streams, new_ahead(mdp), learner.clock, recorded)
+    chunk = entry(fused.run_chunk, learner.agent, mdp, learner.streams, new_reward_batch(mdp), learner.clock, recorded)
     print(curve.mean_reward[-1], abs(curve.realised_reward[-1] / curve.mean_reward[-1] - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
     """
-    first, second = (python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2))
+    first, second = (
+        python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2)
+    )
     assert (first, second) == ("2000.0 True 0", "2000.0 True 1")

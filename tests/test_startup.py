@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from heavytail._startup import collector_paused
+from heavytail._startup import gc_paused
 from support.processes import python
 
 
@@ -27,7 +27,7 @@ def test_sparing_numba_its_probe_takes_nothing_from_other_code(tmp_path: Path) -
 
 def test_the_collector_comes_back_also_after_an_error() -> None:
     assert gc.isenabled()
-    with pytest.raises(ZeroDivisionError), collector_paused():
+    with pytest.raises(ZeroDivisionError), gc_paused():
         1 / gc.isenabled()  # off is 0
     assert gc.isenabled()
 
@@ -35,7 +35,7 @@ def test_the_collector_comes_back_also_after_an_error() -> None:
 def test_a_collector_that_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with collector_paused():
+        with gc_paused():
             pass
         assert not gc.isenabled()
     finally:

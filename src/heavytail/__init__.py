@@ -7,14 +7,14 @@
 >>> learner.predict(0) in range(6)
 True
 
-Names are imported when they are first used, so that ``import heavytail`` is quick. It makes the ids known to Gymnasium:
-``gymnasium.make("heavytail/SixArms-v0")``.
+Names are imported when they are first used, so that ``import heavytail`` is quick. It makes the ids known to
+Gymnasium: ``gymnasium.make("heavytail/SixArms-v0")``.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heavytail._startup import collector_paused
+from heavytail._startup import gc_paused
 from heavytail.gym.ids import register_ids
 
 if TYPE_CHECKING:
@@ -91,8 +91,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"heavytail has no {name!r}")
-    with collector_paused():
-        value = getattr(import_module(f"heavytail.{_HOME[name]}"), name) if name in _HOME else import_module(f"heavytail.{name}")
+    with gc_paused():
+        value = (
+            getattr(import_module(f"heavytail.{_HOME[name]}"), name)
+            if name in _HOME
+            else import_module(f"heavytail.{name}")
+        )
     globals()[name] = value
     return value
 

@@ -1,4 +1,7 @@
-"""Making the first run in a process start soon: numba spends most of that time on things that kernels do not need."""
+"""Making the first run in a process start soon.
+
+Numba spends most of that time on things that kernels do not need.
+"""
 
 import gc
 import importlib
@@ -10,8 +13,11 @@ from typing import Any
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
-    """Garbage is not collected inside: importing numba makes half a million objects that stay, and going through them takes a tenth of the time."""
+def gc_paused() -> Iterator[None]:
+    """Garbage is not collected inside.
+
+    Importing numba makes half a million objects that stay, and going through them takes a tenth of the time.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -24,8 +30,8 @@ def collector_paused() -> Iterator[None]:
 def skip_blas_probe() -> None:
     """Spare numba the import of scipy.linalg, a fifth of the start, by which it asks whether there is a BLAS for its own matrix products.
 
-    The answer is filled in as numba would have found it, so that other code compiled in this process misses nothing. Where numba or
-    SciPy are not as expected, nothing is done.
+    The answer is filled in as numba would have found it, so that other code compiled in this process misses
+    nothing. Where numba or SciPy are not as expected, nothing is done.
     """
     probe = "scipy.linalg"
     if probe in sys.modules or "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:

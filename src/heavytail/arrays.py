@@ -17,4 +17,6 @@ Record: TypeAlias = Any
 
 def record_bytes(record: Record) -> int:
     """The memory of a record's arrays, and of the records inside it."""
-    return sum(record_bytes(value) if hasattr(value, "_fields") else getattr(value, "nbytes", 0) for value in record)
+    return sum(
+        record_bytes(value) if hasattr(value, "_fields") else getattr(value, "nbytes", 0) for value in record
+    )

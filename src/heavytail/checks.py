@@ -6,7 +6,18 @@ import numbers
 import types
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
@@ -18,7 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def numbers_of(name: str, value: Any) -> Floats:
+def as_floats(name: str, value: Any) -> Floats:
     """An argument as an array of numbers."""
     try:
         array = np.asarray(value)
@@ -29,31 +40,34 @@ def numbers_of(name: str, value: Any) -> Floats:
     return array.astype(np.float64)
 
 
-def finite_numbers_of(name: str, value: Any) -> Floats:
+def as_finite_floats(name: str, value: Any) -> Floats:
     """An argument as an array of finite numbers."""
-    array = numbers_of(name, value)
+    array = as_floats(name, value)
     for place in np.argwhere(~np.isfinite(array))[:1]:
-        raise InputError(f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every reward must be a finite number")
+        raise InputError(
+            f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every reward must be a"
+            " finite number"
+        )
     return array
 
 
-def whole_numbers_of(name: str, value: Any) -> Ints:
+def as_ints(name: str, value: Any) -> Ints:
     """An argument as an array of whole numbers."""
-    array = numbers_of(name, value)
+    array = as_floats(name, value)
     if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
         raise InputError(f"{name} must be whole numbers, got {_short(value)}")
     return array.astype(np.int64)
 
 
-def count_of(name: str, value: Any) -> int:
+def as_count(name: str, value: Any) -> int:
     """An argument as one whole number, at least 1."""
-    number = whole_numbers_of(name, value)
+    number = as_ints(name, value)
     if number.ndim != 0 or number < 1:
         raise InputError(f"{name} must be a whole number, at least 1, got {_short(value)}")
     return int(number)
 
 
-def flags_of(name: str, value: Any, n: int) -> Bools:
+def as_bools(name: str, value: Any, n: int) -> Bools:
     """An argument as so many booleans."""
     array = np.asarray(value)
     if array.shape != (n,) or not np.isin(array, (0, 1)).all():
@@ -85,10 +99,14 @@ def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
     return build
 
 
-def bind_arguments(name: str, builder: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+def bind_arguments(
+    name: str, builder: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> inspect.BoundArguments:
     """Bind arguments to a builder's signature: checked, cast and with the defaults filled in."""
     signature = inspect.signature(builder)
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())  # as of a builder that hands them on to another
+    open_ended = any(
+        p.kind is p.VAR_KEYWORD for p in signature.parameters.values()
+    )  # as of a builder that hands them on to another
     for given in kwargs:
         if given not in signature.parameters and not open_ended:
             raise InputError(f"{name} has no parameter {given!r}; {suggestion(given, signature.parameters)}")
@@ -122,7 +140,11 @@ def cast_value(value: Any, hint: Any, where: str) -> Any:
         base, *bounds = get_args(hint)
         return _within(cast_value(value, base, where), bounds, where)
     if origin in (Union, types.UnionType):
-        return None if value is None else cast_value(value, next(h for h in get_args(hint) if h is not types.NoneType), where)
+        return (
+            None
+            if value is None
+            else cast_value(value, next(h for h in get_args(hint) if h is not types.NoneType), where)
+        )
     if origin is Literal:
         return _choice(value, get_args(hint), where)
     if origin is dict and not isinstance(value, dict):

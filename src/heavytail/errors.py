@@ -6,12 +6,12 @@ from difflib import get_close_matches
 from typing import Any
 
 
-def place_of(keys: Iterable[str]) -> str:
+def key_path(keys: Iterable[str]) -> str:
     """Where something stands in a file: its keys with dots between, quoted where they need it."""
     return ".".join(key if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
 
 
-def shown(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """A value in a message: short, on one line."""
     try:
         text = repr(value)

@@ -45,12 +45,17 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str = "") -> None:
-    """Write a file under a temporary name, sync it and rename it: an interruption leaves what was there. The temporary name ends in `suffix`."""
+    """Write a file under a temporary name, sync it and rename it.
+
+    An interruption leaves what was there. The temporary name ends in `suffix`.
+    """
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=suffix)
     try:
         with os.fdopen(handle, "wb") as out:
             write(out)
-            os.fchmod(out.fileno(), 0o666 & ~_umask())  # as any other file: a temporary one is for its owner alone
+            os.fchmod(
+                out.fileno(), 0o666 & ~_umask()
+            )  # as any other file: a temporary one is for its owner alone
             out.flush()
             os.fsync(out.fileno())
         Path(temporary).replace(target)
@@ -80,7 +85,10 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
     """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
     target = Path(path)
     try:
-        with target.open("rb") as source, zipfile.ZipFile(source):  # a file of another kind ends here, and np.load sees zip files only
+        with (
+            target.open("rb") as source,
+            zipfile.ZipFile(source),
+        ):  # a file of another kind ends here, and np.load sees zip files only
             source.seek(0)
             with np.load(source, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}

@@ -1,11 +1,16 @@
-"""Names for what can be built: ``@register("agent", "q_learning")`` on a builder is all that a new agent, law, estimator or environment needs.
+"""Names for what can be built.
 
-A builder is a plain function; its signature is the schema. A registered builder checks every argument against its annotation and casts it to
-that one type, so that ``alpha=1`` and ``alpha=1.0`` compile to the same code, and says in one line what is wrong. Bounds are written as
-``Annotated[float, Gt(0)]``; `Positive` and its neighbours below are the usual ones.
+``@register("agent", "q_learning")`` on a builder is all that a new agent, law, estimator or environment
+needs.
 
-Modules are found, not listed: ``build("agent", "q_learning")`` imports ``heavytail.agents.q_learning``. Packages elsewhere name their
-modules as entry points of the group ``heavytail.plugins``; a module that is imported by hand registers too.
+A builder is a plain function; its signature is the schema. A registered builder checks every argument against
+its annotation and casts it to that one type, so that ``alpha=1`` and ``alpha=1.0`` compile to the same code,
+and says in one line what is wrong. Bounds are written as ``Annotated[float, Gt(0)]``; `Positive` and its
+neighbours below are the usual ones.
+
+Modules are found, not listed: ``build("agent", "q_learning")`` imports ``heavytail.agents.q_learning``.
+Packages elsewhere name their modules as entry points of the group ``heavytail.plugins``; a module that is
+imported by hand registers too.
 """
 
 import importlib
@@ -31,7 +36,13 @@ from heavytail.checks import (
 from heavytail.errors import InputError, suggestion
 
 Kind: TypeAlias = Literal["agent", "env", "estimator", "law", "engine"]
-FOLDERS: dict[str, str] = {"agent": "agents", "env": "envs", "estimator": "estimators", "law": "laws", "engine": "studies.engines"}
+FOLDERS: dict[str, str] = {
+    "agent": "agents",
+    "env": "envs",
+    "estimator": "estimators",
+    "law": "laws",
+    "engine": "studies.engines",
+}
 PLUGINS = "heavytail.plugins"
 
 __all__ = [
@@ -74,7 +85,9 @@ class Registered(NamedTuple):
 _table: dict[tuple[str, str], Registered] = {}
 
 
-def register(kind: Kind, name: str, *, example: Mapping[str, Any] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def register(
+    kind: Kind, name: str, *, example: Mapping[str, Any] | None = None
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated builder, and check its arguments from now on.
 
     Args:
@@ -87,9 +100,13 @@ def register(kind: Kind, name: str, *, example: Mapping[str, Any] | None = None)
 
     def decorate(builder: Callable[P, R]) -> Callable[P, R]:
         if (kind, name) in _table and _table[kind, name].builder.__module__ != builder.__module__:
-            raise TypeError(f"the {kind} {name!r} is registered already, by {_table[kind, name].builder.__module__}")
+            raise TypeError(
+                f"the {kind} {name!r} is registered already, by {_table[kind, name].builder.__module__}"
+            )
         checked = checked_builder(name, builder)
-        _table[kind, name] = Registered(kind, name, checked, inspect.getdoc(builder) or "", dict(example or {}))
+        _table[kind, name] = Registered(
+            kind, name, checked, inspect.getdoc(builder) or "", dict(example or {})
+        )
         return checked
 
     return decorate
@@ -105,7 +122,9 @@ def find(kind: Kind, name: str) -> Registered:
         _import_plugins()
     if (kind, name) not in _table:
         what = "environment" if kind == "env" else kind
-        raise InputError(f"there is no {what} {name!r}; {suggestion(name, (r.name for r in registered(kind)))}")
+        raise InputError(
+            f"there is no {what} {name!r}; {suggestion(name, (r.name for r in registered(kind)))}"
+        )
     return _table[kind, name]
 
 
@@ -123,7 +142,11 @@ def own_builders(kind: Kind) -> dict[str, Callable[..., Any]]:
     home = f"heavytail.{FOLDERS[kind]}."
     for module in _own_modules(kind):
         importlib.import_module(home + module)
-    return {name: r.builder for (k, name), r in _table.items() if k == kind and r.builder.__module__.startswith(home)}
+    return {
+        name: r.builder
+        for (k, name), r in _table.items()
+        if k == kind and r.builder.__module__.startswith(home)
+    }
 
 
 @cache
@@ -134,7 +157,9 @@ def _own_modules(kind: Kind) -> tuple[str, ...]:
 
 @cache
 def _import_plugins() -> None:
-    from importlib.metadata import entry_points  # here, because reading every package's metadata takes a while
+    from importlib.metadata import (
+        entry_points,
+    )  # here, because reading every package's metadata takes a while
 
     for point in entry_points(group=PLUGINS):
         point.load()

@@ -8,17 +8,22 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.agents.audited import truth_of
+from heavytail.agents.audited import ground_truth
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.planning.reward_moments import reward_moments
-from heavytail.training.stepwise import MDPWorld, Stepwise
+from heavytail.training.stepwise import MDPStepper, Stepwise
 from support import mdps, naive
 
 HEAVY: dict[str, Any] = {"epsilon": 0.5, "moment": 3.0}
-INNER: dict[str, dict[str, Any]] = {"heavy_ucrl2": HEAVY, "heavy_q_learning": HEAVY, "ucrl2": {}, "q_learning": {}}
+INNER: dict[str, dict[str, Any]] = {
+    "heavy_ucrl2": HEAVY,
+    "heavy_q_learning": HEAVY,
+    "ucrl2": {},
+    "q_learning": {},
+}
 
 
 @pytest.mark.parametrize("agent", list(INNER))
@@ -34,9 +39,13 @@ def test_it_changes_nothing(agent: str) -> None:
 
 
 def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
-    """One step at a time: after each begin and each update the agent, what was done, and all rewards and successors of each cell so far."""
+    """One step at a time.
+
+    After each begin and each update the agent, what was done, and all rewards and successors of each cell so
+    far.
+    """
     run = streams(seed)
-    world, steps = MDPWorld(watched.mdp, run), Stepwise(watched.agent, run.agent, watched.problem)
+    world, steps = MDPStepper(watched.mdp, run), Stepwise(watched.agent, run.agent, watched.problem)
     rewards: dict[tuple[int, int], list[float]] = defaultdict(list)
     follows: dict[tuple[int, int], list[int]] = defaultdict(list)
     for _ in range(units):
@@ -67,7 +76,9 @@ def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
         if abs(centre - mdp.row_means[row]) > agent.reward_scale * constant * (level / n) ** (1 / 3):
             return False
         seen = np.bincount(follows[cell], minlength=S + 1) / n
-        if x and np.abs(seen - p).sum() > agent.transition_scale * math.sqrt(14 * S * math.log(2 * A * t / agent.delta) / n):
+        if x and np.abs(seen - p).sum() > agent.transition_scale * math.sqrt(
+            14 * S * math.log(2 * A * t / agent.delta) / n
+        ):
             return False
     return True
 
@@ -98,7 +109,10 @@ def test_of_q_learning_it_finds_what_a_slow_auditor_finds(agent: str, world: str
     below: set[tuple[int, ...]] = set()
     for record, cell, _, _ in path_of(watched, 100, 1):
         table = record.agent.table if agent == "heavy_q_learning" else record.agent
-        before, below = below, {tuple(where) for where in np.argwhere(table.q < best - 1e-9 * np.abs(best).max()).tolist()}
+        before, below = (
+            below,
+            {tuple(where) for where in np.argwhere(table.q < best - 1e-9 * np.abs(best).max()).tolist()},
+        )
         if cell is not None:
             audits += 1
             escapes += cell in below
@@ -125,24 +139,34 @@ def optimal_q(mdp: MDP) -> Floats:
 
 def test_the_truth_is_the_mdp() -> None:
     mdp = mdps.mixed()
-    truth = truth_of(mdp)
+    truth = ground_truth(mdp)
     np.testing.assert_allclose(truth.transitions.sum(axis=1), 1.0)
-    np.testing.assert_allclose(truth.transitions[:, 3].reshape(3, 2), mdp.transitions[:, :, 2])  # the last state is terminal
+    np.testing.assert_allclose(
+        truth.transitions[:, 3].reshape(3, 2), mdp.transitions[:, :, 2]
+    )  # the last state is terminal
     np.testing.assert_allclose(truth.values, optimal_q(mdp), rtol=1e-8, atol=1e-8)
-    assert truth_of(mdps.mixed(horizon=None)).values.size == 0
+    assert ground_truth(mdps.mixed(horizon=None)).values.size == 0
 
 
 def test_how_narrow_intervals_are() -> None:
-    """The formulas, at the most visited cell: of UCRL2 the wider of radius over r_max and half the L1 distance, of Heavy-Q-Learning the bonus over H r_max."""
+    """The formulas, at the most visited cell.
+
+    Of UCRL2 the wider of radius over r_max and half the L1 distance, of Heavy-Q-Learning the bonus over H
+    r_max.
+    """
     mdp = ht.make_mdp("bandits", n_states=1, gap=1.0, horizon=1, law="student_t", df=3.0, scale=0.3)
     for reward_scale in (1.0, 1e-4):
-        learner = ht.make_agent("audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=2.0, reward_scale=reward_scale)
+        learner = ht.make_agent(
+            "audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=2.0, reward_scale=reward_scale
+        )
         found = learner.learn(5000).counters["narrowest"][-1]
         n, level = learner.agent.agent.model.visits.max(), 7 * math.log(4 * 5001 / 0.05)
         width = reward_scale * (2 + math.sqrt(2) + 1 / 3) * math.sqrt(2 * level / n)
         assert found == pytest.approx(max(width, learner.agent.agent.halves.min()))
         assert (found == pytest.approx(width)) == (reward_scale == 1.0)
-    learner = ht.make_agent("audited", mdp, agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000)
+    learner = ht.make_agent(
+        "audited", mdp, agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000
+    )
     found = learner.learn(5000).counters["narrowest"][-1]
     t, table = learner.agent.agent.table.visits.max(), learner.agent.agent
     assert found == pytest.approx((table.table.bonus.factor + table.reward_bonus) / math.sqrt(t))
@@ -162,10 +186,15 @@ LAWS: dict[str, tuple[ht.laws.Law, float]] = {
 @pytest.mark.parametrize("estimator", ["truncated_mean", "median_of_means"])
 @pytest.mark.parametrize("law", list(LAWS))
 def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator: str) -> None:
-    """In none of 40 runs of 50,000 steps does it leave; at a tenth of the width in all. Were the rate of escapes above 1/10 = delta, 40 runs without one would come once in 67 times."""
+    """In none of 40 runs of 50,000 steps does it leave; at a tenth of the width in all.
+
+    Were the rate of escapes above 1/10 = delta, 40 runs without one would come once in 67 times.
+    """
     noise, epsilon = LAWS[law]
     mdp = ht.make_mdp("two_state", law=noise, delta=0.4, gap=0.2)
-    moment = float(reward_moments(mdp, 1 + epsilon, "raw" if estimator == "truncated_mean" else "central").max())
+    moment = float(
+        reward_moments(mdp, 1 + epsilon, "raw" if estimator == "truncated_mean" else "central").max()
+    )
     escaped = {}
     for scale in (1.0, 0.1):
         runs = [
@@ -174,7 +203,9 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator:
             )
             for seed in range(40)
         ]  # fmt: skip
-        escaped[scale] = sum(run.learn(steps=50_000, checkpoints=1).counters["escapes"][-1] > 0 for run in runs)
+        escaped[scale] = sum(
+            run.learn(steps=50_000, checkpoints=1).counters["escapes"][-1] > 0 for run in runs
+        )
     assert escaped == {1.0: 0, 0.1: 40}
 
 
@@ -184,8 +215,10 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator:
 def test_mistakes_are_one_line() -> None:
     changing = ht.make_changing_mdp("changing_bandits")
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (changing, HEAVY, "^audited compares an agent with the MDP it plays in, and this environment is none, or one that changes; give it an MDP"),
-        (mdps.mixed(), {"agent": "psrl"}, "^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning, heavy_ucrl2"),
+        (changing, HEAVY, ("^audited compares an agent with the MDP it plays in, and this environment is none, or one"
+" that changes; give it an MDP")),
+        (mdps.mixed(), {"agent": "psrl"}, ("^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning,"
+" heavy_ucrl2")),
         (mdps.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
         (mdps.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
         (mdps.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),

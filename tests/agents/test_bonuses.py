@@ -1,4 +1,7 @@
-"""The bonuses of Q-learning: their formulas, the identity that Bernstein's rests on, and the optimism that they are for."""
+"""The bonuses of Q-learning.
+
+Their formulas, the identity that Bernstein's rests on, and the optimism that they are for.
+"""
 
 import math
 from collections import Counter
@@ -41,13 +44,18 @@ VALUES = st.lists(st.floats(0, H * R_MAX), min_size=1, max_size=60)
 def test_hoeffdings_bonus_is_its_formula() -> None:
     bonus = new_bonus("hoeffding", (H, S, A), R_MAX, IOTA, 0.4)
     found = paid(bonus, [1.0] * 50)
-    np.testing.assert_allclose(found, [0.4 * R_MAX * math.sqrt(H**3 * IOTA / t) for t in range(1, 51)], rtol=1e-12)
+    np.testing.assert_allclose(
+        found, [0.4 * R_MAX * math.sqrt(H**3 * IOTA / t) for t in range(1, 51)], rtol=1e-12
+    )
 
 
 @given(VALUES, st.sampled_from([0.1, 1.0]), st.sampled_from([0.002, 0.01, 9.0]))
 @settings(deadline=None, max_examples=60)
 def test_bernsteins_bonuses_add_up_to_half_of_beta(values: list[float], c: float, iota: float) -> None:
-    """Weighted as Q weighs them; beta_t from the variance of all values met so far, computed anew. With iota = 0.002 the first branch of beta comes into play at t = 4."""
+    """Weighted as Q weighs them; beta_t from the variance of all values met so far, computed anew.
+
+    With iota = 0.002 the first branch of beta comes into play at t = 4.
+    """
     bonus = new_bonus("bernstein", (H, S, A), R_MAX, iota, c)
     found = paid(bonus, values)
     for t in range(1, len(values) + 1):
@@ -58,10 +66,17 @@ def test_bernsteins_bonuses_add_up_to_half_of_beta(values: list[float], c: float
 
 
 def test_both_branches_of_beta_are_met_and_no_bonus_is_negative() -> None:
-    """The values vary, and then they do not. Bonuses are not cut at 0, and need not be: W_t >= W_{t-1} (t - 1)/t, so beta falls by (t - 1)/t at most, 1 - alpha_t = (t - 1)/(t + H)."""
+    """The values vary, and then they do not.
+
+    Bonuses are not cut at 0, and need not be: W_t >= W_{t-1} (t - 1)/t, so beta falls by (t - 1)/t at most, 1
+    - alpha_t = (t - 1)/(t + H).
+    """
     values, iota = [0.0, 5.0] * 10 + [2.5] * 60, 0.002
     found = paid(new_bonus("bernstein", (H, S, A), R_MAX, iota, 1.0), values)
-    betas = [slow.bernstein_beta(t, float(np.var(values[:t])), H, S, A, r_max=R_MAX, iota=iota, c=1.0) for t in range(1, len(values) + 1)]
+    betas = [
+        slow.bernstein_beta(t, float(np.var(values[:t])), H, S, A, r_max=R_MAX, iota=iota, c=1.0)
+        for t in range(1, len(values) + 1)
+    ]
     capped = [beta == 2 * R_MAX * math.sqrt(H**3 * iota / t) for t, beta in enumerate(betas, 1)]
     assert capped[0]
     assert not capped[-1]
@@ -76,12 +91,17 @@ def test_bernstein_is_equivariant_under_scaling_and_cells_are_apart() -> None:
     values = np.random.default_rng(0).uniform(0, H, 100)
     one, ten = (new_bonus("bernstein", (H, S, A), r_max, IOTA, 0.01) for r_max in (1.0, 10.0))
     np.testing.assert_allclose(paid(ten, (10 * values).tolist()), 10 * paid(one, values.tolist()), rtol=1e-9)
-    np.testing.assert_array_equal(paid(one, values.tolist(), 6), paid(new_bonus("bernstein", (H, S, A), 1.0, IOTA, 0.01), values.tolist()))
+    np.testing.assert_array_equal(
+        paid(one, values.tolist(), 6),
+        paid(new_bonus("bernstein", (H, S, A), 1.0, IOTA, 0.01), values.tolist()),
+    )
 
 
 def test_nothing_is_paid_at_scale_0() -> None:
     for literal in (None, 0.05):
-        assert (paid(new_bonus("bernstein", (25, S, A), R_MAX, IOTA, 0.0, literal), [1.0, 2.0, 3.0], 0, 25) == 0).all()
+        assert (
+            paid(new_bonus("bernstein", (25, S, A), R_MAX, IOTA, 0.0, literal), [1.0, 2.0, 3.0], 0, 25) == 0
+        ).all()
     assert new_bonus("hoeffding", (25, S, A), R_MAX, IOTA, 0.0) == Hoeffding(0.0)
 
 
@@ -91,29 +111,54 @@ def test_nothing_is_paid_at_scale_0() -> None:
 def small(horizon: int) -> MDP:
     """Two states whose values differ, and laws with a density."""
     laws = [[ht.laws.normal(m, 0.3) for m in row] for row in ([0.2, 0.1], [1.0, 0.7])]
-    return ht.mdp_from_arrays([[[0.7, 0.3], [0.1, 0.9]], [[0.4, 0.6], [0.5, 0.5]]], laws=laws, horizon=horizon)
+    return ht.mdp_from_arrays(
+        [[[0.7, 0.3], [0.1, 0.9]], [[0.4, 0.6], [0.5, 0.5]]], laws=laws, horizon=horizon
+    )
 
 
 def test_q_learning_with_bernsteins_bonus_is_its_slow_twin() -> None:
     """15,000 episodes of two steps, so that the first branch of beta comes into play."""
     episodes, horizon = 15_000, 2
     mdp, iota = small(horizon), math.log(2 * 2 * 2 * horizon * episodes / 0.9)
-    twin = slow.QLearning(2, 2, [2.0, 1.0], partial(slow.bernstein_beta, H=2, S=2, A=2, r_max=1.0, iota=iota, c=0.02))
+    twin = slow.QLearning(
+        2, 2, [2.0, 1.0], partial(slow.bernstein_beta, H=2, S=2, A=2, r_max=1.0, iota=iota, c=0.02)
+    )
     path = slow.play(twin, mdp, 8, episodes)
-    parameters: dict[str, Any] = {"planned_steps": horizon * episodes, "delta": 0.9, "transition_scale": 0.1, "bonus_scale": 0.2}
+    parameters: dict[str, Any] = {
+        "planned_steps": horizon * episodes,
+        "delta": 0.9,
+        "transition_scale": 0.1,
+        "bonus_scale": 0.2,
+    }
     learner = ht.make_agent("q_learning", mdp, seed=8, bonus="bernstein", **parameters)
     curve = learner.learn(episodes)
     assert curve.realised_reward[-1] == pytest.approx(sum(step.r for step in path))
     np.testing.assert_allclose(learner.agent.q, twin.q, rtol=1e-9)
-    assert any(twin.beta(met.t, met.variance()) < 0.04 * math.sqrt(8 * iota / met.t) for met in twin.met.values())
+    assert any(
+        twin.beta(met.t, met.variance()) < 0.04 * math.sqrt(8 * iota / met.t) for met in twin.met.values()
+    )
 
 
 @pytest.mark.parametrize(("horizon", "episodes"), [(1, 1500), (2, 4000)])
 def test_heavy_q_learning_pays_the_papers_beta_letter_by_letter(horizon: int, episodes: int) -> None:
-    """With `constants="paper"` 8 H u^a (iota / t)^b stands inside of beta'. With r_max = 9 its first branch is the smaller one in the end, both times."""
+    """With `constants="paper"` 8 H u^a (iota / t)^b stands inside of beta'.
+
+    With r_max = 9 its first branch is the smaller one in the end, both times.
+    """
     epsilon, moment, mdp = 1.0, 0.3, small(horizon)
     iota = math.log(2 * 2 * 2 * horizon * episodes / 0.05)
-    beta = partial(slow.paper_beta, H=horizon, S=2, A=2, r_max=9.0, iota=iota, c=0.02, epsilon=epsilon, moment=moment, c_reward=0.03)
+    beta = partial(
+        slow.paper_beta,
+        H=horizon,
+        S=2,
+        A=2,
+        r_max=9.0,
+        iota=iota,
+        c=0.02,
+        epsilon=epsilon,
+        moment=moment,
+        c_reward=0.03,
+    )
     kept = partial(_kept, epsilon=epsilon, moment=moment, iota=iota)
     twin = slow.QLearning(2, 2, [9.0 * horizon] * horizon, beta, kept)
     path = slow.play(twin, mdp, 8, episodes)
@@ -125,15 +170,24 @@ def test_heavy_q_learning_pays_the_papers_beta_letter_by_letter(horizon: int, ep
     assert curve.realised_reward[-1] == pytest.approx(sum(step.r for step in path))
     np.testing.assert_allclose(learner.agent.table.q, twin.q, rtol=1e-9)
     light = partial(beta, c_reward=0.0)
-    assert any(light(met.t, met.variance()) < 0.04 * 9.0 * math.sqrt(horizon**3 * iota / met.t) for met in twin.met.values())
+    assert any(
+        light(met.t, met.variance()) < 0.04 * 9.0 * math.sqrt(horizon**3 * iota / met.t)
+        for met in twin.met.values()
+    )
     assert learner.agent.truncated[0] == sum(kept(t, step.r) != step.r for t, step in _numbered(path)) > 0
 
 
 def test_at_the_papers_epsilon_the_first_branch_of_beta_never_counts() -> None:
-    """H^((1 + 2 epsilon)/epsilon) is 25^22 there, and infinite a little further on: Hoeffding's branch is all there is."""
+    """H^((1 + 2 epsilon)/epsilon) is 25^22 there, and infinite a little further on.
+
+    Hoeffding's branch is all there is.
+    """
     for epsilon in (0.05, 1e-3):
         bonus = new_bonus("bernstein", (25, 7, 6), 2.0, 20.0, 1.0, literal_epsilon=epsilon)
-        total = sum(w * b for w, b in zip(naive.learning_rates(25, 300), paid(bonus, [1.0, 2.0] * 150, 0, 25), strict=True))
+        total = sum(
+            w * b
+            for w, b in zip(naive.learning_rates(25, 300), paid(bonus, [1.0, 2.0] * 150, 0, 25), strict=True)
+        )
         assert total == pytest.approx(2.0 * math.sqrt(25**3 * 20.0 / 300))
 
 
@@ -152,17 +206,28 @@ def _numbered(path: list[slow.Step]) -> list[tuple[int, slow.Step]]:
 
 
 def test_all_of_the_tight_reward_bonus_reaches_q_and_half_of_the_papers() -> None:
-    """One cell, rewards 0, no other bonus: sum of alpha_t^i K u^a (iota / i)^b, or half of 8 H u^a (iota / t)^b."""
+    """One cell, rewards 0, no other bonus.
+
+    Sum of alpha_t^i K u^a (iota / i)^b, or half of 8 H u^a (iota / t)^b.
+    """
     problem, epsilon, moment, n = ht.Problem(n_states=1, n_actions=1, horizon=1, r_max=1.0), 0.5, 2.0, 40
     iota, a, b = math.log(2 * 10_000_000 / 0.05), 1 / 1.5, 0.5 / 1.5
     width = moment**a * iota**b
     expected = {
-        "tight": weighted_bernstein_constant(1, epsilon) * width * sum(w * i**-b for i, w in enumerate(naive.learning_rates(1, n), 1)),
+        "tight": weighted_bernstein_constant(1, epsilon)
+        * width
+        * sum(w * i**-b for i, w in enumerate(naive.learning_rates(1, n), 1)),
         "paper": 8 * width * n**-b / 2,
     }
     for constants, q in expected.items():
         agent = ht.make_stepwise(
-            "heavy_q_learning", problem, bonus="bernstein", constants=constants, epsilon=epsilon, moment=moment, transition_scale=0.0
+            "heavy_q_learning",
+            problem,
+            bonus="bernstein",
+            constants=constants,
+            epsilon=epsilon,
+            moment=moment,
+            transition_scale=0.0,
         )
         for _ in range(n):
             agent.update(0, 0, 0.0, 0)
@@ -193,7 +258,8 @@ TASKS: dict[str, tuple[MDP, ht.laws.Law, int]] = {  # and how many episodes brin
 def test_heavy_q_learning_stays_above_the_optimal_values(task: str) -> None:
     """In 200 runs Q is nowhere below Q*, at any of 15 checkpoints, in at least a share 1 - delta of them, while the bonus comes below H r_max / 4.
 
-    Measured: all 200. With a tenth of the bonus, none where rewards are rare (they are all truncated at first) and 95 for Student's t: the test can fail.
+    Measured: all 200. With a tenth of the bonus, none where rewards are rare (they are all truncated at
+    first) and 95 for Student's t: the test can fail.
     """
     mdp, law, episodes = TASKS[task]
     best, delta = optimal_q(mdp), 0.05

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import heavytail as ht
 from heavytail.agents._extended_value_iteration import (
-    MOST_BACKUPS,
+    MAX_BACKUPS,
     backup,
     best_state,
     lowest_mass,
@@ -19,17 +19,17 @@ from heavytail.agents._extended_value_iteration import (
     plan_average,
     plan_episode,
 )
-from heavytail.agents._transition_counts import Model, new_model, observe
+from heavytail.agents._transition_counts import TransitionCounts, new_model, observe
 from heavytail.arrays import Floats, Indices, Ints
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown
+from heavytail.kernels.pools import with_larger_pools
 from support.naive_agents import best_expectation_by_linear_program, best_expectation_by_sorting
 
 
 class Guess(NamedTuple):
     """What a plan is made from, and room for it."""
 
-    model: Model
+    model: TransitionCounts
     rewards: Floats
     halves: Floats
     values: Floats
@@ -57,8 +57,11 @@ def _plan(g: Guess, kind: int, tolerance: float, out: Floats) -> int:
     return best
 
 
-def _tell(model: Model, counts: Ints) -> bool:
-    """Show a model transitions by their counts [S*A, S + 1], the last column being ends; False where it has no room."""
+def _tell(model: TransitionCounts, counts: Ints) -> bool:
+    """Show a model transitions by their counts [S*A, S + 1], the last column being ends.
+
+    False where it has no room.
+    """
     for cell in range(counts.shape[0]):
         for s_next in range(counts.shape[1]):
             for _ in range(counts[cell, s_next]):
@@ -74,7 +77,7 @@ def guess(counts: Ints, rewards: Floats, distances: Floats, horizon: int) -> Gue
     model = new_model(S, A)
     while model.times.size < 32 * S * A:  # more than enough
         model.top[0] = model.times.size
-        model = grown(model)
+        model = with_larger_pools(model)
     model.top[0] = 0
     assert entry(_tell, model)(model, np.ascontiguousarray(counts.reshape(S * A, S + 1)))
     return Guess(
@@ -87,7 +90,10 @@ def planned(g: Guess, kind: int, tolerance: float = 1e-9, out: Floats | None = N
 
 
 def plausible_q(counts: Ints, rewards: Floats, distances: Floats, values: Floats) -> Floats:
-    """One backup [S, A] by linear programs. The end is plausible where it was seen anywhere, and before the first visit everything is."""
+    """One backup [S, A] by linear programs.
+
+    The end is plausible where it was seen anywhere, and before the first visit everything is.
+    """
     S, A = rewards.shape
     after = np.append(values[:S], 0.0)[: S + bool(counts[:, :, S].any())]
     q = np.zeros((S, A))
@@ -101,7 +107,10 @@ def plausible_q(counts: Ints, rewards: Floats, distances: Floats, values: Floats
 
 @st.composite
 def tiny(draw: st.DrawFn, *, ends: bool) -> tuple[Ints, Floats, Floats]:
-    """Counts, rewards and distances of two or three states and two actions; some cells may never have been visited."""
+    """Counts, rewards and distances of two or three states and two actions.
+
+    Some cells may never have been visited.
+    """
     S, A = draw(st.integers(2, 3)), 2
     numbers = st.lists(st.integers(0, 6), min_size=S * A * (S + 1), max_size=S * A * (S + 1))
     counts = np.array(draw(numbers)).reshape(S, A, S + 1)
@@ -115,13 +124,18 @@ def tiny(draw: st.DrawFn, *, ends: bool) -> tuple[Ints, Floats, Floats]:
 # The pieces
 
 
-KEYS = st.lists(st.tuples(st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0]), st.integers(0, 9)), min_size=1, max_size=40)
+KEYS = st.lists(
+    st.tuples(st.floats(-1e3, 1e3) | st.sampled_from([0.0, 1.0]), st.integers(0, 9)), min_size=1, max_size=40
+)
 
 
 @given(KEYS.filter(lambda pairs: any(w for _, w in pairs)), st.floats(0, 1))
 @settings(deadline=None)
 def test_the_lowest_mass_is_what_sorting_finds(pairs: list[tuple[float, int]], share: float) -> None:
-    keys, weights = np.array([k for k, _ in pairs]), np.array([w for _, w in pairs]) / sum(w for _, w in pairs)
+    keys, weights = (
+        np.array([k for k, _ in pairs]),
+        np.array([w for _, w in pairs]) / sum(w for _, w in pairs),
+    )
     left, expected = share, 0.0
     for i in np.argsort(keys):
         expected += min(left, weights[i]) * keys[i]
@@ -133,7 +147,9 @@ def test_the_lowest_mass_is_what_sorting_finds(pairs: list[tuple[float, int]], s
 
 @given(tiny(ends=True), st.data())
 @settings(deadline=None, max_examples=60)
-def test_the_optimistic_value_is_the_best_over_the_confidence_set(world: tuple[Ints, Floats, Floats], data: st.DataObject) -> None:
+def test_the_optimistic_value_is_the_best_over_the_confidence_set(
+    world: tuple[Ints, Floats, Floats], data: st.DataObject
+) -> None:
     counts, rewards, distances = world
     S = len(counts)
     values = np.array(data.draw(st.lists(st.floats(-5, 5) | st.just(1.0), min_size=S, max_size=S)))
@@ -146,12 +162,18 @@ def test_the_optimistic_value_is_the_best_over_the_confidence_set(world: tuple[I
 
 
 @given(
-    st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(any), st.lists(st.floats(-5, 5), min_size=4, max_size=4), st.floats(0, 2.5)
+    st.lists(st.integers(0, 5), min_size=4, max_size=4).filter(any),
+    st.lists(st.floats(-5, 5), min_size=4, max_size=4),
+    st.floats(0, 2.5),
 )
 @settings(deadline=None, max_examples=60)
-def test_the_slow_twins_sorting_is_the_linear_program(counts: list[int], values: list[float], distance: float) -> None:
+def test_the_slow_twins_sorting_is_the_linear_program(
+    counts: list[int], values: list[float], distance: float
+) -> None:
     p, v = np.array(counts) / sum(counts), np.array(values)
-    assert best_expectation_by_sorting(p, distance, v) == pytest.approx(best_expectation_by_linear_program(p, distance, v), abs=TOLERANCE)
+    assert best_expectation_by_sorting(p, distance, v) == pytest.approx(
+        best_expectation_by_linear_program(p, distance, v), abs=TOLERANCE
+    )
 
 
 # Plans
@@ -167,7 +189,9 @@ def test_an_episode_is_planned_as_by_linear_programs(world: tuple[Ints, Floats, 
     for h in reversed(range(H)):
         q = plausible_q(*world, values)
         values = q.max(axis=1)
-        np.testing.assert_allclose(q[np.arange(S), g.policy[h]], values, atol=TOLERANCE)  # the chosen actions are best; among ties any is
+        np.testing.assert_allclose(
+            q[np.arange(S), g.policy[h]], values, atol=TOLERANCE
+        )  # the chosen actions are best; among ties any is
     np.testing.assert_allclose(g.values[H % 2, :S], values, atol=TOLERANCE)
     assert (g.values[:, S] == 0).all()
 
@@ -183,7 +207,9 @@ def test_an_episode_is_planned_as_by_brute_force() -> None:
         seen = counts.sum(axis=2)
         p = np.where(seen, counts[:, :, 1] / np.maximum(seen, 1), 0.5)
         far = np.where(seen, distances / 2, 1.0)
-        extremes = np.stack([np.maximum(p - far, 0.0), np.minimum(p + far, 1.0)])  # [2, S, A] probability of state 1
+        extremes = np.stack(
+            [np.maximum(p - far, 0.0), np.minimum(p + far, 1.0)]
+        )  # [2, S, A] probability of state 1
         best, where = np.full(S, -math.inf), np.zeros((S, H, S), int)
         for policy in itertools.product(itertools.product(range(A), repeat=S), repeat=H):
             for choice in itertools.product(itertools.product(range(2), repeat=S), repeat=H):
@@ -198,7 +224,10 @@ def test_an_episode_is_planned_as_by_brute_force() -> None:
 
 
 def extended(counts: Ints, rewards: Floats, distances: Floats) -> ht.MDP:
-    """The MDP whose actions are an action and an extreme point: of every order of the states, the distribution that is best for values in that order."""
+    """The MDP whose actions are an action and an extreme point.
+
+    Of every order of the states, the distribution that is best for values in that order.
+    """
     S, A = rewards.shape
     orders = list(itertools.permutations(range(S)))
     transitions = np.zeros((S, A * len(orders), S))
@@ -215,15 +244,20 @@ def extended(counts: Ints, rewards: Floats, distances: Floats) -> ht.MDP:
 @given(tiny(ends=False))
 @settings(deadline=None, max_examples=25)
 def test_the_average_reward_is_planned_up_to_its_tolerance(world: tuple[Ints, Floats, Floats]) -> None:
-    """What a backup adds lies around the optimal gain, whatever the values: so a backup by linear programs proves the plan right."""
+    """What a backup adds lies around the optimal gain, whatever the values.
+
+    So a backup by linear programs proves the plan right.
+    """
     counts, rewards, distances = world
     S, g = len(counts), guess(*world, 0)
     taken = planned(g, AVERAGE, 1e-9)
-    assert taken < MOST_BACKUPS
+    assert taken < MAX_BACKUPS
     q, values = plausible_q(counts, rewards, distances, g.values[0]), g.values[0, :S]
     rise = q.max(axis=1) - values
     assert np.ptp(rise) < TOLERANCE
-    np.testing.assert_allclose(q[np.arange(S), g.policy[0]] - values, rise, atol=TOLERANCE)  # the chosen actions are best
+    np.testing.assert_allclose(
+        q[np.arange(S), g.policy[0]] - values, rise, atol=TOLERANCE
+    )  # the chosen actions are best
     np.testing.assert_allclose(g.values[1, :S] - values, rise, atol=TOLERANCE)
     assert values[0] == 0.0
     gain = ht.planning.average_plan(extended(counts, rewards, distances)).gain
@@ -232,7 +266,9 @@ def test_the_average_reward_is_planned_up_to_its_tolerance(world: tuple[Ints, Fl
 
 @given(tiny(ends=False), st.floats(0.01, 1.0))
 @settings(deadline=None, max_examples=15)
-def test_a_wider_tolerance_costs_no_more_than_itself(world: tuple[Ints, Floats, Floats], tolerance: float) -> None:
+def test_a_wider_tolerance_costs_no_more_than_itself(
+    world: tuple[Ints, Floats, Floats], tolerance: float
+) -> None:
     """In the best MDP for the policy found its gain is within the tolerance of the best."""
     counts, rewards, distances = world
     g = guess(*world, 0)
@@ -241,13 +277,20 @@ def test_a_wider_tolerance_costs_no_more_than_itself(world: tuple[Ints, Floats, 
     per_action = best.n_actions // rewards.shape[1]
     kept = np.array([[int(a) * per_action + k for k in range(per_action)] for a in g.policy[0]])
     only = ht.mdp_from_arrays(
-        np.take_along_axis(best.transitions, kept[:, :, None], axis=1), np.take_along_axis(best.mean_rewards, kept, axis=1)
+        np.take_along_axis(best.transitions, kept[:, :, None], axis=1),
+        np.take_along_axis(best.mean_rewards, kept, axis=1),
     )
-    assert ht.planning.average_plan(only).gain.min() >= ht.planning.average_plan(best).gain.max() - tolerance - 1e-9
+    assert (
+        ht.planning.average_plan(only).gain.min()
+        >= ht.planning.average_plan(best).gain.max() - tolerance - 1e-9
+    )
 
 
 def test_a_periodic_chain_is_planned_all_the_same() -> None:
-    """Two states that follow each other, rewards 0 and 1: gain 1/2. Undamped backups swap the differences for ever; an action that stays for 0.4 is not worth it."""
+    """Two states that follow each other, rewards 0 and 1: gain 1/2.
+
+    Undamped backups swap the differences for ever; an action that stays for 0.4 is not worth it.
+    """
     counts = np.zeros((2, 2, 3), int)
     counts[0, 0, 1] = counts[1, 0, 0] = counts[0, 1, 0] = counts[1, 1, 1] = 1000
     rewards, distances = np.array([[0.0, 0.4], [1.0, 0.4]]), np.zeros((2, 2))
@@ -274,8 +317,10 @@ def test_a_plan_starts_from_the_one_before_and_never_runs_for_ever() -> None:
     assert planned(g, AVERAGE, 1e-6) == 1
     apart = np.zeros((2, 1, 3), int)
     apart[0, 0, 0] = apart[1, 0, 1] = 1
-    never = guess(apart, np.array([[0.0], [1.0]]), np.zeros((2, 1)), 0)  # two states, each for itself: no gain is common to both
-    assert planned(never, AVERAGE, 1e-9) == MOST_BACKUPS
+    never = guess(
+        apart, np.array([[0.0], [1.0]]), np.zeros((2, 1)), 0
+    )  # two states, each for itself: no gain is common to both
+    assert planned(never, AVERAGE, 1e-9) == MAX_BACKUPS
     assert np.isfinite(never.values).all()
 
 
@@ -284,5 +329,9 @@ def test_a_tolerance_below_the_resolution_of_floats_is_not_waited_for() -> None:
     rng, taken = np.random.default_rng(0), []
     for _ in range(20):
         counts = np.append(rng.integers(1, 30, (3, 2, 3)), np.zeros((3, 2, 1), int), axis=2)
-        taken.append(planned(guess(counts, 1e100 * rng.uniform(0.5, 1.0, (3, 2)), np.full((3, 2), 0.05), 0), AVERAGE, 1e-3))
+        taken.append(
+            planned(
+                guess(counts, 1e100 * rng.uniform(0.5, 1.0, (3, 2)), np.full((3, 2), 0.05), 0), AVERAGE, 1e-3
+            )
+        )
     assert max(taken) < 1000

@@ -25,13 +25,23 @@ def test_the_tight_constant_is_the_maximum_of_k(horizon: int, epsilon: float) ->
 
 def test_the_constant_has_the_values_of_the_reading() -> None:
     for horizon, low, high in ((2, 3.8, 4.1), (10, 8.0, 8.1), (25, 14.7, 14.8)):
-        assert low - 0.05 <= weighted_bernstein_constant(horizon, 0.05) <= weighted_bernstein_constant(horizon, 1.0) <= high + 0.05
+        assert (
+            low - 0.05
+            <= weighted_bernstein_constant(horizon, 0.05)
+            <= weighted_bernstein_constant(horizon, 1.0)
+            <= high + 0.05
+        )
 
 
 def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
-    """One cell, one step: Q after t visits is the weighted mean of truncated rewards and bonuses, summed naively."""
+    """One cell, one step.
+
+    Q after t visits is the weighted mean of truncated rewards and bonuses, summed naively.
+    """
     epsilon, moment, horizon = 0.3, 2.0, 1
-    agent = heavy_q_learning(PROBLEM, epsilon=epsilon, moment=moment, reward_scale=0.5, transition_scale=0.25, bonus_scale=2.0)
+    agent = heavy_q_learning(
+        PROBLEM, epsilon=epsilon, moment=moment, reward_scale=0.5, transition_scale=0.25, bonus_scale=2.0
+    )
     steps = Stepwise(agent, stream(0), PROBLEM)
     rewards = ht.laws.student_t(df=1.4).sample(60, seed=1) * 3
     rewards[5] = math.inf
@@ -39,7 +49,9 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
     a, b = 1 / (1 + epsilon), epsilon / (1 + epsilon)
     constant = weighted_bernstein_constant(horizon, epsilon)
     expected = 0.0
-    kept = [naive.truncated(r, t, epsilon=epsilon, moment=moment, iota=iota) for t, r in enumerate(rewards, 1)]
+    kept = [
+        naive.truncated(r, t, epsilon=epsilon, moment=moment, iota=iota) for t, r in enumerate(rewards, 1)
+    ]
     for t, (r, counted) in enumerate(zip(rewards, kept, strict=True), 1):
         steps.update(0, 0, float(r), 0, 0, terminated=True)
         bonus = 2.0 * (0.25 * math.sqrt(horizon**3 * iota / t) + 0.5 * constant * moment**a * (iota / t) ** b)
@@ -50,7 +62,9 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
 
 
 def test_the_papers_constant_is_eight_times_the_horizon() -> None:
-    tight, paper = (heavy_q_learning(PROBLEM, epsilon=0.5, moment=1.0, constants=c) for c in ("tight", "paper"))
+    tight, paper = (
+        heavy_q_learning(PROBLEM, epsilon=0.5, moment=1.0, constants=c) for c in ("tight", "paper")
+    )
     assert paper.reward_bonus / tight.reward_bonus == pytest.approx(8 / weighted_bernstein_constant(1, 0.5))
 
 

@@ -1,4 +1,7 @@
-"""Posterior sampling: its draws have the moments of the posterior, and its plan is that of the MDP drawn."""
+"""Posterior sampling.
+
+Its draws have the moments of the posterior, and its plan is that of the MDP drawn.
+"""
 
 import math
 from typing import Any
@@ -51,7 +54,11 @@ def learnt(**parameters: Any) -> PSRL:
 
 @pytest.mark.parametrize("prior_count", [1.0, 0.3, 2.5])
 def test_transitions_are_drawn_from_the_dirichlet_posterior(prior_count: float) -> None:
-    """Means, variances and covariances of 20,000 draws. 6 cells of 4 means and 10 products, three priors: at five standard errors one of these tests fails once in 7,000 suites."""
+    """Means, variances and covariances of 20,000 draws.
+
+    6 cells of 4 means and 10 products, three priors: at five standard errors one of these tests fails once in
+    7,000 suites.
+    """
     agent = learnt(prior_count=prior_count)
     agent.weights[3, 0] = 0.0  # no end was seen there
     found, _ = drawn(agent, DRAWS)
@@ -70,21 +77,31 @@ def test_transitions_are_drawn_from_the_dirichlet_posterior(prior_count: float) 
 
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 def test_mean_rewards_are_drawn_from_the_normal_posterior(scale: float) -> None:
-    """Mean, variance and fourth moment of 20,000 draws of 6 cells, twice; five standard errors: once in 48,000 suites."""
+    """Mean, variance and fourth moment of 20,000 draws of 6 cells, twice.
+
+    Five standard errors: once in 48,000 suites.
+    """
     agent = learnt(prior_mean=2.0, prior_precision=0.5, noise_precision=3.0, reward_scale=scale)
     _, found = drawn(agent, DRAWS, seed=1)
     precision = 0.5 + 3.0 * agent.visits
     centre = (0.5 * 2.0 + 3.0 * agent.sums) / precision
     standard = (found - centre) * np.sqrt(precision) / scale
     for power, expected in ((1, 0.0), (2, 1.0), (4, 3.0)):
-        assert (np.abs((standard**power).mean(axis=0) - expected) < 5 * _standard_error(standard**power)).all()
+        assert (
+            np.abs((standard**power).mean(axis=0) - expected) < 5 * _standard_error(standard**power)
+        ).all()
 
 
 def test_before_anything_was_seen_draws_are_the_priors() -> None:
     """Uniform on the simplex, N(0, 1), and no end. Five standard errors for 48 statistics: once in 36,000."""
     transitions, rewards = drawn(psrl(PROBLEM), DRAWS)
     assert (transitions[:, 3] == 0).all()
-    for sample, centre in ((transitions[:, :3], 1 / 3), (transitions[:, :3] ** 2, 1 / 6), (rewards, 0.0), (rewards**2, 1.0)):
+    for sample, centre in (
+        (transitions[:, :3], 1 / 3),
+        (transitions[:, :3] ** 2, 1 / 6),
+        (rewards, 0.0),
+        (rewards**2, 1.0),
+    ):
         assert (np.abs(sample.mean(axis=0) - centre) < 5 * _standard_error(sample)).all()
 
 
@@ -141,7 +158,11 @@ def test_one_mdp_is_drawn_for_an_episode() -> None:
 
 def test_a_problem_too_large_is_one_line() -> None:
     with pytest.raises(
-        InputError, match=r"^psrl keeps 2 S\^2 A numbers, 40,000,000,000 for 100,000 states and 2 actions; it is for smaller problems$"
+        InputError,
+        match=(
+            r"^psrl keeps 2 S\^2 A numbers, 40,000,000,000 for 100,000 states and 2 actions; it is for"
+            r" smaller problems$"
+        ),
     ):
         psrl(ht.Problem(n_states=100_000, n_actions=2, horizon=5, r_max=1.0))
 

@@ -1,6 +1,7 @@
 """Restarts: when they come, what they leave, and around which agents.
 
-Around every agent: as plain Python in one process of its own, because each pair is a loop of its own to compile. Run as a script this file prints what it found there.
+Around every agent: as plain Python in one process of its own, because each pair is a loop of its own to
+compile. Run as a script this file prints what it found there.
 """
 
 import json
@@ -22,12 +23,12 @@ from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import pools_of
+from heavytail.kernels.pools import pool_fields
 from heavytail.kernels.rng import streams
 from heavytail.kernels.verbs import begin
 from heavytail.registry import find, own_builders
 from heavytail.training.agent_file import flatten
-from heavytail.training.stepwise import MDPWorld, Stepwise
+from heavytail.training.stepwise import MDPStepper, Stepwise
 from support import mdps
 
 INNER = sorted(set(own_builders("agent")) - {"restarting"})
@@ -72,7 +73,11 @@ def test_with_a_variance_restarts_come_at_cubes() -> None:
 
 def test_a_schedule_that_never_comes_is_one_line() -> None:
     with pytest.raises(
-        InputError, match=r"^restarting: with epsilon 0\.001 and changes 5 no restart would ever come; epsilon must be larger$"
+        InputError,
+        match=(
+            r"^restarting: with epsilon 0\.001 and changes 5 no restart would ever come; epsilon must be"
+            r" larger$"
+        ),
     ):
         ht.make_agent("restarting", mdps.mixed(), agent="random", changes=5, epsilon=0.001)
     assert restart_steps(0.01, 1, 3000)[-1][1] == math.inf  # beyond the largest float, and no error
@@ -81,20 +86,31 @@ def test_a_schedule_that_never_comes_is_one_line() -> None:
 @pytest.mark.parametrize("world", ["mixed", "continuing"])
 def test_restarts_come_when_the_schedule_says_and_are_counted(world: str) -> None:
     """In the fused loop, as many as there are starts up to the next step."""
-    learner = ht.make_agent("restarting", mdps.WORLDS[world](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0)
+    learner = ht.make_agent(
+        "restarting", mdps.WORLDS[world](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0
+    )
     expected = list(islice(starts(2, 3), 40))[1:]
     for _ in range(150):
         curve = learner.learn(7) if learner.unit == "episodes" else learner.learn(steps=7)
         steps = int(learner.clock.steps[0])
         assert curve.counters["restarts"][-1] == sum(start <= steps + 1 for start in expected)
-        assert learner.agent.agent.steps[0] == steps + 1 - max([1, *(start for start in expected if start <= steps + 1)])
+        assert learner.agent.agent.steps[0] == steps + 1 - max(
+            [1, *(start for start in expected if start <= steps + 1)]
+        )
     assert curve.counters["restarts"][-1] >= 10
 
 
 def test_it_learns_again_after_a_change() -> None:
-    """Two arms that change places after 10,000 steps: in the last 5,000 of 20,000, restarted, the agent plays the one that is now better; without, counts of 10,000 plays stand against it."""
+    """Two arms that change places after 10,000 steps.
+
+    In the last 5,000 of 20,000, restarted, the agent plays the one that is now better; without, counts of
+    10,000 plays stand against it.
+    """
     arms = [ht.laws.normal(mean, 0.1) for mean in (0.1, 0.9)]
-    world = ht.changing_mdp([ht.mdp_from_arrays(np.ones((1, 2, 1)), laws=[order], horizon=1) for order in (arms, arms[::-1])], at=[10_000])
+    world = ht.changing_mdp(
+        [ht.mdp_from_arrays(np.ones((1, 2, 1)), laws=[order], horizon=1) for order in (arms, arms[::-1])],
+        at=[10_000],
+    )
     known: dict[str, Any] = {"epsilon": 0.5, "moment": 1.0, "bonus_scale": 0.2}
     for seed in range(5):
         learners = (
@@ -115,14 +131,27 @@ def extras(name: str) -> dict[str, Any]:
 
 
 def new(name: str) -> ht.Learner:
-    return ht.make_agent("restarting", mdps.mixed(), seed=5, agent=name, changes=CHANGES, epsilon=1.0, delta=DELTA, **extras(name))
+    return ht.make_agent(
+        "restarting",
+        mdps.mixed(),
+        seed=5,
+        agent=name,
+        changes=CHANGES,
+        epsilon=1.0,
+        delta=DELTA,
+        **extras(name),
+    )
 
 
 def inner(name: str, learner: ht.Learner) -> Record:
     """The agent inside, built by itself: with the same epsilon, and a delta of delta / l^2."""
     found = find("agent", name)
     known = {"epsilon": 1.0, "delta": DELTA / CHANGES**2}
-    return found.builder(learner.problem, **{key: value for key, value in known.items() if key in found.parameters}, **extras(name))
+    return found.builder(
+        learner.problem,
+        **{key: value for key, value in known.items() if key in found.parameters},
+        **extras(name),
+    )
 
 
 def same(left: Record, right: Record) -> bool:
@@ -139,8 +168,12 @@ def _same_array(path: str, a: Arrays, b: Arrays, pools: set[str]) -> bool:
 
 
 def _pools(prefix: str, record: Any) -> set[str]:
-    inside = [_pools(f"{prefix}/{name}", value) for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")]
-    return {f"{prefix}/{name}" for name in pools_of(record)}.union(*inside)
+    inside = [
+        _pools(f"{prefix}/{name}", value)
+        for name, value in zip(record._fields, record, strict=True)
+        if hasattr(value, "_fields")
+    ]
+    return {f"{prefix}/{name}" for name in pool_fields(record)}.union(*inside)
 
 
 def _begin(agent: Record, s: int, rng: Any) -> None:
@@ -148,11 +181,15 @@ def _begin(agent: Record, s: int, rng: Any) -> None:
 
 
 def report(name: str, folder: Path) -> dict[str, Any]:
-    """60 episodes, one step at a time: at each restart the agent inside is compared with one that was built a moment ago and begins where this one does. Then a run through a file."""
+    """60 episodes, one step at a time.
+
+    At each restart the agent inside is compared with one that was built a moment ago and begins where this
+    one does. Then a run through a file.
+    """
     learner = new(name)
     at_first = same(learner.agent.agent, inner(name, learner))
     run = streams(5)
-    world, steps = MDPWorld(learner.mdp, run), Stepwise(learner.agent, run.agent, learner.problem)
+    world, steps = MDPStepper(learner.mdp, run), Stepwise(learner.agent, run.agent, learner.problem)
     made, restarts, as_new, due = 0, [], [], starts(1, CHANGES)
     next(due)
     following = next(due)
@@ -177,7 +214,12 @@ def report(name: str, folder: Path) -> dict[str, Any]:
     first.save(folder / "agent.npz")
     second = ht.load_agent(folder / "agent.npz")
     second.learn(17)
-    return {"at_first": at_first, "restarts": restarts, "as_new": as_new, "reloaded": same(once.agent, second.agent)}
+    return {
+        "at_first": at_first,
+        "restarts": restarts,
+        "as_new": as_new,
+        "reloaded": same(once.agent, second.agent),
+    }
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +243,9 @@ def test_around_any_agent_a_restart_makes_it_new(name: str, reports: dict[str, d
 
 
 def test_the_confidence_inside_is_that_of_the_theorem() -> None:
-    learner = ht.make_agent("restarting", mdps.mixed(), agent="heavy_ucrl2", changes=5, epsilon=0.5, moment=10.0, delta=0.1)
+    learner = ht.make_agent(
+        "restarting", mdps.mixed(), agent="heavy_ucrl2", changes=5, epsilon=0.5, moment=10.0, delta=0.1
+    )
     assert learner.agent.agent.delta == pytest.approx(0.1 / 25)
     assert learner.agent.agent.estimator.order == 1.5
     assert learner.parameters["moment"] == 10.0

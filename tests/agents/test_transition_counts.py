@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavytail.agents._transition_counts import Model, expected, new_model, observe, uniformity
+from heavytail.agents._transition_counts import TransitionCounts, expected, new_model, observe, uniformity
 from heavytail.arrays import Bools, Floats, Ints, record_bytes
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown
+from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.verbs import full, reset
 
 S, A = 40, 2
@@ -20,7 +20,15 @@ SEEN = st.lists(st.tuples(st.integers(0, S * A - 1), st.integers(0, S - 1), st.b
 FEW_CELLS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, S - 1), st.just(False)), max_size=400)
 
 
-def _work(model: Model, cells: Ints, successors: Ints, ends: Bools, values: Floats, out: Floats, forget: bool) -> int:
+def _work(
+    model: TransitionCounts,
+    cells: Ints,
+    successors: Ints,
+    ends: Bools,
+    values: Floats,
+    out: Floats,
+    forget: bool,
+) -> int:
     """Take in transitions until all are in or there is no room, and write the expectation of values[1] after every cell, then the uniformity; how many are in."""
     if forget:
         reset(model)
@@ -34,13 +42,19 @@ def _work(model: Model, cells: Ints, successors: Ints, ends: Bools, values: Floa
     return taken
 
 
-def shown(model: Model, seen: list[tuple[int, int, bool]], values: Floats, forget: bool = False) -> tuple[Model, Floats]:
+def shown(
+    model: TransitionCounts, seen: list[tuple[int, int, bool]], values: Floats, forget: bool = False
+) -> tuple[TransitionCounts, Floats]:
     """The model after these transitions, the expectation of `values` after each cell and, last, how evenly actions were played."""
-    cells, successors, ends = np.array([x[0] for x in seen], int), np.array([x[1] for x in seen], int), np.array([x[2] for x in seen], bool)
+    cells, successors, ends = (
+        np.array([x[0] for x in seen], int),
+        np.array([x[1] for x in seen], int),
+        np.array([x[2] for x in seen], bool),
+    )
     rows, out = np.stack([np.full_like(values, np.nan), values]), np.zeros(model.visits.size + 1)
     done = entry(_work, model)(model, cells, successors, ends, rows, out, forget)
     while done < len(seen):
-        larger = grown(model)
+        larger = with_larger_pools(model)
         assert larger.times.size == larger.successor.size == 2 * model.times.size
         model = larger
         done += entry(_work, model)(model, cells[done:], successors[done:], ends[done:], rows, out, False)
@@ -54,9 +68,16 @@ def twin(seen: list[tuple[int, int, bool]]) -> dict[int, Counter[int]]:
     return counts
 
 
-def found(model: Model) -> dict[int, dict[int, int]]:
-    places = {cell: slice(first, first + used) for cell, (first, used) in enumerate(zip(model.first, model.used, strict=True)) if used}
-    return {cell: dict(zip(model.successor[at].tolist(), model.times[at].tolist(), strict=True)) for cell, at in places.items()}
+def found(model: TransitionCounts) -> dict[int, dict[int, int]]:
+    places = {
+        cell: slice(first, first + used)
+        for cell, (first, used) in enumerate(zip(model.first, model.used, strict=True))
+        if used
+    }
+    return {
+        cell: dict(zip(model.successor[at].tolist(), model.times[at].tolist(), strict=True))
+        for cell, at in places.items()
+    }
 
 
 VALUES = np.random.default_rng(0).normal(size=S + 1)
@@ -71,7 +92,11 @@ def test_the_model_is_a_dictionary_of_counts(seen: list[tuple[int, int, bool]]) 
     assert model.visits.tolist() == [counts[cell].total() if cell in counts else 0 for cell in range(S * A)]
     assert model.ended[0] == any(terminated for _, _, terminated in seen)
     for cell in range(S * A):
-        mean = sum(n * VALUES[s] for s, n in counts[cell].items()) / counts[cell].total() if cell in counts else 0.0
+        mean = (
+            sum(n * VALUES[s] for s, n in counts[cell].items()) / counts[cell].total()
+            if cell in counts
+            else 0.0
+        )
         assert expectations[cell] == pytest.approx(mean, abs=1e-12)
     for successors in found(model).values():
         assert list(successors) == sorted(successors)
@@ -96,7 +121,7 @@ def test_the_size_of_the_pool_changes_nothing(seen: list[tuple[int, int, bool]],
     roomy = roomy._replace(successor=np.zeros(size, np.uint32), times=np.zeros(size, np.int64))
     (one, first), (two, second) = shown(small, seen, VALUES), shown(roomy, seen, VALUES)
     np.testing.assert_array_equal(first, second)
-    for name in set(Model._fields) - set(small.pools()):
+    for name in set(TransitionCounts._fields) - set(small.pools()):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
     used = int(one.top[0])
     np.testing.assert_array_equal(one.times[:used], two.times[:used])
@@ -105,7 +130,9 @@ def test_the_size_of_the_pool_changes_nothing(seen: list[tuple[int, int, bool]],
 
 @given(SEEN, SEEN)
 @settings(deadline=None, max_examples=30)
-def test_reset_forgets_everything(before: list[tuple[int, int, bool]], after: list[tuple[int, int, bool]]) -> None:
+def test_reset_forgets_everything(
+    before: list[tuple[int, int, bool]], after: list[tuple[int, int, bool]]
+) -> None:
     model, _ = shown(new_model(S, A), before, VALUES)
     again, expectations = shown(model, after, VALUES, forget=True)
     fresh, others = shown(new_model(S, A), after, VALUES)
@@ -114,28 +141,42 @@ def test_reset_forgets_everything(before: list[tuple[int, int, bool]], after: li
 
 
 def test_an_end_is_one_successor_whatever_the_state() -> None:
-    model, expectations = shown(new_model(S, A), [(0, 3, True), (0, 5, True), (0, 5, False)], np.append(np.zeros(S), 6.0))
+    model, expectations = shown(
+        new_model(S, A), [(0, 3, True), (0, 5, True), (0, 5, False)], np.append(np.zeros(S), 6.0)
+    )
     assert found(model) == {0: {S: 2, 5: 1}}
     assert expectations[0] == pytest.approx(4.0)
 
 
 def _memory(n_states: int, seen: list[tuple[int, int, bool]]) -> tuple[int, int]:
-    """Bytes for what was seen, beyond those of a model that has seen nothing; and how many successors were."""
+    """Bytes for what was seen, beyond those of a model that has seen nothing.
+
+    And how many successors were.
+    """
     empty = new_model(n_states, 1)
     model, _ = shown(empty, seen, np.zeros(n_states + 1))
     return record_bytes(model) - record_bytes(empty), len({x[:2] for x in seen})
 
 
 @pytest.mark.parametrize("n_states", [1_000, 50_000])
-@pytest.mark.parametrize("shape", ["one cell that leads everywhere", "every cell leads to one state", "many cells to many states"])
+@pytest.mark.parametrize(
+    "shape", ["one cell that leads everywhere", "every cell leads to one state", "many cells to many states"]
+)
 def test_memory_is_proportional_to_the_successors_seen(n_states: int, shape: str) -> None:
-    """12 bytes for a place. A cell has room for less than twice its successors (at least 4), and less than that was left behind; the pool is up to twice what is given away."""
+    """12 bytes for a place.
+
+    A cell has room for less than twice its successors (at least 4), and less than that was left behind; the
+    pool is up to twice what is given away.
+    """
     rng = np.random.default_rng(1)
-    cells: Any = {"one cell that leads everywhere": np.zeros(1000, int), "every cell leads to one state": np.arange(1000)}.get(
-        shape, rng.integers(0, 100, 1000)
-    )
+    cells: Any = {
+        "one cell that leads everywhere": np.zeros(1000, int),
+        "every cell leads to one state": np.arange(1000),
+    }.get(shape, rng.integers(0, 100, 1000))
     successors = np.full(1000, 7) if shape.startswith("every") else rng.permutation(n_states)[:1000]
-    used, distinct = _memory(n_states, [(int(c), int(s), False) for c, s in zip(cells, successors, strict=True)])
+    used, distinct = _memory(
+        n_states, [(int(c), int(s), False) for c, s in zip(cells, successors, strict=True)]
+    )
     assert distinct == 1000
     assert used <= 12 * 8 * distinct + 12 * 16
     assert _memory(n_states, [(0, 1, False)] * 5000)[0] == 0

@@ -37,7 +37,9 @@ def test_it_does_what_its_slow_twin_does(heavy: bool, clipped: bool) -> None:
     epsilon, moment, T, delta = 0.5, 40.0, 1000, 0.1
     mdp = small(ht.laws.student_t(1.8) if heavy else ht.laws.normal(0.0, 0.3))
     r_max, level = float(mdp.row_means.max()), math.log(2 * 3 * 2 * T / delta)
-    estimate: slow.Estimate = partial(_truncated_mean, epsilon=epsilon, moment=moment) if heavy else slow.sample_mean
+    estimate: slow.Estimate = (
+        partial(_truncated_mean, epsilon=epsilon, moment=moment) if heavy else slow.sample_mean
+    )
     radius = slow.truncated_radius(epsilon, moment) if heavy else slow.hoeffding_radius(r_max)
     twin = slow.UCBVI(
         3, 2, 4, estimate, radius,
@@ -74,7 +76,9 @@ def _truncated_mean(x: list[float], log_confidence: float, *, epsilon: float, mo
 
 def test_constants_are_those_of_the_docstring() -> None:
     T, delta = 5000, 0.1
-    tight = ucbvi(PROBLEM, planned_steps=T, delta=delta, transition_scale=0.5, reward_scale=3.0, bonus_scale=0.2)
+    tight = ucbvi(
+        PROBLEM, planned_steps=T, delta=delta, transition_scale=0.5, reward_scale=3.0, bonus_scale=0.2
+    )
     np.testing.assert_allclose(tight.bonus, [0.1 * b for b in tight_bonus(4, 3, 2, T, delta, 2.0)])
     np.testing.assert_array_equal(tight.cap, [8.0, 6.0, 4.0, 2.0])
     assert tight.level == pytest.approx(math.log(2 * 3 * 2 * T / delta))
@@ -84,8 +88,12 @@ def test_constants_are_those_of_the_docstring() -> None:
     np.testing.assert_array_equal(paper.cap, [8.0] * 4)
     np.testing.assert_array_equal(tight.q, np.broadcast_to(tight.cap[:, None, None], (4, 3, 2)))
     assert (ucbvi(PROBLEM, clip_optimism=False).q == math.inf).all()
-    heavy = [heavy_ucbvi(PROBLEM, epsilon=0.5, moment=3.0, constants=constants) for constants in ("tight", "paper")]
-    assert [agent.estimator.factor / 3.0 ** (1 / 1.5) for agent in heavy] == pytest.approx([1.5 + math.sqrt(2) + 1 / 3, 4.0])
+    heavy = [
+        heavy_ucbvi(PROBLEM, epsilon=0.5, moment=3.0, constants=constants) for constants in ("tight", "paper")
+    ]
+    assert [agent.estimator.factor / 3.0 ** (1 / 1.5) for agent in heavy] == pytest.approx(
+        [1.5 + math.sqrt(2) + 1 / 3, 4.0]
+    )
     assert heavy[0].estimator.largest == heavy[0].level
     negative = ucbvi(PROBLEM._replace(r_max=-1.0))
     assert (negative.cap == 0).all()
@@ -113,9 +121,12 @@ def optimal_q(mdp: MDP) -> Floats:
 
 @pytest.mark.parametrize("agent", ["ucbvi", "heavy_ucbvi"])
 def test_it_stays_above_the_optimal_values(agent: str) -> None:
-    """Rewards 0 or 1, delta = 0.05: in at least 95 of 100 runs Q >= Q* everywhere, before every 250th of 5,000 episodes.
+    """Rewards 0 or 1, delta = 0.05.
 
-    Measured: all 100, with an excess at the start that comes down to 0.12 and 0.29 of the largest value. With a tenth of the bonuses, none of 40.
+    In at least 95 of 100 runs Q >= Q* everywhere, before every 250th of 5,000 episodes.
+
+    Measured: all 100, with an excess at the start that comes down to 0.12 and 0.29 of the largest value. With
+    a tenth of the bonuses, none of 40.
     """
     laws = [[ht.laws.bernoulli(p) for p in row] for row in ([0.5, 0.45], [0.9, 0.85])]
     mdp = ht.mdp_from_arrays([[[0.6, 0.4], [0.4, 0.6]], [[0.5, 0.5], [0.3, 0.7]]], laws=laws, horizon=3)
@@ -124,7 +135,15 @@ def test_it_stays_above_the_optimal_values(agent: str) -> None:
     for scale, runs in ((1.0, 100), (0.1, 40)):
         above = 0
         for seed in range(runs):
-            learner = ht.make_agent(agent, mdp, seed=seed, r_max=1.0, planned_steps=15_000, bonus_scale=scale, **known)  # type: ignore[arg-type]  # the seed is not among them
+            learner = ht.make_agent(
+                agent,
+                mdp,
+                seed=seed,
+                r_max=1.0,
+                planned_steps=15_000,
+                bonus_scale=scale,
+                **known,  # type: ignore[arg-type]  # the seed is not among them
+            )
             always = True
             for _ in range(20):
                 learner.learn(250, checkpoints=1)

@@ -25,14 +25,19 @@ HEAVY: dict[str, Any] = {
 
 
 def small(horizon: int | None, law: ht.laws.Law | None = None) -> MDP:
-    """Four states, two actions, laws with a density, so that no two cells tie; in episodes to reach the last state ends them, though one may start there."""
+    """Four states, two actions, laws with a density, so that no two cells tie.
+
+    In episodes to reach the last state ends them, though one may start there.
+    """
     rng = np.random.default_rng(11)
     transitions = rng.dirichlet([1.0, 1.0, 1.0, 0.5], size=(4, 2))
     means = rng.uniform(0.2, 1.0, (4, 2))
     noise = ht.laws.normal(0.0, 0.3) if law is None else law
     laws = [[noise.with_mean(float(m)) for m in row] for row in means]
     terminal = [False, False, False, True] if horizon else None
-    return ht.mdp_from_arrays(transitions, laws=laws, horizon=horizon, start=[0.4, 0.2, 0.2, 0.2], terminal=terminal)
+    return ht.mdp_from_arrays(
+        transitions, laws=laws, horizon=horizon, start=[0.4, 0.2, 0.2, 0.2], terminal=terminal
+    )
 
 
 def light_twin(mdp: MDP) -> slow.UCRL2:
@@ -44,7 +49,15 @@ def heavy_twin(mdp: MDP) -> slow.UCRL2:
     moments = {"epsilon": HEAVY["epsilon"], "moment": HEAVY["moment"]}
     scales = {key: HEAVY[key] for key in ("transition_scale", "reward_scale")}
     estimate = partial(_truncated_mean, **moments)
-    return slow.UCRL2(mdp.n_states, mdp.n_actions, mdp.horizon, estimate, slow.truncated_radius(**moments), delta=0.05, **scales)
+    return slow.UCRL2(
+        mdp.n_states,
+        mdp.n_actions,
+        mdp.horizon,
+        estimate,
+        slow.truncated_radius(**moments),
+        delta=0.05,
+        **scales,
+    )
 
 
 def _truncated_mean(x: list[float], log_confidence: float, *, epsilon: float, moment: float) -> float:
@@ -55,7 +68,11 @@ def unit_by_unit(learner: Learner, units: int) -> list[tuple[list[int], int, flo
     """Visits of every cell, phases and the realised total, after each episode or step."""
     found = []
     for _ in range(units):
-        curve = learner.learn(1, checkpoints=1) if learner.unit == "episodes" else learner.learn(steps=1, checkpoints=1)
+        curve = (
+            learner.learn(1, checkpoints=1)
+            if learner.unit == "episodes"
+            else learner.learn(steps=1, checkpoints=1)
+        )
         agent = learner.agent
         found.append((agent.model.visits.tolist(), int(agent.phases[0]), float(curve.realised_reward[-1])))
     return found
@@ -69,7 +86,11 @@ def test_it_does_what_its_slow_twin_does(kind: str, horizon: int | None) -> None
     units = 150 if horizon else 400
     twin = heavy_twin(mdp) if kind == "heavy" else light_twin(mdp)
     path = slow.play(twin, mdp, 5, units)
-    learner = ht.make_agent("heavy_ucrl2", mdp, seed=5, **HEAVY) if kind == "heavy" else ht.make_agent("ucrl2", mdp, seed=5, **LIGHT)
+    learner = (
+        ht.make_agent("heavy_ucrl2", mdp, seed=5, **HEAVY)
+        if kind == "heavy"
+        else ht.make_agent("ucrl2", mdp, seed=5, **LIGHT)
+    )
     steps, total = 0, 0.0
     for unit, (visits, phases, realised) in enumerate(unit_by_unit(learner, units)):
         while steps < len(path) and path[steps].episode == unit:
@@ -78,9 +99,13 @@ def test_it_does_what_its_slow_twin_does(kind: str, horizon: int | None) -> None
         assert visits == slow.visits(path[:steps], 4, 2)
         assert realised == pytest.approx(total, abs=1e-9)
         if horizon:
-            assert phases == sum(start <= steps for start in twin.starts)  # the next one begins with the next episode
+            assert phases == sum(
+                start <= steps for start in twin.starts
+            )  # the next one begins with the next episode
         elif steps < len(path):
-            assert phases == sum(start <= steps + 1 for start in twin.starts)  # the next one is planned as soon as its state is known
+            assert phases == sum(
+                start <= steps + 1 for start in twin.starts
+            )  # the next one is planned as soon as its state is known
     assert len(twin.starts) > 15
     assert min(slow.visits(path, 4, 2)) > 0
     if horizon:
@@ -112,7 +137,8 @@ def test_phases_are_few(horizon: int | None) -> None:
 def test_clip_optimism_cuts_at_r_max() -> None:
     mdp = small(4)
     cut, given, free = (
-        ht.make_agent("ucrl2", mdp, **parameters) for parameters in ({"clip_optimism": True}, {"clip_optimism": True, "r_max": 0.5}, {})
+        ht.make_agent("ucrl2", mdp, **parameters)
+        for parameters in ({"clip_optimism": True}, {"clip_optimism": True, "r_max": 0.5}, {})
     )
     for learner in (cut, given, free):
         learner.learn(20)
@@ -142,9 +168,16 @@ def test_the_log_confidence_of_a_phase_reaches_estimate_radius_and_counter() -> 
         assert n > 0
         centre = naive.truncated_mean(x[:n], level, epsilon=epsilon, moment=moment)
         constant = 1 + epsilon + math.sqrt(2) + 1 / 3
-        width = HEAVY["reward_scale"] * constant * moment ** (1 / (1 + epsilon)) * (level / n) ** (epsilon / (1 + epsilon))
+        width = (
+            HEAVY["reward_scale"]
+            * constant
+            * moment ** (1 / (1 + epsilon))
+            * (level / n) ** (epsilon / (1 + epsilon))
+        )
         assert learner.agent.rewards[cell] == pytest.approx(centre + width, rel=1e-12)
-        left_out += sum(abs(value) > (moment * j / level) ** (1 / (1 + epsilon)) for j, value in enumerate(x, 1))
+        left_out += sum(
+            abs(value) > (moment * j / level) ** (1 / (1 + epsilon)) for j, value in enumerate(x, 1)
+        )
     assert curve.counters["truncated"][-1] == left_out > 20
 
 
@@ -160,9 +193,12 @@ def test_the_log_confidence_of_a_phase_reaches_estimate_radius_and_counter() -> 
     ],
 )
 def test_any_estimator_works_inside(estimator: str, options: dict[str, Any] | None) -> None:
-    """All of them visit every cell and go on; all but the sample mean with the radius of heavy tails learn.
+    """All of them visit every cell and go on.
 
-    After 10,000 episodes the policy is worth more than 0.9 of what there is to win over chance, in all of three runs (measured on eight: .92 to 1; with that radius .61 to .86).
+    All but the sample mean with the radius of heavy tails learn.
+
+    After 10,000 episodes the policy is worth more than 0.9 of what there is to win over chance, in all of
+    three runs (measured on eight: .92 to 1; with that radius .61 to .86).
     """
     mdp = small(6)
     best, chance = ht.planning.optimal_value(mdp), ht.planning.policy_value(mdp, np.full((4, 2), 0.5))
@@ -180,9 +216,18 @@ def test_any_estimator_works_inside(estimator: str, options: dict[str, Any] | No
 @pytest.mark.parametrize("agent", ["heavy_ucrl2", "heavy_ucbvi"])
 def test_a_wrong_option_of_an_estimator_is_one_line_that_names_the_agent(agent: str) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"estimator_options": {"threshold": 3}}, f"^{agent}: truncated_mean has no parameter 'threshold'; did you mean"),
-        ({"estimator_options": {"thresholds": "now"}}, f"^{agent}: truncated_mean: thresholds is 'now'; choose from"),
-        ({"estimator": "median_of_means", "estimator_options": {"strict": 7}}, f"^{agent}: median_of_means: strict must be True or False"),
+        (
+            {"estimator_options": {"threshold": 3}},
+            f"^{agent}: truncated_mean has no parameter 'threshold'; did you mean",
+        ),
+        (
+            {"estimator_options": {"thresholds": "now"}},
+            f"^{agent}: truncated_mean: thresholds is 'now'; choose from",
+        ),
+        (
+            {"estimator": "median_of_means", "estimator_options": {"strict": 7}},
+            f"^{agent}: median_of_means: strict must be True or False",
+        ),
     ]
     for parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
@@ -192,7 +237,9 @@ def test_a_wrong_option_of_an_estimator_is_one_line_that_names_the_agent(agent: 
 
 @pytest.mark.parametrize("agent", ["heavy_ucrl2", "heavy_ucbvi"])
 def test_a_wrong_name_of_an_estimator_is_one_line_that_names_the_agent(agent: str) -> None:
-    with pytest.raises(InputError, match="there is no estimator 'truncted_mean'; did you mean 'truncated_mean'") as caught:
+    with pytest.raises(
+        InputError, match="there is no estimator 'truncted_mean'; did you mean 'truncated_mean'"
+    ) as caught:
         ht.make_agent(agent, small(3), epsilon=0.5, moment=1.0, estimator="truncted_mean")
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(agent)
@@ -218,8 +265,9 @@ def test_the_honest_interval_of_the_sample_mean_learns_nothing() -> None:
 def test_the_honest_interval_of_the_sample_mean_plays_nearly_at_random() -> None:
     """The counter `uniformity` (entropy of the actions in a state over log A, weighted by visits) after 20,000 episodes of SixArms; 1 is uniform.
 
-    Measured on seeds 0 to 3: .93 to .95, falling slowly from .99, against .39 to .47 with the interval for light tails and .00 to .04 with that at a scale at which it learns. In
-    the hub alone it is above .99. In an arm staying is taken more often than leaving, which costs a trip.
+    Measured on seeds 0 to 3: .93 to .95, falling slowly from .99, against .39 to .47 with the interval for
+    light tails and .00 to .04 with that at a scale at which it learns. In the hub alone it is above .99. In
+    an arm staying is taken more often than leaving, which costs a trip.
     """
     mdp = ht.make_mdp("six_arms")
     found: dict[str, list[float]] = {}
@@ -297,7 +345,9 @@ def test_the_best_arm_is_found_although_rewards_are_infinite_now_and_then(name: 
     agent, parameters = HEAVY_AGENTS[name]
     shares = []
     for seed in range(100):
-        learner = ht.make_agent(agent, bandit_with_infinities(), seed=seed, epsilon=1.0, moment=1.0, **parameters)
+        learner = ht.make_agent(
+            agent, bandit_with_infinities(), seed=seed, epsilon=1.0, moment=1.0, **parameters
+        )
         curve = learner.learn(20_000, checkpoints=10)
         shares.append((float(curve.mean_reward[-1] - curve.mean_reward[-2]) / 2000 - 0.3) / 0.4)
     assert min(shares) > 0.9

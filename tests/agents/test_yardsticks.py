@@ -23,7 +23,10 @@ EPISODIC: dict[str, MDP] = {
 
 @pytest.mark.parametrize("world", list(EPISODIC))
 def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
-    """Exactly in expectation, and in 20,000 episodes up to five standard errors: fails once in 400,000 for the four together."""
+    """Exactly in expectation, and in 20,000 episodes up to five standard errors.
+
+    Fails once in 400,000 for the four together.
+    """
     mdp = EPISODIC[world]
     best = ht.planning.optimal_value(mdp)
     learner = ht.make_agent("optimal", mdp, seed=1)
@@ -32,7 +35,10 @@ def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
     assert abs(each.mean() - best) <= 5 * each.std() / math.sqrt(len(each)) + 1e-9
 
 
-@pytest.mark.parametrize(("world", "mdp"), [("mixed", mdps.mixed(horizon=None)), ("six_arms", ht.make_mdp("six_arms", horizon=None))])
+@pytest.mark.parametrize(
+    ("world", "mdp"),
+    [("mixed", mdps.mixed(horizon=None)), ("six_arms", ht.make_mdp("six_arms", horizon=None))],
+)
 def test_optimal_reaches_the_optimal_gain(world: str, mdp: MDP) -> None:
     """Exactly in expectation, and up to five standard errors of the means of 200 stretches of 1,000 steps, which are nearly independent."""
     best = ht.planning.gain(mdp)
@@ -45,9 +51,17 @@ def test_optimal_reaches_the_optimal_gain(world: str, mdp: MDP) -> None:
 
 def test_optimal_needs_an_mdp_that_stays() -> None:
     before, after = (ht.make_mdp("two_state", best=best) for best in (0, 1))
-    for env in (ht.changing_mdp([before, after], at=[50]), gymnasium.make("FrozenLake-v1"), gymnasium.make("heavytail/SixArms-v0")):
+    for env in (
+        ht.changing_mdp([before, after], at=[50]),
+        gymnasium.make("FrozenLake-v1"),
+        gymnasium.make("heavytail/SixArms-v0"),
+    ):
         with pytest.raises(
-            InputError, match=r"^optimal knows the MDP it plays in, and this environment is none, or one that changes; give it an MDP"
+            InputError,
+            match=(
+                r"^optimal knows the MDP it plays in, and this environment is none, or one that changes;"
+                r" give it an MDP"
+            ),
         ) as caught:
             ht.make_agent("optimal", env)
         assert "\n" not in str(caught.value)
@@ -57,7 +71,10 @@ def test_optimal_needs_an_mdp_that_stays() -> None:
 
 
 def test_random_plays_every_action_equally_often() -> None:
-    """Three actions that pay 0, 1 and a million, so that the total says how often each was played: five standard errors, which fails once in 600,000."""
+    """Three actions that pay 0, 1 and a million, so that the total says how often each was played.
+
+    Five standard errors, which fails once in 600,000.
+    """
     mdp, steps = ht.mdp_from_arrays(np.ones((1, 3, 1)), [[0.0, 1.0, 1e6]]), 300_000
     total = int(ht.make_agent("random", mdp, seed=0).learn(steps=steps).mean_reward[-1])
     millions, ones = divmod(total, 1_000_000)
@@ -69,20 +86,32 @@ def test_random_plays_every_action_equally_often() -> None:
 
 
 def two_arms() -> MDP:
-    """Two states that follow each other at random, two steps, normal rewards of mean 0.3 and 0.7: the better action is another one in each state."""
+    """Two states that follow each other at random, two steps, normal rewards of mean 0.3 and 0.7.
+
+    The better action is another one in each state.
+    """
     worse, better = (ht.laws.normal(mean, 0.3) for mean in (0.3, 0.7))
-    return ht.mdp_from_arrays(np.full((2, 2, 2), 0.5), laws=[[worse, better], [better, worse]], horizon=2, start=[0.5, 0.5])
+    return ht.mdp_from_arrays(
+        np.full((2, 2, 2), 0.5), laws=[[worse, better], [better, worse]], horizon=2, start=[0.5, 0.5]
+    )
 
 
 def raw_moment(order: float) -> float:
     return ht.laws.normal(0.7, 0.3).moment(order)
 
 
-# What an agent needs beside its example, in which epsilon becomes 1 and the moment the true one. At full width the intervals of Heavy-UCRL2, made for log-confidences of a hundred, need
-# more than these 38,000 steps; restarting has the schedule of epsilon = 1/2, whose last restart before the end is at step 28,561.
+# What an agent needs beside its example, in which epsilon becomes 1 and the moment the true one. At full
+# width the intervals of Heavy-UCRL2, made for log-confidences of a hundred, need more than these 38,000
+# steps; restarting has the schedule of epsilon = 1/2, whose last restart before the end is at step 28,561.
 SETTINGS: dict[str, dict[str, Any]] = {
     "heavy_ucrl2": {"bonus_scale": 0.1},
-    "restarting": {"agent": "heavy_ucrl2", "changes": 1, "epsilon": 0.5, "moment": raw_moment(1.5), "bonus_scale": 0.3},
+    "restarting": {
+        "agent": "heavy_ucrl2",
+        "changes": 1,
+        "epsilon": 0.5,
+        "moment": raw_moment(1.5),
+        "bonus_scale": 0.3,
+    },
 }
 LEARNERS = sorted(set(own_builders("agent")) - {"random"})
 
@@ -92,7 +121,11 @@ def test_every_agent_finds_the_better_arm(agent: str) -> None:
     """In the last tenth of 19,000 episodes it is played in more than 9 of 10 steps, in all of five runs."""
     known = {"epsilon": 1.0, "moment": raw_moment(2.0)}
     example = find("agent", agent).example
-    parameters = {**example, **{key: value for key, value in known.items() if key in example}, **SETTINGS.get(agent, {})}
+    parameters = {
+        **example,
+        **{key: value for key, value in known.items() if key in example},
+        **SETTINGS.get(agent, {}),
+    }
     for seed in range(5):
         assert _share(agent, seed, parameters) > 0.9
 

@@ -1,4 +1,7 @@
-"""The benchmark of accuracy, at 1,000 samples of the stable law with alpha 1.1: robust estimators beat the sample mean, by as much as the reading notes say."""
+"""The benchmark of accuracy, at 1,000 samples of the stable law with alpha 1.1.
+
+Robust estimators beat the sample mean, by as much as the reading notes say.
+"""
 
 import sys
 from pathlib import Path
@@ -13,9 +16,11 @@ if TYPE_CHECKING:
 N = 1_000
 ROBUST = ("truncated_mean", "median_of_means")
 
-# The notes and the benchmark have 200 repetitions each. From one set of 200 to another, medians and the robust estimators' 95 % quantiles vary by a factor of exp(0.09) at most (a
-# standard deviation; measured on 4,000 streams), the ratio of two sets by exp(0.13), and the notes' rounding (.09) adds 6 %: three standard deviations are 1.55. The sample mean's
-# 95 % quantile varies by exp(0.28), the ratio of two by exp(0.4), three standard deviations are 3.3. So each number fails one seed in 300 or fewer; the seeds are fixed.
+# The notes and the benchmark have 200 repetitions each. From one set of 200 to another, medians and the
+# robust estimators' 95 % quantiles vary by a factor of exp(0.09) at most (a standard deviation; measured on
+# 4,000 streams), the ratio of two sets by exp(0.13), and the notes' rounding (.09) adds 6 %: three standard
+# deviations are 1.55. The sample mean's 95 % quantile varies by exp(0.28), the ratio of two by exp(0.4),
+# three standard deviations are 3.3. So each number fails one seed in 300 or fewer; the seeds are fixed.
 FACTOR, TAIL_FACTOR = 1.55, 3.3
 
 
@@ -33,7 +38,9 @@ def benchmark() -> Any:
 
 @pytest.fixture(scope="module")
 def errors(benchmark: Any) -> dict[Any, Any]:
-    found: dict[Any, Any] = benchmark.measure(benchmark.SETTINGS["stable"], benchmark.series_of("stable"), (N,), benchmark.REPEATS)
+    found: dict[Any, Any] = benchmark.measure(
+        benchmark.SETTINGS["stable"], benchmark.series_of("stable"), (N,), benchmark.REPEATS
+    )
     return found
 
 
@@ -44,7 +51,11 @@ def within(errors: "accuracy.Errors", quoted: tuple[float, float], tail_factor: 
 
 
 def test_every_registered_estimator_is_measured(benchmark: Any, errors: dict[Any, Any]) -> None:
-    assert {s.estimator for s in errors} == {r.name for r in benchmark.registered("estimator")} >= {"sample_mean", *ROBUST}
+    assert (
+        {s.estimator for s in errors}
+        == {r.name for r in benchmark.registered("estimator")}
+        >= {"sample_mean", *ROBUST}
+    )
     for found in errors.values():
         assert found.error.shape == (benchmark.REPEATS, 1)
         assert np.isfinite(found.error).all()
@@ -59,7 +70,9 @@ def test_robust_estimators_err_less_than_the_sample_mean(benchmark: Any, errors:
         assert own[1] < high / 2.4
 
 
-def test_the_numbers_are_those_of_the_notes_up_to_sampling_error(benchmark: Any, errors: dict[Any, Any]) -> None:
+def test_the_numbers_are_those_of_the_notes_up_to_sampling_error(
+    benchmark: Any, errors: dict[Any, Any]
+) -> None:
     quoted = {s: numbers["stable"][0] for s, numbers in benchmark.NOTES.items() if s in errors}
     assert len(quoted) >= 4
     for s, numbers in quoted.items():
@@ -68,7 +81,9 @@ def test_the_numbers_are_those_of_the_notes_up_to_sampling_error(benchmark: Any,
             assert benchmark.chance(errors[s].error[:, 0], number, quantile) > benchmark.STAR
 
 
-def test_sampling_error_is_no_excuse_for_another_estimator_s_numbers(benchmark: Any, errors: dict[Any, Any]) -> None:
+def test_sampling_error_is_no_excuse_for_another_estimator_s_numbers(
+    benchmark: Any, errors: dict[Any, Any]
+) -> None:
     """The two tests before can fail: every estimator has numbers of its own."""
     at = {s: numbers["stable"][0] for s, numbers in benchmark.NOTES.items()}
     sample, truncated, blocks = map(benchmark.Series, ("sample_mean", *ROBUST))
@@ -79,13 +94,22 @@ def test_sampling_error_is_no_excuse_for_another_estimator_s_numbers(benchmark: 
 
 def test_rows_show_what_exists_beside_the_notes_and_stars_what_disagrees(benchmark: Any) -> None:
     sizes = benchmark.TABLE_SIZES
-    results = {name: benchmark.measure(benchmark.SETTINGS[name], benchmark.series_of(name), sizes, 20) for name in ("stable", "pareto")}
+    results = {
+        name: benchmark.measure(benchmark.SETTINGS[name], benchmark.series_of(name), sizes, 20)
+        for name in ("stable", "pareto")
+    }
     lines = {line[0]: line for line in benchmark.rows(results, sizes)}
     assert set(lines) == {s.label for s in benchmark.series_of("stable")}
     assert lines["truncated mean"][2::2] == ["0.25 / 0.79", "0.18 / 0.74", "0.39 / 0.57", "0.19 / 0.28"]
     assert lines["truncated mean, L = 140"][5:] == ["–"] * 4
     assert len({len(line) for line in lines.values()} | {len(benchmark.header())}) == 1
     sample = benchmark.Series("sample_mean")
-    spoilt = {**results, "stable": {s: found._replace(error=found.error + 5.0 * (s == sample)) for s, found in results["stable"].items()}}
+    spoilt = {
+        **results,
+        "stable": {
+            s: found._replace(error=found.error + 5.0 * (s == sample))
+            for s, found in results["stable"].items()
+        },
+    }
     starred = [line[0] for line in benchmark.rows(spoilt, sizes) if "*" in line[1]]
     assert starred == [sample.label]

@@ -30,9 +30,13 @@ def test_bounds_of_an_mdp_are_those_of_its_quantities() -> None:
     found = bounds_of(ht.make_mdp("double_chain"), T, 0.01)
     q = found.quantities
     assert q.diameter
-    own = heavy_ucrl2_regret(T, S=8, A=2, diameter=q.diameter, reward_range=1.1, moment=q.raw_moment, epsilon=0.05, delta=0.01)
+    own = heavy_ucrl2_regret(
+        T, S=8, A=2, diameter=q.diameter, reward_range=1.1, moment=q.raw_moment, epsilon=0.05, delta=0.01
+    )
     np.testing.assert_allclose(found.regret["heavy_ucrl2"].total, own.total)
-    own = heavy_q_learning_regret(T, S=8, A=2, H=10, r_max=1.1, moment=q.raw_moment, epsilon=q.epsilon, delta=0.01)
+    own = heavy_q_learning_regret(
+        T, S=8, A=2, H=10, r_max=1.1, moment=q.raw_moment, epsilon=q.epsilon, delta=0.01
+    )
     np.testing.assert_allclose(found.regret["heavy_q_hoeffding"].total, own.total)
     assert not found.left_out
     assert len(found.regret) == 11
@@ -62,13 +66,25 @@ def test_epsilon_must_leave_a_moment() -> None:
 def test_the_command_prints_every_quantity_and_bound() -> None:
     done = runner.invoke(app, ["bounds", "six_arms", "--steps", "1e7", "--delta", "0.1", "--epsilon", "0.05"])
     assert done.exit_code == 0, done.output
-    for word in ("diameter", "raw_moment", "14.2402", "heavy_q_bernstein", "theorem 6", "vacuous", "heavy tail", "10^114", "8.81e+07"):
+    for word in (
+        "diameter",
+        "raw_moment",
+        "14.2402",
+        "heavy_q_bernstein",
+        "theorem 6",
+        "vacuous",
+        "heavy tail",
+        "10^114",
+        "8.81e+07",
+    ):
         assert word in done.output, word
     assert max(map(len, done.output.splitlines())) <= 140
 
 
 def test_the_command_is_machine_readable() -> None:
-    found = json.loads(runner.invoke(app, ["bounds", "two_state", "delta=0.2", "--steps", "1e9", "--json"]).output)
+    found = json.loads(
+        runner.invoke(app, ["bounds", "two_state", "delta=0.2", "--steps", "1e9", "--json"]).output
+    )
     assert found["quantities"]["diameter"] == pytest.approx(5.0)
     assert found["quantities"]["tail_index"] == "inf"
     tight, paper = (found["regret"]["heavy_ucrl2"][key] for key in ("tight", "paper"))
@@ -103,7 +119,9 @@ def test_the_command_draws(tmp_path: Path, name: str, env: str) -> None:
         (["two_state", "--plot", "a.txt"], "'a.txt' is no name for a picture; it must end in .svg or .png"),
     ],
 )
-def test_a_mistake_is_one_line_and_status_two(arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_is_one_line_and_status_two(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = runner.invoke(app, ["bounds", *arguments])
     assert done.exit_code == 2

@@ -59,7 +59,9 @@ def test_it_holds_for_some_of_the_phases_too(shares: list[float], epsilon: float
     z, before = phases(shares)
     bad = np.array([chance.random() < 0.5 for _ in shares])
     a, b = 1 / (1 + epsilon), epsilon / (1 + epsilon)
-    assert (z / before**b)[bad].sum() <= float(sequence_constant(epsilon)) * max(1.0, z[bad].sum()) ** a * (1 + 1e-12)
+    assert (z / before**b)[bad].sum() <= float(sequence_constant(epsilon)) * max(1.0, z[bad].sum()) ** a * (
+        1 + 1e-12
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -75,7 +77,9 @@ def test_sums_of_learning_rates(H: int, t: int, epsilon: float) -> None:
 
 def test_the_constant_of_the_learning_rates_is_what_the_sum_comes_to() -> None:
     weights, i = learning_rates(5, 20_000), np.arange(1, 20_001)
-    assert (weights * i**-0.5).sum() * 20_000**0.5 == pytest.approx(float(learning_rate_constant(5, 0.5)), rel=1e-4)
+    assert (weights * i**-0.5).sum() * 20_000**0.5 == pytest.approx(
+        float(learning_rate_constant(5, 0.5)), rel=1e-4
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -85,13 +89,21 @@ def test_the_weighted_bernstein_constant_is_never_exceeded(H: int, t: int, epsil
     a, b = 1 / (1 + epsilon), epsilon / (1 + epsilon)
     spread = math.sqrt(2 * (weights**2 * i ** ((1 - epsilon) * a)).sum())
     K = t**b * ((weights * i**-b).sum() + spread + (weights * i**a).max() / 3)
-    assert K <= weighted_bernstein_constant(H, epsilon) * (1 + 1e-12) <= (2 + 2 * math.sqrt(H) + 2 * H / 3) * (1 + 2e-12) <= 8 * H
+    assert (
+        K
+        <= weighted_bernstein_constant(H, epsilon) * (1 + 1e-12)
+        <= (2 + 2 * math.sqrt(H) + 2 * H / 3) * (1 + 2e-12)
+        <= 8 * H
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.1, 1.0), st.integers(1, 8), st.floats(1.0, 1e6))
 def test_the_stages_of_a_changing_mdp(epsilon: float, changes: int, T: float) -> None:
-    """Their number, and the length of the last l of them, are as the proof of theorem 3 needs them; the paper's proof of the latter is not valid."""
+    """Their number, and the length of the last l of them, are as the proof of theorem 3 needs them.
+
+    The paper's proof of the latter is not valid.
+    """
     starts = restart_schedule(T, changes=changes, epsilon=epsilon)
     p = (1 + 2 * epsilon) / epsilon
     assert len(starts) <= (changes ** ((1 + epsilon) / epsilon) * T) ** (1 / p) * (1 + 1e-9)

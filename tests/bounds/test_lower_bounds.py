@@ -4,7 +4,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from heavytail.bounds import episodic_lower_bound, hard_instance_steps, heavy_q_learning_regret, heavy_ucrl2_regret, lower_bound
+from heavytail.bounds import (
+    episodic_lower_bound,
+    hard_instance_steps,
+    heavy_q_learning_regret,
+    heavy_ucrl2_regret,
+    lower_bound,
+)
 
 
 def test_the_papers_construction_needs_many_steps() -> None:
@@ -12,12 +18,17 @@ def test_the_papers_construction_needs_many_steps() -> None:
     found = lower_bound([1.25e7, 1e8], S=7, A=6, epsilon=0.05, constants="paper")
     assert found.holds.tolist() == [False, True]
     assert found.total[1] == pytest.approx(42 ** (0.05 / 1.05) * 1e8 ** (1 / 1.05))
-    assert episodic_lower_bound(1e9, S=7, A=6, H=25, epsilon=0.5, constants="paper").total == pytest.approx(25 * 42 ** (1 / 3) * 1e6)
+    assert episodic_lower_bound(1e9, S=7, A=6, H=25, epsilon=0.5, constants="paper").total == pytest.approx(
+        25 * 42 ** (1 / 3) * 1e6
+    )
 
 
 def test_its_factor_is_as_told() -> None:
     many = lower_bound(1e12, S=1, A=10**6, epsilon=[0.05, 1.0])
-    assert np.round(many.total / np.array([1e6 ** (0.05 / 1.05) * 1e12 ** (1 / 1.05), 1e9]), 2).tolist() == [0.41, 0.45]
+    assert np.round(many.total / np.array([1e6 ** (0.05 / 1.05) * 1e12 ** (1 / 1.05), 1e9]), 2).tolist() == [
+        0.41,
+        0.45,
+    ]
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])
@@ -29,7 +40,10 @@ def test_no_upper_bound_is_below_it(epsilon: float) -> None:
         assert (low.total < high.heavy_tail).all()
         assert not low.vacuous.any()
         low = episodic_lower_bound(T, S=S, A=A, H=8, moment=2.0, epsilon=epsilon)
-        assert (low.total < heavy_q_learning_regret(T, S=S, A=A, H=8, r_max=1, moment=2.0, epsilon=epsilon).heavy_tail).all()
+        assert (
+            low.total
+            < heavy_q_learning_regret(T, S=S, A=A, H=8, r_max=1, moment=2.0, epsilon=epsilon).heavy_tail
+        ).all()
 
 
 def test_with_one_action_there_is_nothing_to_learn() -> None:
@@ -40,7 +54,10 @@ def test_with_one_action_there_is_nothing_to_learn() -> None:
 
 @pytest.mark.parametrize(("epsilon", "n"), [(1.0, 6), (0.5, 12), (0.2, 30)])
 def test_not_even_the_best_agent_is_better_on_average(epsilon: float, n: int) -> None:
-    """Two arms, by dynamic programming over what has been seen: the regret of the agent that knows the laws, but not which arm is which."""
+    """Two arms, by dynamic programming over what has been seen.
+
+    The regret of the agent that knows the laws, but not which arm is which.
+    """
     b, most = epsilon / (1 + epsilon), 0.5
     kappa = min((b * most / ((b + 0.5) * math.sqrt((1 - math.log(2)) / 4))) ** 2, n / 4)
     q = kappa * 2 / n
@@ -57,7 +74,10 @@ def test_not_even_the_best_agent_is_better_on_average(epsilon: float, n: int) ->
             right = good if first else 1 - good
             hit = right * q + (1 - right) * q / 2
             sign = 1 if first else -1
-            more, less = pulls_of_the_worse(left - 1, pays + sign, misses), pulls_of_the_worse(left - 1, pays, misses + sign)
+            more, less = (
+                pulls_of_the_worse(left - 1, pays + sign, misses),
+                pulls_of_the_worse(left - 1, pays, misses + sign),
+            )
             return 1 - right + hit * more + (1 - hit) * less
 
         return min(after(first=True), after(first=False))

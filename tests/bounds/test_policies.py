@@ -62,5 +62,8 @@ def test_very_slow_policies_get_an_upper_bound() -> None:
 
 
 def test_too_many_policies() -> None:
-    with pytest.raises(InputError, match=r"policy_facts goes through all policies, and this MDP has \d[\d,]+; it takes up to 100,000"):
+    with pytest.raises(
+        InputError,
+        match=r"policy_facts goes through all policies, and this MDP has \d[\d,]+; it takes up to 100,000",
+    ):
         policy_facts(ht.make_mdp("deep_sea"))

@@ -40,7 +40,14 @@ def every(**more: Any) -> list[Any]:
     return [
         partial(heavy_ucrl2_regret, **SIX, **epsilon, **more),
         partial(heavy_ucrl2_gap_regret, accuracy=0.1, **SIX, **epsilon, **more),
-        partial(heavy_ucrl2_expected_regret, gap=0.2, settling=4e4, **SIX, **epsilon, **{k: v for k, v in more.items() if k != "delta"}),
+        partial(
+            heavy_ucrl2_expected_regret,
+            gap=0.2,
+            settling=4e4,
+            **SIX,
+            **epsilon,
+            **{k: v for k, v in more.items() if k != "delta"},
+        ),
         partial(changing_regret, changes=5, **SIX, **epsilon, **more),
         partial(heavy_q_learning_regret, **EPISODES, **epsilon, **more),
         partial(heavy_q_learning_regret, bonus="bernstein", **EPISODES, **epsilon, **more),
@@ -59,7 +66,9 @@ def test_the_numbers_of_the_reading() -> None:
     assert np.round(found, 1).tolist() == [110.9, 12.5, 8.3]
     assert round(float(estimator_constant(0.05)), 3) == 2.798
     assert round(float(estimator_constant(1.0)), 3) == 3.748
-    assert round(float(estimator_constant(0.05, "median_of_means")), 1) == round(12 ** (1 / 1.05) * 16 ** (0.05 / 1.05), 1)
+    assert round(float(estimator_constant(0.05, "median_of_means")), 1) == round(
+        12 ** (1 / 1.05) * 16 ** (0.05 / 1.05), 1
+    )
     assert round(float(estimator_constant(0.05, "median_of_means", "paper")), 2) == 12.57
     assert restart_schedule(3e6, changes=5, epsilon=0.05).tolist() == [1, 5, 277, 8200, 154_743, 2_065_215]
     assert restart_schedule(1e5, changes=2, epsilon=1.0).tolist()[:6] == [1, 2, 7, 16, 32, 54]
@@ -74,7 +83,10 @@ def test_with_a_variance_the_heavy_tail_term_is_what_ucrl2_pays_for_rewards() ->
     known = (math.sqrt(2) + 1) * 2 * np.sqrt(14 * np.log(2 * 15 * T / 0.05)) * np.sqrt(15 * T)
     np.testing.assert_allclose(heavy.heavy_tail, known)
     np.testing.assert_allclose(heavy.total, light.total)
-    np.testing.assert_allclose(heavy.transitions, (math.sqrt(2) + 1) * 8 * np.sqrt(14 * 5 * np.log(2 * 3 * T / 0.05)) * np.sqrt(15 * T))
+    np.testing.assert_allclose(
+        heavy.transitions,
+        (math.sqrt(2) + 1) * 8 * np.sqrt(14 * 5 * np.log(2 * 3 * T / 0.05)) * np.sqrt(15 * T),
+    )
 
 
 def test_with_a_variance_powers_are_those_of_jaksch_et_al() -> None:
@@ -88,16 +100,24 @@ def test_with_a_variance_powers_are_those_of_jaksch_et_al() -> None:
     assert slope(changing_regret(T, changes=3, **SMALL, epsilon=1)) == pytest.approx(2 / 3, abs=0.01)
     many = changing_regret(1e30, changes=[1, 1000], **SMALL, epsilon=1)
     assert np.diff(many.log_total).item() / math.log(1000) == pytest.approx(1 / 3, abs=0.02)
-    one, ten = (heavy_ucrl2_gap_regret(1e15, accuracy=accuracy, **SMALL, epsilon=1) for accuracy in (0.1, 0.01))
+    one, ten = (
+        heavy_ucrl2_gap_regret(1e15, accuracy=accuracy, **SMALL, epsilon=1) for accuracy in (0.1, 0.01)
+    )
     assert (ten.total - 1e13) / (one.total - 1e14) == pytest.approx(10, rel=0.05)  # log(T/delta) / lambda
 
 
 def test_the_papers_twenty_is_safe_where_rewards_and_diameter_are_not_small() -> None:
-    S, A, D, T = (x.ravel() for x in np.meshgrid([2, 5, 20, 100], [2, 10, 50], [1, 3, 30], np.geomspace(10, 1e14, 40)))
+    S, A, D, T = (
+        x.ravel() for x in np.meshgrid([2, 5, 20, 100], [2, 10, 50], [1, 3, 30], np.geomspace(10, 1e14, 40))
+    )
     for delta in (0.5, 0.05, 1e-6):
         light = ucrl2_regret(T, S=S, A=A, diameter=D, reward_range=1, delta=delta)
-        stated = heavy_ucrl2_regret(T, S=S, A=A, diameter=D, reward_range=1, moment=0, epsilon=0.5, delta=delta, constants="paper")
-        tight = heavy_ucrl2_regret(T, S=S, A=A, diameter=D, reward_range=1, moment=0, epsilon=0.5, delta=delta)
+        stated = heavy_ucrl2_regret(
+            T, S=S, A=A, diameter=D, reward_range=1, moment=0, epsilon=0.5, delta=delta, constants="paper"
+        )
+        tight = heavy_ucrl2_regret(
+            T, S=S, A=A, diameter=D, reward_range=1, moment=0, epsilon=0.5, delta=delta
+        )
         says = ~np.asarray(stated.vacuous)
         assert says.any()
         assert (tight.total / stated.total)[says].max() < 12 / 20
@@ -107,16 +127,23 @@ def test_the_papers_twenty_is_safe_where_rewards_and_diameter_are_not_small() ->
 def test_and_too_small_where_they_are() -> None:
     """Planning up to 1/sqrt(t) costs what it costs, however small rewards are."""
     poor: dict[str, Any] = {"S": 2, "A": 2, "diameter": 1, "reward_range": 0.001, "moment": 0, "epsilon": 0.5}
-    assert heavy_ucrl2_regret(1e9, **poor).lower_order > heavy_ucrl2_regret(1e9, **poor, constants="paper").total
+    assert (
+        heavy_ucrl2_regret(1e9, **poor).lower_order > heavy_ucrl2_regret(1e9, **poor, constants="paper").total
+    )
 
 
 def test_a_tight_bound_is_tighter() -> None:
     T = np.geomspace(1e4, 1e12, 9)
     for epsilon in (0.05, 0.3, 1.0):
-        tight, paper = (heavy_ucrl2_regret(T, **SIX, epsilon=epsilon, constants=c) for c in ("tight", "paper"))
+        tight, paper = (
+            heavy_ucrl2_regret(T, **SIX, epsilon=epsilon, constants=c) for c in ("tight", "paper")
+        )
         assert (tight.total < paper.total).all()
         assert (tight.heavy_tail < paper.heavy_tail / 2).all()
-        size = [heavy_ucrl2_sample_size(0.1, **SIX, epsilon=epsilon, constants=c).total.log10 for c in ("tight", "paper")]
+        size = [
+            heavy_ucrl2_sample_size(0.1, **SIX, epsilon=epsilon, constants=c).total.log10
+            for c in ("tight", "paper")
+        ]
         assert size[0] < size[1]
 
 
@@ -129,10 +156,22 @@ def test_more_of_anything_is_more_regret(constants: Any) -> None:
     for epsilon in (0.05, 0.5, 1.0):
         for regret in every(epsilon=epsilon, constants=constants):
             assert (np.diff(regret(T).total) > 0).all()
-            for name in set(regret.keywords) & {"S", "A", "H", "diameter", "reward_range", "moment", "r_max", "changes", "settling"}:
+            for name in set(regret.keywords) & {
+                "S",
+                "A",
+                "H",
+                "diameter",
+                "reward_range",
+                "moment",
+                "r_max",
+                "changes",
+                "settling",
+            }:
                 more = {**regret.keywords, name: 2 * regret.keywords[name]}
                 assert (regret.func(T, **more).log_total >= regret(T).log_total).all(), name
-        for unsure, sure in zip(every(epsilon=epsilon, delta=0.5), every(epsilon=epsilon, delta=1e-9), strict=True):
+        for unsure, sure in zip(
+            every(epsilon=epsilon, delta=0.5), every(epsilon=epsilon, delta=1e-9), strict=True
+        ):
             assert (unsure(T).log_total <= sure(T).log_total).all()
 
 
@@ -145,14 +184,25 @@ def test_more_of_anything_is_more_regret(constants: Any) -> None:
     accuracy=st.floats(1e-6, 10.0),
     moment=st.floats(1e-6, 1e6),
 )
-def test_logarithms_are_finite(constants: Any, epsilon: float, delta: float, T: float, accuracy: float, moment: float) -> None:
+def test_logarithms_are_finite(
+    constants: Any, epsilon: float, delta: float, T: float, accuracy: float, moment: float
+) -> None:
     more: dict[str, Any] = {**SIX, "moment": moment, "epsilon": epsilon, "constants": constants}
-    episodes: dict[str, Any] = {**EPISODES, "moment": moment, "epsilon": epsilon, "constants": constants, "delta": delta}
+    episodes: dict[str, Any] = {
+        **EPISODES,
+        "moment": moment,
+        "epsilon": epsilon,
+        "constants": constants,
+        "delta": delta,
+    }
     assert np.isfinite(heavy_ucrl2_gap_regret(T, accuracy=accuracy, delta=delta, **more).log10_total)
     assert np.isfinite(heavy_ucrl2_expected_regret(T, gap=accuracy, settling=10, **more).log10_total)
     assert np.isfinite(heavy_ucrl2_sample_size(accuracy, delta=delta, **more).total.log10)
     assert np.isfinite(heavy_q_learning_sample_size(accuracy, **episodes).total.log10)
-    for bound in (heavy_ucrl2_regret(T, delta=delta, **more), heavy_q_learning_regret(T, bonus="bernstein", **episodes)):
+    for bound in (
+        heavy_ucrl2_regret(T, delta=delta, **more),
+        heavy_q_learning_regret(T, bonus="bernstein", **episodes),
+    ):
         assert np.isfinite(bound.log10_total)
         assert not np.isnan(bound.log10_crossing)
 
@@ -164,7 +214,9 @@ def test_at_the_papers_epsilon_nothing_overflows(constants: Any) -> None:
         bound = regret(T)
         for name in ("transitions", "heavy_tail", "lower_order", "remainder", "total", "log10_total"):
             assert np.isfinite(getattr(bound, name)).all()
-        np.testing.assert_allclose(bound.total, bound.transitions + bound.heavy_tail + bound.lower_order + bound.remainder)
+        np.testing.assert_allclose(
+            bound.total, bound.transitions + bound.heavy_tail + bound.lower_order + bound.remainder
+        )
 
 
 @BOTH
@@ -179,8 +231,15 @@ def test_arrays_give_what_numbers_give(constants: Any) -> None:
     assert sizes.total.log10[1, 1, 0] == pytest.approx(
         heavy_ucrl2_sample_size(0.1, delta=0.01, epsilon=0.5, constants=constants, **SIX).total.log10
     )
-    wide = heavy_q_learning_regret(T, S=7, A=6, H=[[2], [25]], r_max=1, moment=1, epsilon=0.5, constants=constants)
-    assert wide.total[1, 0] == heavy_q_learning_regret(1e3, S=7, A=6, H=25, r_max=1, moment=1, epsilon=0.5, constants=constants).total
+    wide = heavy_q_learning_regret(
+        T, S=7, A=6, H=[[2], [25]], r_max=1, moment=1, epsilon=0.5, constants=constants
+    )
+    assert (
+        wide.total[1, 0]
+        == heavy_q_learning_regret(
+            1e3, S=7, A=6, H=25, r_max=1, moment=1, epsilon=0.5, constants=constants
+        ).total
+    )
 
 
 @BOTH
@@ -188,14 +247,18 @@ def test_arrays_give_what_numbers_give(constants: Any) -> None:
 def test_the_heavy_tail_overtakes_where_it_says(constants: Any, epsilon: float) -> None:
     for bound in (
         partial(heavy_ucrl2_regret, **{**SIX, "moment": 0.01}),
-        partial(changing_regret, changes=4, **{**SIX, "moment": 0.01}) if constants == "tight" else partial(heavy_ucrl2_regret, **SMALL),
+        partial(changing_regret, changes=4, **{**SIX, "moment": 0.01})
+        if constants == "tight"
+        else partial(heavy_ucrl2_regret, **SMALL),
         partial(heavy_q_learning_regret, **{**EPISODES, "moment": 1e-4}),
     ):
         log_T = float(bound(10, epsilon=epsilon, constants=constants).log_crossing)
         if not 0 < log_T < 650:
             assert log_T >= 0
             continue
-        before, there, after = (bound(math.exp(log_T + dx), epsilon=epsilon, constants=constants) for dx in (-0.01, 0.0, 0.01))
+        before, there, after = (
+            bound(math.exp(log_T + dx), epsilon=epsilon, constants=constants) for dx in (-0.01, 0.0, 0.01)
+        )
         assert before.log_heavy_tail < before.log_transitions
         assert there.log_heavy_tail == pytest.approx(float(there.log_transitions), abs=1e-6)
         assert after.log_heavy_tail > after.log_transitions
@@ -233,7 +296,9 @@ def test_after_so_many_steps_the_average_regret_is_small(epsilon: float) -> None
 def test_the_tight_constant_is_linear_in_the_number_of_cells() -> None:
     few, many = (log10_pac_constant(0.1, S=S, A=6, moment=1, epsilon=0.05) for S in (7, 70))
     assert many - few == pytest.approx(1)
-    few, many = (log10_pac_constant(0.1, S=S, A=6, moment=1, epsilon=0.05, constants="paper") for S in (7, 70))
+    few, many = (
+        log10_pac_constant(0.1, S=S, A=6, moment=1, epsilon=0.05, constants="paper") for S in (7, 70)
+    )
     assert many - few == pytest.approx(20)
 
 
@@ -256,15 +321,28 @@ def test_the_constants_of_heavy_q_learning_cover_the_sums_of_the_proof(H: int, e
 
     S, A, visits, r_max, u, delta = 2, 2, 500, 1.5, 3.0, 0.05
     T = S * A * visits * H
-    a, b, iota, n = 1 / (1 + epsilon), epsilon / (1 + epsilon), math.log(2 * S * A * T / delta), np.arange(1, visits)
+    a, b, iota, n = (
+        1 / (1 + epsilon),
+        epsilon / (1 + epsilon),
+        math.log(2 * S * A * T / delta),
+        np.arange(1, visits),
+    )
     light = (1 + float(learning_rate_constant(H, 0.5))) * r_max * math.sqrt(H**3 * iota) * (n**-0.5).sum()
-    heavy = (1 + float(learning_rate_constant(H, b))) * weighted_bernstein_constant(H, epsilon) * u**a * iota**b * (n**-b).sum()
-    grown = sum((1 + 1 / H) ** h for h in range(H))
+    heavy = (
+        (1 + float(learning_rate_constant(H, b)))
+        * weighted_bernstein_constant(H, epsilon)
+        * u**a
+        * iota**b
+        * (n**-b).sum()
+    )
+    with_larger_pools = sum((1 + 1 / H) ** h for h in range(H))
     bound = heavy_q_learning_regret(T, S=S, A=A, H=H, r_max=r_max, moment=u, epsilon=epsilon, delta=delta)
-    assert 0.9 * bound.transitions <= grown * S * A * light <= bound.transitions
-    assert 0.9 * bound.heavy_tail <= grown * S * A * heavy <= bound.heavy_tail
-    noise = r_max * H * math.sqrt(sum((1 + 1 / H) ** (2 * h) for h in range(H)) * T / H * math.log(1 / delta) / 2)
-    assert bound.lower_order == pytest.approx(grown * S * A * H * r_max + noise)
+    assert 0.9 * bound.transitions <= with_larger_pools * S * A * light <= bound.transitions
+    assert 0.9 * bound.heavy_tail <= with_larger_pools * S * A * heavy <= bound.heavy_tail
+    noise = (
+        r_max * H * math.sqrt(sum((1 + 1 / H) ** (2 * h) for h in range(H)) * T / H * math.log(1 / delta) / 2)
+    )
+    assert bound.lower_order == pytest.approx(with_larger_pools * S * A * H * r_max + noise)
 
 
 def test_powers_of_the_horizon() -> None:
@@ -275,9 +353,15 @@ def test_powers_of_the_horizon() -> None:
 
 
 def test_twice_the_rewards_are_twice_the_regret_but_in_the_papers_theorem_5() -> None:
-    cases: list[tuple[Any, Any, bool]] = [("hoeffding", "tight", True), ("bernstein", "tight", True), ("bernstein", "paper", False)]
+    cases: list[tuple[Any, Any, bool]] = [
+        ("hoeffding", "tight", True),
+        ("bernstein", "tight", True),
+        ("bernstein", "paper", False),
+    ]
     for bonus, constants, so in cases:
-        regret = partial(heavy_q_learning_regret, 1e6, S=2, A=2, H=5, epsilon=0.5, bonus=bonus, constants=constants)
+        regret = partial(
+            heavy_q_learning_regret, 1e6, S=2, A=2, H=5, epsilon=0.5, bonus=bonus, constants=constants
+        )
         assert math.isclose(regret(r_max=2, moment=2**1.5).total, 2 * regret(r_max=1, moment=1).total) is so
 
 
@@ -327,7 +411,9 @@ def test_with_a_gap_the_expected_regret_grows_with_the_logarithm() -> None:
     T = np.array([1e40, 1e80])
     choices: list[Any] = ["tight", "paper"]
     for constants in choices:
-        bound = heavy_ucrl2_expected_regret(T, gap=0.3, settling=1000.0, **SMALL, epsilon=0.5, constants=constants)
+        bound = heavy_ucrl2_expected_regret(
+            T, gap=0.3, settling=1000.0, **SMALL, epsilon=0.5, constants=constants
+        )
         assert np.diff(bound.log_heavy_tail).item() == pytest.approx(math.log(2), abs=0.02)
         np.testing.assert_allclose(bound.remainder, 1000)
 
@@ -357,7 +443,10 @@ def test_the_paper_loses_the_moment() -> None:
         ({"moment": math.nan}, "moment must be finite, got nan"),
         ({"epsilon": 1.5}, "epsilon must be above 0 and at most 1, got 1.5"),
         ({"delta": 1}, "delta must be above 0 and below 1, got 1.0"),
-        ({"T": [1, 2], "delta": [0.1, 0.2, 0.3]}, "arrays must have shapes that go together, got T [2], delta [3]"),
+        (
+            {"T": [1, 2], "delta": [0.1, 0.2, 0.3]},
+            "arrays must have shapes that go together, got T [2], delta [3]",
+        ),
         ({"constants": "loose"}, "constants is 'loose'; choose from: paper, tight"),
         ({"estimator": "truncated_men"}, "estimator is 'truncated_men'; did you mean 'truncated_mean'?"),
     ],

@@ -1,4 +1,6 @@
-"""The report in a real browser: it draws, it answers to clicks, it asks nobody for anything. Run by ``make test-browser``.
+"""The report in a real browser: it draws, it answers to clicks, it asks nobody for anything.
+
+Run by ``make test-browser``.
 
 Screenshots are left in the folder that HEAVYTAIL_SCREENSHOTS names.
 """
@@ -12,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from heavytail.report.report import Beside, write_report
+from heavytail.report.report import CompanionStudy, write_report
 from support.fake_deep import SPEC as DEEP
 from support.fake_deep import made_up_deep
 from support.small_studies import done
@@ -31,15 +33,26 @@ SPEC: dict[str, Any] = {
             "label": "Heavy-Q-Learning",
             "setting": "tuned",
             "parameters": {"epsilon": 0.05},
-            "grid": {"moment": ["true", 1.0], "transition_scale": [0.01, 0.1], "reward_scale": [0.0001, 0.001, 0.01]},
+            "grid": {
+                "moment": ["true", 1.0],
+                "transition_scale": [0.01, 0.1],
+                "reward_scale": [0.0001, 0.001, 0.01],
+            },
         },
-        "q_learning": {"label": "Q-learning", "setting": "baseline", "grid": {"transition_scale": [0.01, 0.1, 1.0]}},
+        "q_learning": {
+            "label": "Q-learning",
+            "setting": "baseline",
+            "grid": {"transition_scale": [0.01, 0.1, 1.0]},
+        },
         "ucrl2": {"label": "UCRL2", "setting": "baseline"},
         "random": {"label": 'random <play> & "more"', "setting": "yardstick"},
     },
     "tuning": {"seeds": 2},
     "claims": [
-        {"claim": "Zebras learn.", "conditions": [{"test": "better", "agent": "heavy", "than": "random", "metric": "final_regret"}]},
+        {
+            "claim": "Zebras learn.",
+            "conditions": [{"test": "better", "agent": "heavy", "than": "random", "metric": "final_regret"}],
+        },
         {"claim": "Ants are lucky.", "conditions": [{"test": "at_least", "agent": "random", "value": 0.9}]},
         {"claim": "Moles are not.", "conditions": [{"test": "at_most", "agent": "random", "value": 0.9}]},
     ],
@@ -59,9 +72,13 @@ def combined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with made_up_deep():
         first, quick, full = (
             done(spec, folder / name)
-            for name, spec in {"tabular": {**SPEC, "episodes": 500}, "quick": DEEP, "full": {**DEEP, "seeds": 8}}.items()
+            for name, spec in {
+                "tabular": {**SPEC, "episodes": 500},
+                "quick": DEEP,
+                "full": {**DEEP, "seeds": 8},
+            }.items()
         )
-        beside = [Beside(quick, "Quick", "Fewer seeds."), Beside(full, "Full scale", "All.")]
+        beside = [CompanionStudy(quick, "Quick", "Fewer seeds."), CompanionStudy(full, "Full scale", "All.")]
         yield write_report(first, folder / "report.html", command="heavytail reproduce", beside=beside)
 
 
@@ -99,12 +116,19 @@ class Opened:
 
     def lines(self, figure: str) -> int:
         """How many curves are to be seen in a figure."""
-        drawn = "els => els.filter(e => e.getAttribute('d') && getComputedStyle(e).strokeWidth !== '0px').length"
-        return int(self.page.locator(f'[id="plot-{figure}"] .scatterlayer .trace path.js-line').evaluate_all(drawn))
+        drawn = (
+            "els => els.filter(e => e.getAttribute('d') && getComputedStyle(e).strokeWidth !== '0px').length"
+        )
+        return int(
+            self.page.locator(f'[id="plot-{figure}"] .scatterlayer .trace path.js-line').evaluate_all(drawn)
+        )
 
     def column(self, table: str, number: int) -> list[str]:
         """The texts of a column, from the top."""
-        return [str(text).strip() for text in self.page.locator(f"#{table} tbody tr td:nth-child({number})").all_inner_texts()]
+        return [
+            str(text).strip()
+            for text in self.page.locator(f"#{table} tbody tr td:nth-child({number})").all_inner_texts()
+        ]
 
 
 @pytest.fixture
@@ -134,7 +158,11 @@ def test_the_legend_hides_and_shows(desk: Opened) -> None:
     button = desk.page.locator('.legend[data-env="six_arms"] [data-agent="q_learning"]')
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
-    assert [desk.lines("six_arms--regret"), desk.lines("six_arms--log-log"), desk.lines("double_chain--regret")] == [3, 3, 4]
+    assert [
+        desk.lines("six_arms--regret"),
+        desk.lines("six_arms--log-log"),
+        desk.lines("double_chain--regret"),
+    ] == [3, 3, 4]
     button.click()
     assert desk.lines("six_arms--regret") == 4
     button.dblclick()
@@ -144,7 +172,11 @@ def test_the_legend_hides_and_shows(desk: Opened) -> None:
 
 
 def test_tables_sort(desk: Opened) -> None:
-    assert [text.split(".")[0] for text in desk.column("claims-table", 3)] == ["Zebras learn", "Ants are lucky", "Moles are not"]
+    assert [text.split(".")[0] for text in desk.column("claims-table", 3)] == [
+        "Zebras learn",
+        "Ants are lucky",
+        "Moles are not",
+    ]
     head = desk.page.locator("#claims-table th:nth-child(3)")
     head.locator("button").click()
     assert [text.split()[0] for text in desk.column("claims-table", 3)] == ["Ants", "Moles", "Zebras"]
@@ -182,7 +214,9 @@ def test_nothing_sticks_out_of_a_phone(browser: Any, report: Path, screenshots: 
     phone = Opened(browser, report, width, has_touch=True, is_mobile=True, color_scheme="light")
     phone.page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
-    widths = phone.page.locator(".plot .main-svg").evaluate_all("all => all.map(each => each.getBoundingClientRect().right)")
+    widths = phone.page.locator(".plot .main-svg").evaluate_all(
+        "all => all.map(each => each.getBoundingClientRect().right)"
+    )
     assert max(widths) <= width
     assert phone.said == []
     phone.page.screenshot(path=screenshots / f"phone-{width}.png", full_page=True)
@@ -193,12 +227,16 @@ def test_a_figure_is_one_click_from_its_claim(desk: Opened) -> None:
     desk.page.locator("#claims-table a").first.click()
     assert desk.page.url.endswith("#six_arms--regret")
     desk.page.wait_for_function(
-        "(() => { const top = document.getElementById('six_arms--regret').getBoundingClientRect().top; return top > -5 && top < 400; })()"
+        "(() => { const top ="
+        " document.getElementById('six_arms--regret').getBoundingClientRect().top; return top > -5"
+        " && top < 400; })()"
     )
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light")])
-def test_several_studies_share_a_page(browser: Any, combined: Path, screenshots: Path, width: int, scheme: str) -> None:
+def test_several_studies_share_a_page(
+    browser: Any, combined: Path, screenshots: Path, width: int, scheme: str
+) -> None:
     opened = Opened(browser, combined, width, color_scheme=scheme)
     assert opened.said == []
     assert [url for url in opened.asked if not url.startswith("data:")] == [combined.as_uri()]
@@ -207,7 +245,9 @@ def test_several_studies_share_a_page(browser: Any, combined: Path, screenshots:
     for place in ("2~loud", "3~loud"):
         assert opened.lines(f"{place}--pace") == 3
         assert opened.lines(f"{place}--truncated") == 2
-    points = [opened.page.locator(f'[id="plot-{i}~loud--last-tenth"] .scatterlayer .point').count() for i in (2, 3)]
+    points = [
+        opened.page.locator(f'[id="plot-{i}~loud--last-tenth"] .scatterlayer .point').count() for i in (2, 3)
+    ]
     assert points == [3 * 6, 3 * 8]
     assert "NaN" not in opened.page.inner_text("body")
     opened.page.screenshot(path=screenshots / f"combined-{scheme}-{width}.png", full_page=True)
@@ -217,8 +257,14 @@ def test_several_studies_share_a_page(browser: Any, combined: Path, screenshots:
 def test_each_study_has_a_legend_of_its_own(browser: Any, combined: Path) -> None:
     opened = Opened(browser, combined, 1280, color_scheme="light")
     opened.page.locator('.legend[data-env="3~loud"] [data-agent="heavy"]').click()
-    assert [opened.lines("2~loud--pace"), opened.lines("3~loud--pace"), opened.lines("3~quiet--pace")] == [3, 2, 3]
+    assert [opened.lines("2~loud--pace"), opened.lines("3~loud--pace"), opened.lines("3~quiet--pace")] == [
+        3,
+        2,
+        3,
+    ]
     opened.page.locator('nav a[href="#env-3~loud"]').click()
-    opened.page.wait_for_function("Math.abs(document.getElementById('env-3~loud').getBoundingClientRect().top) < 100")
+    opened.page.wait_for_function(
+        "Math.abs(document.getElementById('env-3~loud').getBoundingClientRect().top) < 100"
+    )
     assert opened.said == []
     opened.page.context.close()

@@ -39,7 +39,9 @@ def test_lists_are_machine_readable() -> None:
 
 @pytest.mark.parametrize("name", ["two.svg", "two.png"])
 def test_an_environment_is_drawn(tmp_path: Path, name: str) -> None:
-    done = runner.invoke(app, ["show", "two_state", "delta=0.2", "law=student_t", "df=1.5", "--out", str(tmp_path / name)])
+    done = runner.invoke(
+        app, ["show", "two_state", "delta=0.2", "law=student_t", "df=1.5", "--out", str(tmp_path / name)]
+    )
     assert done.exit_code == 0, done.output
     assert done.output.strip() == str(tmp_path / name)
     if name.endswith("svg"):
@@ -58,7 +60,9 @@ def test_an_environment_is_drawn(tmp_path: Path, name: str) -> None:
         (["river_swim", "n_states=100"], "heavytail: "),
     ],
 )
-def test_a_mistake_is_one_line_and_status_two(arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mistake_is_one_line_and_status_two(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = runner.invoke(app, ["show", *arguments])
     assert done.exit_code == 2

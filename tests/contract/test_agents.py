@@ -14,7 +14,7 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.kernels import verbs
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import fixed_of, pools_of
+from heavytail.kernels.pools import constant_fields, pool_fields
 from heavytail.training.agent_file import flatten
 from heavytail.training.stepwise import Stepwise
 from support import traces
@@ -46,7 +46,10 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, traces.Trace]:
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": folders}
     subprocess.run([sys.executable, "-m", "support.traces", str(out), *names], check=True, env=environment)
     with np.load(out) as stored:
-        return {name: {k.removeprefix(f"{name}:"): stored[k] for k in stored.files if k.startswith(f"{name}:")} for name in names}
+        return {
+            name: {k.removeprefix(f"{name}:"): stored[k] for k in stored.files if k.startswith(f"{name}:")}
+            for name in names
+        }
 
 
 def test_every_world_is_used() -> None:
@@ -98,15 +101,17 @@ def test_reset_goes_back_to_the_first_moment(agent: str, world: str) -> None:
     fresh = flatten("agent", traces.new_learner(agent, world).agent)
     traces.learn(learner, 40)
     entry(_reset, learner.agent)(learner.agent)
-    found, pools = flatten("agent", learner.agent), _named(pools_of, "agent", learner.agent)
+    found, pools = flatten("agent", learner.agent), _named(pool_fields, "agent", learner.agent)
     assert not any(found[path].any() for path in pools)  # these may be longer than they were
-    traces.assert_same(*({path: array for path, array in arrays.items() if path not in pools} for arrays in (found, fresh)))
+    traces.assert_same(
+        *({path: array for path, array in arrays.items() if path not in pools} for arrays in (found, fresh))
+    )
 
 
 @pytest.mark.parametrize(("agent", "world"), CASES)
 def test_what_a_record_calls_fixed_is_there_and_stays_as_it_is(agent: str, world: str) -> None:
     learner = traces.new_learner(agent, world)
-    fixed = _named(fixed_of, "agent", learner.agent)
+    fixed = _named(constant_fields, "agent", learner.agent)
     before = {path: array.copy() for path, array in flatten("agent", learner.agent).items()}
     traces.learn(learner, 200)
     after = flatten("agent", learner.agent)
@@ -116,7 +121,7 @@ def test_what_a_record_calls_fixed_is_there_and_stays_as_it_is(agent: str, world
 
 def test_some_arrays_are_called_fixed() -> None:
     """Otherwise the test above would look at nothing."""
-    fixed = _named(fixed_of, "agent", traces.new_learner("heavy_q_learning", "mixed").agent)
+    fixed = _named(constant_fields, "agent", traces.new_learner("heavy_q_learning", "mixed").agent)
     assert {"agent/table/cap", "agent/decay/series"} <= fixed
 
 
@@ -153,7 +158,9 @@ def _arrays(learner: ht.Learner) -> traces.Trace:
 
 def _named(names_of: Callable[[Any], tuple[str, ...]], prefix: str, record: Any) -> set[str]:
     """The paths of the arrays that a record and those inside it name."""
-    records = {name: value for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")}
+    records = {
+        name: value for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")
+    }
     inside = [_named(names_of, f"{prefix}/{name}", value) for name, value in records.items()]
     return {f"{prefix}/{name}" for name in names_of(record)}.union(*inside)
 

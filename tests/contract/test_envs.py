@@ -60,7 +60,10 @@ def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
     assert (len(world.mdps) > 1) == name.startswith(CHANGING)
     if len(world.mdps) > 1:
         assert id_of(name) not in gymnasium.registry
-        with pytest.raises(InputError, match=f"^{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp"):
+        with pytest.raises(
+            InputError,
+            match=f"^{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp",
+        ):
             ht.make_mdp(name)
     else:
         env = gymnasium.make(id_of(name))

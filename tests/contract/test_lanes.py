@@ -1,4 +1,7 @@
-"""The loop of a lane is the plain twin of the fused one: the same bits after any number of steps, for every registered agent."""
+"""The loop of a lane is the plain twin of the fused one.
+
+The same bits after any number of steps, for every registered agent.
+"""
 
 from collections.abc import Callable
 from itertools import cycle
@@ -11,14 +14,14 @@ import heavytail as ht
 from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown
+from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.registry import find
 from heavytail.training import fused
 from heavytail.training.agent_file import flatten
 from heavytail.training.lanes.lane_loop import run_lane
-from heavytail.training.reward_batches import new_ahead
+from heavytail.training.reward_batches import new_reward_batch
 from support import traces
 from support.growing_agent import growing
 from support.mdps import infinite, mixed
@@ -29,8 +32,13 @@ UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
 
 
 def nan_now_and_then() -> MDP:
-    """Wherever one is and whatever one does, one reward in twenty is no number. No law has such a mean: the sample is changed behind its back."""
-    mdp = ht.mdp_from_arrays(np.full((2, 2, 2), 0.5), laws=[[ht.laws.empirical(range(20))] * 2] * 2, horizon=3)
+    """Wherever one is and whatever one does, one reward in twenty is no number.
+
+    No law has such a mean: the sample is changed behind its back.
+    """
+    mdp = ht.mdp_from_arrays(
+        np.full((2, 2, 2), 0.5), laws=[[ht.laws.empirical(range(20))] * 2] * 2, horizon=3
+    )
     mdp.laws.samples[mdp.laws.samples == 19.0] = np.nan
     return mdp
 
@@ -56,16 +64,18 @@ class Side(NamedTuple):
         return {path: array.copy() for name, record in named for path, array in flatten(name, record).items()}
 
     def with_room(self) -> "Side":
-        return self._replace(agent=grown(self.agent))
+        return self._replace(agent=with_larger_pools(self.agent))
 
 
 def side(agent: Record, mdp: MDP) -> Side:
     units = UNITS[mdp.horizon == 0]
-    return Side(agent, mdp, (streams(3), fused.new_clock(), fused.new_checkpoints(np.array([1, 7, units]), agent)))
+    return Side(
+        agent, mdp, (streams(3), fused.new_clock(), fused.new_checkpoints(np.array([1, 7, units]), agent))
+    )
 
 
 def fused_chunk(run: Side, most_steps: int) -> int:
-    (own, clock, recorded), ahead = run.rest, new_ahead(run.mdp)
+    (own, clock, recorded), ahead = run.rest, new_reward_batch(run.mdp)
     chunk = entry(fused.run_chunk, run.agent, run.mdp, own, ahead, clock, recorded)
     return chunk(run.agent, run.mdp, own, ahead, clock, recorded, int(recorded.at[-1]), most_steps)
 
@@ -104,7 +114,9 @@ def can(agent: str, world: str) -> bool:
     return True
 
 
-CASES = [(found.name, world) for found in ht.registered("agent") for world in WORLDS if can(found.name, world)]
+CASES = [
+    (found.name, world) for found in ht.registered("agent") for world in WORLDS if can(found.name, world)
+]
 
 
 def test_every_world_is_used() -> None:

@@ -1,4 +1,7 @@
-"""DQN in one compiled loop: environments against Gymnasium, batches against single runs, noise, transforms, learning."""
+"""DQN in one compiled loop.
+
+Environments against Gymnasium, batches against single runs, noise, transforms, learning.
+"""
 
 import math
 from typing import Any
@@ -62,7 +65,9 @@ def test_environments_follow_gymnasiums_step_by_step(name: str) -> None:
 @pytest.mark.parametrize("name", list(IDS))
 def test_episodes_start_as_gymnasiums_do(name: str) -> None:
     ours, theirs = ENVIRONMENTS[name], gymnasium.make(IDS[name])
-    mine = np.asarray(jax.vmap(lambda k: ours.observe(ours.reset(k)))(jax.random.split(jax.random.key(0), 2000)))
+    mine = np.asarray(
+        jax.vmap(lambda k: ours.observe(ours.reset(k)))(jax.random.split(jax.random.key(0), 2000))
+    )
     others = np.array([theirs.reset(seed=seed)[0] for seed in range(500)])
     for i in range(mine.shape[1]):
         if others[:, i].std() > 0:
@@ -77,7 +82,9 @@ def test_the_noise_has_its_law() -> None:
     assert stats.ks_2samp(drawn, law).pvalue > 1e-3
     assert np.abs(drawn).max() > 1e4
     corners = uniform(jnp.array([[0, 2**32 - 1], [0, 2**32 - 1]], jnp.uint32))
-    assert np.isfinite(np.asarray(stable_noise(corners[0][:, None], corners[1], jnp.float32(1.1), jnp.float32(5.0)))).all()
+    assert np.isfinite(
+        np.asarray(stable_noise(corners[0][:, None], corners[1], jnp.float32(1.1), jnp.float32(5.0)))
+    ).all()
 
 
 def test_transforms_are_what_they_say() -> None:
@@ -110,7 +117,9 @@ def test_gradients_are_those_of_plain_products() -> None:
 
     network = new_network(jax.random.key(1), (3, 8, 7, 2))
     x, goal = jax.random.normal(jax.random.key(2), (5, 3)), jax.random.normal(jax.random.key(3), (5, 2))
-    ours, theirs = (jax.grad(lambda n, f=f: jnp.sum((f(n, x) - goal) ** 2))(network) for f in (q_values, plain))
+    ours, theirs = (
+        jax.grad(lambda n, f=f: jnp.sum((f(n, x) - goal) ** 2))(network) for f in (q_values, plain)
+    )
     for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
 
@@ -126,7 +135,9 @@ def test_a_run_of_a_batch_is_that_run_alone() -> None:
     for i, run in enumerate(runs):
         alone = heavy_dqn("cart_pole", **run, **SMALL)
         alone.learn(checkpoints=3)
-        for mine, other in zip(jax.tree.leaves(alone.states.network), jax.tree.leaves(together.states.network), strict=True):
+        for mine, other in zip(
+            jax.tree.leaves(alone.states.network), jax.tree.leaves(together.states.network), strict=True
+        ):
             np.testing.assert_allclose(np.asarray(mine[0]), np.asarray(other[i]), rtol=1e-3, atol=1e-4)
         np.testing.assert_array_equal(replayed(alone.states).action[0], replayed(together.states).action[i])
 
@@ -135,7 +146,9 @@ def test_two_seeds_differ_in_everything() -> None:
     learner = heavy_dqn("cart_pole", runs=[{"seed": 1}, {"seed": 2}, {"seed": 3}], noise_scale=1.0, **SMALL)
     first = [np.asarray(leaf) for leaf in jax.tree.leaves(learner.states.network) if leaf.ndim == 3]
     assert all(not np.array_equal(weights[0], weights[1]) for weights in first)
-    assert not np.array_equal(np.asarray(learner.states.projection[0]), np.asarray(learner.states.projection[1]))
+    assert not np.array_equal(
+        np.asarray(learner.states.projection[0]), np.asarray(learner.states.projection[1])
+    )
     learner.learn(100, checkpoints=1)
     one, two, _ = (jax.tree.map(lambda leaf, i=i: leaf[i, :100], replayed(learner.states)) for i in range(3))
     assert not np.array_equal(one.action, two.action)
@@ -144,7 +157,9 @@ def test_two_seeds_differ_in_everything() -> None:
 
 
 def test_two_periods_differ_too() -> None:
-    learner = heavy_dqn("cart_pole", runs=[{"seed": 1}, {"seed": 2}, {"seed": 3}], noise_scale=1.0, transform="none", **SMALL)
+    learner = heavy_dqn(
+        "cart_pole", runs=[{"seed": 1}, {"seed": 2}, {"seed": 3}], noise_scale=1.0, transform="none", **SMALL
+    )
     learner.learn(100, checkpoints=1)
     kept = replayed(learner.states)
     assert not np.array_equal(kept.reward[0, :50], kept.reward[0, 50:100])
@@ -162,7 +177,11 @@ def test_nothing_is_compiled_anew_for_another_number_of_steps() -> None:
 
 def test_learning_begins_with_the_period_after_start() -> None:
     learner = heavy_dqn("cart_pole", **SMALL)
-    assert [first_learning_period(learner.settings._replace(start=start)) for start in (100, 101, 150)] == [2, 3, 3]
+    assert [first_learning_period(learner.settings._replace(start=start)) for start in (100, 101, 150)] == [
+        2,
+        3,
+        3,
+    ]
     first = np.asarray(learner.states.network[0][0])
     learner.learn(100)
     np.testing.assert_array_equal(np.asarray(learner.states.network[0][0]), first)
@@ -194,7 +213,10 @@ def test_the_cap_ends_an_episode_and_is_no_end_of_values() -> None:
 
 
 def test_light_tailed_cart_pole_is_solved() -> None:
-    """Four seeds, the best of the last three tenths: at least two hold the pole for 195 steps on average, the classical mark."""
+    """Four seeds, the best of the last three tenths.
+
+    At least two hold the pole for 195 steps on average, the classical mark.
+    """
     learner = heavy_dqn(
         "cart_pole", total_steps=40_000, hidden=(64, 64), replay=40_000, target_every=200, learning_rate=5e-4, last_learning_rate=5e-5,
         runs=[{"seed": s, "transform": "none"} for s in range(4)],

@@ -28,7 +28,9 @@ class Twin(gymnasium.Env[Any, Any]):
         self.compiled, self.seed, self.cap = ENVIRONMENTS[name], seed, cap
         self.moves = jax.jit(self.compiled.step)
         self.action_space = spaces.Discrete(self.compiled.n_actions, start=first_action)
-        self.observation_space = spaces.Box(np.array(self.compiled.low, np.float32), np.array(self.compiled.high, np.float32))
+        self.observation_space = spaces.Box(
+            np.array(self.compiled.low, np.float32), np.array(self.compiled.high, np.float32)
+        )
         self.steps, self.in_episode, self.state, self.first = 0, 0, None, first_action
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
@@ -48,17 +50,34 @@ class Twin(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> Any:
         self.state, reward, terminated = self.moves(self.state, jnp.int32(action - self.first))
         self.steps, self.in_episode = self.steps + 1, self.in_episode + 1
-        return np.asarray(self.compiled.observe(self.state)), float(reward), bool(terminated), self.in_episode >= self.cap, {}
+        return (
+            np.asarray(self.compiled.observe(self.state)),
+            float(reward),
+            bool(terminated),
+            self.in_episode >= self.cap,
+            {},
+        )
 
 
 @pytest.mark.parametrize(
-    ("name", "cap", "first_action", "cap_of_ours"), [("cart_pole", 500, 0, 500), ("mountain_car", 30, 5, 500), ("mountain_car", 500, 0, 30)]
+    ("name", "cap", "first_action", "cap_of_ours"),
+    [("cart_pole", 500, 0, 500), ("mountain_car", 30, 5, 500), ("mountain_car", 500, 0, 30)],
 )
-def test_a_twin_of_a_compiled_environment_gives_the_same_run(name: str, cap: int, first_action: int, cap_of_ours: int) -> None:
+def test_a_twin_of_a_compiled_environment_gives_the_same_run(
+    name: str, cap: int, first_action: int, cap_of_ours: int
+) -> None:
     """The same actions, rewards and totals, whether the environment's limit ends episodes or the cap."""
     compiled = heavy_dqn(name, seed=7, noise_scale=2.0, cap=min(cap, cap_of_ours), **SMALL)
     env = ENVIRONMENTS[name]
-    driven = heavy_dqn(Twin(name, cap, 7, first_action), seed=7, noise_scale=2.0, cap=cap_of_ours, low=env.low, high=env.high, **SMALL)
+    driven = heavy_dqn(
+        Twin(name, cap, 7, first_action),
+        seed=7,
+        noise_scale=2.0,
+        cap=cap_of_ours,
+        low=env.low,
+        high=env.high,
+        **SMALL,
+    )
     curves = [learner.learn(checkpoints=4) for learner in (compiled, driven)]
     kept = [jax.tree.map(np.asarray, unpacked(learner.states.replay)) for learner in (compiled, driven)]
     for part in ("action", "terminated", "code"):
@@ -70,7 +89,9 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(name: str, cap: int
         np.testing.assert_array_equal(*(getattr(curve, part) for curve in curves))
     np.testing.assert_array_equal(np.asarray(compiled.states.counts), np.asarray(driven.states.counts))
     assert curves[0].episodes[0, -1] > 5
-    for mine, other in zip(jax.tree.leaves(compiled.states.network), jax.tree.leaves(driven.states.network), strict=True):
+    for mine, other in zip(
+        jax.tree.leaves(compiled.states.network), jax.tree.leaves(driven.states.network), strict=True
+    ):
         np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=1e-3, atol=1e-4)
 
 
@@ -105,7 +126,9 @@ def test_a_saved_run_goes_on_with_a_new_episode(tmp_path: Path) -> None:
     assert again.curve.steps[-1] == 400
     with pytest.raises(ht.InputError, match=r"there is no compiled environment 'CartPole-v1'; .*load.*env="):
         DeepLearner.load(tmp_path / "driven.npz")
-    with pytest.raises(ht.InputError, match="its runs saw 4 numbers in an observation, those of MountainCar-v0 have 2"):
+    with pytest.raises(
+        ht.InputError, match="its runs saw 4 numbers in an observation, those of MountainCar-v0 have 2"
+    ):
         DeepLearner.load(tmp_path / "driven.npz", env=gymnasium.make("MountainCar-v0"))
 
 

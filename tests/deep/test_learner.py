@@ -55,7 +55,7 @@ def test_ctrl_c_loses_nothing() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        stopped.learn(at=[300, 600], between=stop)
+        stopped.learn(at=[300, 600], on_chunk=stop)
     assert stopped.curve.steps.tolist() == [300]
     stopped.learn(at=[300, 600])
     same(once.states, stopped.states)
@@ -72,8 +72,12 @@ def test_the_curve_adds_up_over_calls() -> None:
     curve = once.curve
     assert (np.diff(curve.clean_return) >= 0).all()  # a reward of 1 a step
     assert 0 < 600 - curve.clean_return[0, -1] <= 500  # all steps but those of the unfinished episode
-    np.testing.assert_allclose(np.diff(curve.clean_return)[0] / np.diff(curve.episodes)[0], curve.mean_return[0, 1:])
-    assert np.isnan(ht.deep.DeepCurve(np.array([50]), np.array([[0]]), np.array([[0.0]]), np.array([[0]])).mean_return).all()
+    np.testing.assert_allclose(
+        np.diff(curve.clean_return)[0] / np.diff(curve.episodes)[0], curve.mean_return[0, 1:]
+    )
+    assert np.isnan(
+        ht.deep.DeepCurve(np.array([50]), np.array([[0]]), np.array([[0.0]]), np.array([[0]])).mean_return
+    ).all()
 
 
 def test_parameters_are_completed_without_training() -> None:
@@ -113,7 +117,9 @@ def test_mistakes_in_parameters_are_one_line(parameters: dict[str, Any], message
 
 
 def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ht.InputError, match="runs of a batch cannot differ in hidden; they can in seed, transform"):
+    with pytest.raises(
+        ht.InputError, match="runs of a batch cannot differ in hidden; they can in seed, transform"
+    ):
         heavy_dqn("cart_pole", runs=[{"hidden": (8,)}])
     with pytest.raises(ht.InputError, match="cart_pole has bounds of its own"):
         heavy_dqn("cart_pole", low=-1.0)
@@ -121,7 +127,11 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
     wrong: tuple[Any, ...] = (7, 650, 0, 50.0)
     for steps in wrong:
         with pytest.raises(
-            ht.InputError, match=rf"steps is {steps}; it must be a multiple of target_every, 50, up to the 600 that are left"
+            ht.InputError,
+            match=(
+                rf"steps is {steps}; it must be a multiple of target_every, 50, up to the 600 that are"
+                r" left"
+            ),
         ):
             learner.learn(steps)
     with pytest.raises(ht.InputError, match="at has 75; checkpoints must be multiples of target_every, 50"):
@@ -132,8 +142,12 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
         learner.predict(np.zeros(4), run=1)
     learner.save(tmp_path / "deep.npz")
     page, arrays = read_agent_file(tmp_path / "deep.npz")
-    write_agent_file(tmp_path / "short.npz", AgentFile(page, arrays | {"states/counts": arrays["states/counts"][:, :3]}))
-    with pytest.raises(ht.InputError, match=r"states/counts is int32\[1, 3, 2\] where int32\[1, 256, 2\] is expected"):
+    write_agent_file(
+        tmp_path / "short.npz", AgentFile(page, arrays | {"states/counts": arrays["states/counts"][:, :3]})
+    )
+    with pytest.raises(
+        ht.InputError, match=r"states/counts is int32\[1, 3, 2\] where int32\[1, 256, 2\] is expected"
+    ):
         ht.deep.DeepLearner.load(tmp_path / "short.npz")
 
 
@@ -155,12 +169,17 @@ def test_without_jax_runs_can_be_planned_and_no_more(tmp_path: Path) -> None:
 
 
 def test_planning_imports_no_jax(tmp_path: Path) -> None:
-    script = "import sys, heavytail as ht; ht.deep.complete_parameters('acrobot'); print('jax' in sys.modules)"
+    script = (
+        "import sys, heavytail as ht; ht.deep.complete_parameters('acrobot'); print('jax' in sys.modules)"
+    )
     assert python(script, folder=tmp_path) == "False"
 
 
 @pytest.mark.skipif(find_spec("gymnax") is not None, reason="gymnax is installed here")
 def test_gymnax_is_asked_for_where_it_is_missing() -> None:
     for function in (heavy_dqn, ht.deep.complete_parameters):
-        with pytest.raises(ht.InputError, match=r"gymnax/CartPole-v1 needs gymnax; install it with: pip install 'heavytail\[gymnax\]'"):
+        with pytest.raises(
+            ht.InputError,
+            match=r"gymnax/CartPole-v1 needs gymnax; install it with: pip install 'heavytail\[gymnax\]'",
+        ):
             function("gymnax/CartPole-v1")

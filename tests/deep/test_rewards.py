@@ -17,7 +17,9 @@ BITS = 16
 
 
 def world(low: tuple[float, ...], high: tuple[float, ...]) -> Environment:
-    return Environment("bounds", 2, low, high, jnp.asarray, lambda state, action: (state, state, state), jnp.asarray)
+    return Environment(
+        "bounds", 2, low, high, jnp.asarray, lambda state, action: (state, state, state), jnp.asarray
+    )
 
 
 @pytest.mark.parametrize(
@@ -30,16 +32,25 @@ def world(low: tuple[float, ...], high: tuple[float, ...]) -> Environment:
     ],
 )
 def test_codes_of_observations_are_numpys(low: tuple[float, ...], high: tuple[float, ...]) -> None:
-    """Bounded, without bounds, beyond their bounds and constant. No projection of these 3000 is so near 0 that 32 bits would see it elsewhere."""
+    """Bounded, without bounds, beyond their bounds and constant.
+
+    No projection of these 3000 is so near 0 that 32 bits would see it elsewhere.
+    """
     rng = np.random.default_rng(2)
     draws = rng.normal(size=(BITS, len(low) + 1)).astype(np.float32)
     spread = np.where(
-        np.isfinite(np.subtract(high, low)) & (np.subtract(high, low) < 1e10), 1.5 * np.maximum(np.abs(low), np.abs(high)), 4.0
+        np.isfinite(np.subtract(high, low)) & (np.subtract(high, low) < 1e10),
+        1.5 * np.maximum(np.abs(low), np.abs(high)),
+        4.0,
     )
     seen = (rng.uniform(-1, 1, (3000, len(low))) * spread).astype(np.float32)
-    signs = simhash_signs(projection_for(draws.astype(np.float64), np.array(low), np.array(high)), seen.astype(np.float64))
+    signs = simhash_signs(
+        projection_for(draws.astype(np.float64), np.array(low), np.array(high)), seen.astype(np.float64)
+    )
     expected = (signs * 2 ** np.arange(BITS)).sum(axis=1)
-    found = jax.jit(jax.vmap(lambda x: hash_code(jnp.asarray(draws), scaled(world(low, high), x))))(jnp.asarray(seen))
+    found = jax.jit(jax.vmap(lambda x: hash_code(jnp.asarray(draws), scaled(world(low, high), x))))(
+        jnp.asarray(seen)
+    )
     np.testing.assert_array_equal(np.asarray(found), expected)
     assert len(set(expected.tolist())) > 20
 
@@ -51,7 +62,10 @@ def test_counts_of_a_run_are_numpys() -> None:
     hashed = SimHash(spaces.Box(-1.0, 1.0, (4,)), BITS)
     ends = np.full(4, -1.0), np.full(4, 1.0)
     hashed.projection = projection_for(np.asarray(learner.states.projection[0], np.float64), *ends)
-    counter, kept = VisitCounter(hashed, int), jax.tree.map(lambda leaf: np.asarray(leaf)[0], unpacked(learner.states.replay))
+    counter, kept = (
+        VisitCounter(hashed, int),
+        jax.tree.map(lambda leaf: np.asarray(leaf)[0], unpacked(learner.states.replay)),
+    )
     for observation, action in zip(kept.observation, kept.action, strict=True):
         counter.visit(counter.code(observation), action)
     table = np.asarray(learner.states.counts[0])

@@ -37,5 +37,7 @@ def test_best_arms_move_on_at_times_spread_over_the_run() -> None:
 
 
 def test_too_few_steps_for_the_stretches_are_one_line() -> None:
-    with pytest.raises(InputError, match=r"^changing_bandits: planned_steps is 3; for 5 stretches it must be at least 5$"):
+    with pytest.raises(
+        InputError, match=r"^changing_bandits: planned_steps is 3; for 5 stretches it must be at least 5$"
+    ):
         ht.make_changing_mdp("changing_bandits", changes=5, planned_steps=3)

@@ -38,7 +38,9 @@ def test_with_strehls_probabilities_the_light_arm_is_best_in_25_steps_and_the_la
         (True, "self", 4.6530, 0.7381, 7),
     ],
 )
-def test_double_chain_has_the_optima_of_its_four_readings(symmetric: bool, head: str, value: float, gain: float, states: int) -> None:
+def test_double_chain_has_the_optima_of_its_four_readings(
+    symmetric: bool, head: str, value: float, gain: float, states: int
+) -> None:
     mdp = ht.make_mdp("double_chain", symmetric=symmetric, head=head)
     assert round(P.optimal_value(mdp), 4) == value
     assert round(P.gain(mdp), 4) == gain
@@ -77,16 +79,24 @@ def test_the_arms_of_the_lower_bound_have_raw_moments_of_at_most_one(epsilon: fl
     assert other.moment(1 + epsilon) < 1.0
 
 
-@pytest.mark.parametrize(("n_leaves", "n_actions", "depth"), [(1, 5, 0), (2, 2, 1), (4, 2, 2), (5, 2, 3), (9, 3, 2)])
-def test_every_arm_of_the_bandit_can_be_best_and_be_reached(n_leaves: int, n_actions: int, depth: int) -> None:
+@pytest.mark.parametrize(
+    ("n_leaves", "n_actions", "depth"), [(1, 5, 0), (2, 2, 1), (4, 2, 2), (5, 2, 3), (9, 3, 2)]
+)
+def test_every_arm_of_the_bandit_can_be_best_and_be_reached(
+    n_leaves: int, n_actions: int, depth: int
+) -> None:
     for best in range(n_leaves * n_actions):
-        mdp = ht.make_mdp("heavy_bandit", n_leaves=n_leaves, n_actions=n_actions, best=best, planned_steps=10**6)
+        mdp = ht.make_mdp(
+            "heavy_bandit", n_leaves=n_leaves, n_actions=n_actions, best=best, planned_steps=10**6
+        )
         delta, _ = hardest_gap("x", n_leaves * n_actions, 0.5, 10**6)
         assert P.gain(mdp) == pytest.approx(2 * delta / (depth + 1))
 
 
 def test_the_chain_of_bandits_draws_its_best_arms_from_the_seed() -> None:
-    one, two = (ht.make_mdp("heavy_chain", seed=seed, horizon=6).mean_rewards.argmax(axis=2) for seed in (1, 2))
+    one, two = (
+        ht.make_mdp("heavy_chain", seed=seed, horizon=6).mean_rewards.argmax(axis=2) for seed in (1, 2)
+    )
     assert not np.array_equal(one, two)
     mdp = ht.make_mdp("heavy_chain")
     assert P.optimal_value(mdp) == pytest.approx(2 * hardest_gap("x", 5 * 2 * 2, 0.5, 10_000)[0] * 5)
@@ -105,7 +115,9 @@ def test_deep_sea_rewards_only_the_diagonal() -> None:
 def test_garnet_has_its_branching_and_its_seed() -> None:
     mdp = ht.make_mdp("garnet", n_states=12, branching=4, seed=5)
     assert ((mdp.transitions > 0).sum(axis=-1) == 4).all()
-    assert not np.array_equal(mdp.transitions, ht.make_mdp("garnet", n_states=12, branching=4, seed=6).transitions)
+    assert not np.array_equal(
+        mdp.transitions, ht.make_mdp("garnet", n_states=12, branching=4, seed=6).transitions
+    )
 
 
 def test_chains_and_trees_are_built_large_without_a_dense_array() -> None:
@@ -121,14 +133,30 @@ def test_river_swim_is_built_large_without_a_dense_array() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("six_arms", {"probabilities": [1, 2]}, "six_arms: probabilities must be six numbers above 0 and at most 1"),
+        (
+            "six_arms",
+            {"probabilities": [1, 2]},
+            "six_arms: probabilities must be six numbers above 0 and at most 1",
+        ),
         ("six_arms", {"law": "student_t", "df": 0.9}, "has no finite mean, so it cannot be moved to one"),
-        ("six_arms", {"law": "student_tt", "df": 1.5}, "there is no law 'student_tt'; did you mean 'student_t'"),
-        ("six_arms", {"law": "student_t", "dff": 1.5}, "neither six_arms nor student_t has a parameter 'dff'; did you mean 'df'"),
+        (
+            "six_arms",
+            {"law": "student_tt", "df": 1.5},
+            "there is no law 'student_tt'; did you mean 'student_t'",
+        ),
+        (
+            "six_arms",
+            {"law": "student_t", "dff": 1.5},
+            "neither six_arms nor student_t has a parameter 'dff'; did you mean 'df'",
+        ),
         ("double_chain", {"head": "tail"}, "double_chain: head is 'tail'; choose from: hub, self"),
         ("double_chain", {"p": 1.0}, "double_chain: p must be below 1"),
         ("two_state", {"delta": 0.6, "gap": 0.5}, "two_state: best must be below n_actions and delta"),
-        ("heavy_bandit", {"planned_steps": 10}, "heavy_bandit: planned_steps is 10; with 4 arms and epsilon=0.5 it must be at least 32"),
+        (
+            "heavy_bandit",
+            {"planned_steps": 10},
+            "heavy_bandit: planned_steps is 10; with 4 arms and epsilon=0.5 it must be at least 32",
+        ),
         ("heavy_bandit", {"best": 4}, "heavy_bandit: best is 4; the 4 arms are numbered from 0 to 3"),
         ("garnet", {"branching": 11}, "garnet: branching is 11; with 10 states it must be at most 10"),
         ("river_swim", {"n_states": 1}, "river_swim: n_states must be at least 2, got 1"),

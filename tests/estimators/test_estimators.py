@@ -14,7 +14,7 @@ from heavytail.arrays import Floats, Stream
 from heavytail.errors import InputError
 from heavytail.kernels.array_ops import median
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown
+from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import pair, stream
 from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.laws.table import LawTable, draw_law, law_table
@@ -111,7 +111,9 @@ def test_mistakes_are_one_line(name: str) -> None:
 
 @given(SAMPLES, st.lists(st.floats(0.5, 60.0), min_size=1, max_size=5))
 @settings(deadline=None)
-def test_the_truncated_mean_of_a_stream_is_that_of_the_array(values: list[float], levels: list[float]) -> None:
+def test_the_truncated_mean_of_a_stream_is_that_of_the_array(
+    values: list[float], levels: list[float]
+) -> None:
     """Asked in between, at log-confidences that grow, as an agent asks."""
     estimator = E.truncated_mean(epsilon=0.3, moment=2.0, max_log_confidence=60.0)
     x = np.array(values)
@@ -121,7 +123,9 @@ def test_the_truncated_mean_of_a_stream_is_that_of_the_array(values: list[float]
         seen = x[: cut.stop]
         if len(seen):
             expected = naive.truncated_mean(seen, level, epsilon=0.3, moment=2.0)
-            assert estimator.mean(level) == pytest.approx(expected, rel=1e-12, abs=1e-12 * float(np.abs(seen).max()))
+            assert estimator.mean(level) == pytest.approx(
+                expected, rel=1e-12, abs=1e-12 * float(np.abs(seen).max())
+            )
 
 
 @given(SAMPLES, st.floats(0.1, 3.0))
@@ -139,7 +143,9 @@ def test_the_median_in_place_is_the_median(values: list[float]) -> None:
     x = np.array(values)
     middle = sorted(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]
     with np.errstate(all="ignore"):
-        np.testing.assert_equal(median(x.copy(), len(x)), 0.5 * (middle[0] + middle[-1]) if len(values) % 2 == 0 else middle[0])
+        np.testing.assert_equal(
+            median(x.copy(), len(x)), 0.5 * (middle[0] + middle[-1]) if len(values) % 2 == 0 else middle[0]
+        )
 
 
 def test_few_samples_are_held() -> None:
@@ -183,13 +189,24 @@ def test_thresholds_fixed_or_at_arrival_hold_nothing() -> None:
         estimator.mean(20.0)
         estimator.push(x)
         assert estimator.record.first[0] == -1
-        assert estimator.mean(20.0) == pytest.approx(naive.truncated_mean(x, 20.0, epsilon=0.2, moment=5.0), rel=1e-12)
+        assert estimator.mean(20.0) == pytest.approx(
+            naive.truncated_mean(x, 20.0, epsilon=0.2, moment=5.0), rel=1e-12
+        )
 
 
 # Coverage
 
 
-def _misses(record: Any, table: LawTable, rng: Stream, centre: float, n: int, repeats: int, level: float, shrink: float) -> int:
+def _misses(
+    record: Any,
+    table: LawTable,
+    rng: Stream,
+    centre: float,
+    n: int,
+    repeats: int,
+    level: float,
+    shrink: float,
+) -> int:
     """How often the interval, shrunk, misses the mean."""
     missed = 0
     for _ in range(repeats):
@@ -214,7 +231,9 @@ LAWS = {
 }
 
 
-def coverage(name: str, law: Any, epsilon: float, n: int, level: float, shrink: float, **parameters: Any) -> tuple[float, float]:
+def coverage(
+    name: str, law: Any, epsilon: float, n: int, level: float, shrink: float, **parameters: Any
+) -> tuple[float, float]:
     """The share of misses in 2,000 repetitions, and the radius."""
     centre = law.mean()
     kind = {"truncated_mean": 0.0, "median_of_means": centre}.get(name)
@@ -234,7 +253,7 @@ def coverage(name: str, law: Any, epsilon: float, n: int, level: float, shrink: 
 def grown_to(record: Any, size: int) -> Any:
     while len(record.value) < size:
         record.used[0] = len(record.value)
-        record = grown(record)
+        record = with_larger_pools(record)
     entry(_reset, record)(record)
     return record
 
@@ -248,12 +267,14 @@ def _radius(record: Any, level: float, out: Floats) -> None:
 
 
 @pytest.mark.parametrize("law", list(LAWS))
-@pytest.mark.parametrize(("name", "n"), [("truncated_mean", 500), ("truncated_mean", 5000), ("median_of_means", 2000)])
+@pytest.mark.parametrize(
+    ("name", "n"), [("truncated_mean", 500), ("truncated_mean", 5000), ("median_of_means", 2000)]
+)
 def test_the_interval_misses_no_more_often_than_it_promises(name: str, n: int, law: str) -> None:
     """On both sides together 2 e^-L, by an interval not much wider than the data's spread.
 
-    A tenth of the interval breaks the promise, so the test can fail. That of the median of means is so wide that a tenth of it still holds for smooth laws; it breaks for
-    the scaled Bernoulli one.
+    A tenth of the interval breaks the promise, so the test can fail. That of the median of means is so wide
+    that a tenth of it still holds for smooth laws; it breaks for the scaled Bernoulli one.
     """
     distribution, epsilon = LAWS[law]
     spread = distribution.moment(1 + epsilon, distribution.mean()) ** (1 / (1 + epsilon))

@@ -1,4 +1,7 @@
-"""Lanes on a real GPU against the CPU, bit for bit; `make test-gpu` runs this where there is one. (Under numba's simulator it runs too, slowly.)"""
+"""Lanes on a real GPU against the CPU, bit for bit; `make test-gpu` runs this where there is one.
+
+(Under numba's simulator it runs too, slowly.)
+"""
 
 import warnings
 from typing import Any
@@ -13,19 +16,26 @@ from heavytail.registry import find, registered
 from heavytail.training.curve import place_checkpoints
 from heavytail.training.fused import MEAN, OWN, REALISED
 from heavytail.training.lanes.batch import Lanes
-from heavytail.training.lanes.layout import Different
+from heavytail.training.lanes.layout import Deduplicated
 from heavytail.training.learner import Learner
 
 AGENTS = [found.name for found in registered("agent")]
 LANES, EPISODES = 64, 400
 
 
-def run_both(agent: str, mdp: ht.MDP, episodes: int, **parameters: Any) -> tuple[np.ndarray[Any, Any], list[ht.Curve]]:
+def run_both(
+    agent: str, mdp: ht.MDP, episodes: int, **parameters: Any
+) -> tuple[np.ndarray[Any, Any], list[ht.Curve]]:
     """What lanes recorded, and the curves of the same runs on the CPU."""
     at = place_checkpoints(0, episodes, 5, "even")
     learners: list[Learner] = [ht.make_agent(agent, mdp, seed=seed, **parameters) for seed in range(LANES)]
-    alike, seeds = np.zeros(LANES, np.int64), Different([streams(seed) for seed in range(LANES)], np.arange(LANES))
-    lanes = Lanes(Different([learners[0].agent], alike), Different([changing_mdp([mdp], [])], alike), seeds, at)
+    alike, seeds = (
+        np.zeros(LANES, np.int64),
+        Deduplicated([streams(seed) for seed in range(LANES)], np.arange(LANES)),
+    )
+    lanes = Lanes(
+        Deduplicated([learners[0].agent], alike), Deduplicated([changing_mdp([mdp], [])], alike), seeds, at
+    )
     lanes.run()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # restarting is past its inner agent's plan
@@ -46,7 +56,23 @@ def test_whole_runs_with_noise_are_those_of_the_cpu(agent: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "law", [{"law": "student_t", "df": 1.5}, {"law": "pareto", "alpha": 1.2}, {"law": "log_normal"}, {"law": "constant"}], ids=str
+    "law",
+    [
+        {"law": "student_t", "df": 1.5},
+        {"law": "pareto", "alpha": 1.2},
+        {"law": "log_normal"},
+        {"law": "constant"},
+    ],
+    ids=str,
 )
 def test_with_every_law(law: dict[str, Any]) -> None:
-    check_same(*run_both("heavy_q_learning", ht.make_mdp("double_chain", **law), 2_000, epsilon=0.05, moment=1.0, transition_scale=0.02))
+    check_same(
+        *run_both(
+            "heavy_q_learning",
+            ht.make_mdp("double_chain", **law),
+            2_000,
+            epsilon=0.05,
+            moment=1.0,
+            transition_scale=0.02,
+        )
+    )

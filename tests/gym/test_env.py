@@ -16,7 +16,7 @@ from heavytail.gym.env import MDPEnv
 from heavytail.gym.ids import CHANGING, ENVS, id_of, register_ids
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.training.stepwise import MDPWorld
+from heavytail.training.stepwise import MDPStepper
 from support.mdps import WORLDS, mixed, staged
 from support.processes import python
 
@@ -27,7 +27,10 @@ Transition = tuple[int, float, bool, bool, float]
 
 
 def play(env: gymnasium.Env[Any, Any], actions: list[int]) -> list[Transition | int]:
-    """All that an environment returns for these actions, from where it stands; after each end it is reset, which gives a number."""
+    """All that an environment returns for these actions, from where it stands.
+
+    After each end it is reset, which gives a number.
+    """
     seen: list[Transition | int] = []
     for a in actions:
         state, reward, terminated, truncated, info = env.step(a)
@@ -118,7 +121,7 @@ def test_parameters_reach_the_environment_and_its_spec() -> None:
 @pytest.mark.parametrize("name", WORLDS)
 def test_it_is_the_stepwise_world_bit_for_bit(name: str) -> None:
     mdp = WORLDS[name]()
-    env, world = MDPEnv(mdp=mdp), MDPWorld(mdp, streams(7))
+    env, world = MDPEnv(mdp=mdp), MDPStepper(mdp, streams(7))
     assert env.mdp is mdp
     actions = some_actions(mdp, 300)
     first = env.reset(seed=7)[0]
@@ -180,7 +183,9 @@ def test_a_continuing_problem_never_ends() -> None:
     mdp = mixed(horizon=None)
     env = MDPEnv(mdp=mdp)
     env.reset(seed=0)
-    assert not any(step[2] or step[3] for step in play(env, some_actions(mdp, 1000)) if isinstance(step, tuple))
+    assert not any(
+        step[2] or step[3] for step in play(env, some_actions(mdp, 1000)) if isinstance(step, tuple)
+    )
 
 
 # Seeds
@@ -223,7 +228,11 @@ def test_a_generator_set_by_hand_is_what_the_streams_come_from() -> None:
     assert runs[0] == runs[1] != runs[2]
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])  # noqa: S301 - our own
+@pytest.mark.parametrize(
+    "copied",
+    [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))],  # noqa: S301 - our own
+    ids=["deepcopy", "pickle"],
+)
 def test_a_copy_goes_on_as_the_original_would(copied: Any) -> None:
     env = MDPEnv(mdp=mixed())
     env.reset(seed=5)
@@ -252,7 +261,9 @@ SPAWNED: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_vectors_of_environments_are_the_single_ones_side_by_side(mode: str) -> None:
-    vector = gymnasium.make_vec("heavytail/SixArms-v0", num_envs=2, vectorization_mode=mode, vector_kwargs=SPAWNED[mode], horizon=3)
+    vector = gymnasium.make_vec(
+        "heavytail/SixArms-v0", num_envs=2, vectorization_mode=mode, vector_kwargs=SPAWNED[mode], horizon=3
+    )
     vector.reset(seed=10)
     rng = np.random.default_rng(0)
     actions = rng.integers(6, size=(40, 2))
@@ -279,7 +290,9 @@ def test_a_picture_shows_the_present_state() -> None:
         env.step(0)
     pictures.append(env.render())
     for picture, lit in zip(pictures, [(0, 0), (0, 1)], strict=True):
-        assert (picture.shape, picture.dtype) == ((255, 255, 3), np.uint8), "7 states: 3 by 3 squares of 85 pixels"
+        assert (picture.shape, picture.dtype) == ((255, 255, 3), np.uint8), (
+            "7 states: 3 by 3 squares of 85 pixels"
+        )
         centres = picture[42::85, 42::85, 0]
         assert [tuple(map(int, at)) for at in np.argwhere(centres == 255)] == [lit]
         assert (centres == 0).sum() == 2
@@ -309,7 +322,9 @@ def test_a_wrong_action_is_named_and_changes_nothing(action: Any) -> None:
     env, untouched = MDPEnv("six_arms"), MDPEnv("six_arms")
     env.reset(seed=0)
     untouched.reset(seed=0)
-    with pytest.raises(ht.InputError, match=r"^step: there is no action .*; actions go from 0 to 5$") as caught:
+    with pytest.raises(
+        ht.InputError, match=r"^step: there is no action .*; actions go from 0 to 5$"
+    ) as caught:
         env.step(action)
     assert "\n" not in str(caught.value)
     assert play(env, [5, 5, 0]) == play(untouched, [5, 5, 0])
@@ -343,8 +358,14 @@ def test_a_step_before_a_reset_or_after_the_end_needs_a_reset() -> None:
         ({"name": "six_arms", "horizn": 3}, "six_arms has no parameter 'horizn'; did you mean 'horizon'?"),
         ({"render_mode": "human"}, "six_arms: render_mode is 'human'; it must be None or 'rgb_array'"),
         ({"mdp": 3}, "MDPEnv: mdp is a int; it must be an MDP, such as make_mdp('six_arms')"),
-        ({"mdp": mixed(), "horizon": 3}, "MDPEnv: mdp is given, so there is nothing to build with horizon; give either"),
-        ({"mdp": mixed()._replace(n_states=2)}, "the arrays of this MDP do not fit together: rows and slots do not match"),
+        (
+            {"mdp": mixed(), "horizon": 3},
+            "MDPEnv: mdp is given, so there is nothing to build with horizon; give either",
+        ),
+        (
+            {"mdp": mixed()._replace(n_states=2)},
+            "the arrays of this MDP do not fit together: rows and slots do not match",
+        ),
     ],
 )
 def test_mistakes_are_said_in_one_line(arguments: dict[str, Any], message: str) -> None:

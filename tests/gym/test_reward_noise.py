@@ -35,7 +35,9 @@ class Still(gymnasium.Env[Any, Any]):
         self.observation_space = self.action_space = gymnasium.spaces.Discrete(2)
         self.reward = reward
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
         return 0, {}
 
@@ -64,20 +66,28 @@ def transitions(env: Env, n: int, seed: int) -> list[Any]:
 # What is added
 
 
-@pytest.mark.parametrize("law", [HEAVY, ht.laws.student_t(df=1.5), ht.laws.pareto(alpha=0.9, symmetric=True)], ids=lambda law: law.name)
+@pytest.mark.parametrize(
+    "law",
+    [HEAVY, ht.laws.student_t(df=1.5), ht.laws.pareto(alpha=0.9, symmetric=True)],
+    ids=lambda law: law.name,
+)
 def test_the_noise_has_its_law(law: Any) -> None:
     """Kolmogorov and Smirnov, at a fixed seed; a right sampler fails at one seed in a thousand."""
     scipys: dict[str, Callable[..., Any]] = {
         "alpha_stable": lambda x: stats.levy_stable.cdf(x, 1.1, 0.0, scale=5.0),
         "student_t": stats.t(1.5).cdf,
-        "pareto": lambda x: np.where(np.abs(x) < 1, 0.5, np.where(x > 0, 1 - 0.5 * np.abs(x) ** -0.9, 0.5 * np.abs(x) ** -0.9)),
+        "pareto": lambda x: np.where(
+            np.abs(x) < 1, 0.5, np.where(x > 0, 1 - 0.5 * np.abs(x) ** -0.9, 0.5 * np.abs(x) ** -0.9)
+        ),
     }
     drawn = noises(AddRewardNoise(Still(), law), 3000)
     assert stats.kstest(drawn, scipys[law.name]).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("batch", [1, 7, 256])
-def test_the_draws_depend_on_the_seed_and_not_on_how_many_are_made_at_once(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_draws_depend_on_the_seed_and_not_on_how_many_are_made_at_once(
+    batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     expected = HEAVY.sample(600, seed=np.random.SeedSequence(4, spawn_key=(reward_noise.NOISE, 0))).tolist()
     monkeypatch.setattr(reward_noise, "BATCH", batch)
     assert noises(AddRewardNoise(Still(), HEAVY), 600, seed=4) == expected
@@ -143,7 +153,9 @@ def test_transitions_are_what_they_are_without_noise(env_id: str) -> None:
         np.testing.assert_equal(one, other)
 
 
-@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")  # said of every wrapper
+@pytest.mark.filterwarnings(
+    "ignore:.*is different from the unwrapped version:UserWarning"
+)  # said of every wrapper
 @pytest.mark.parametrize("env_id", IDS)
 def test_gymnasium_finds_nothing_to_complain_about(env_id: str) -> None:
     check_env(AddRewardNoise(gymnasium.make(env_id).unwrapped, HEAVY))
@@ -184,7 +196,10 @@ def test_the_noise_of_an_environment_whose_generator_was_set_by_hand_is_fresh() 
 
 
 def test_the_noise_is_independent_of_the_rewards_and_of_noise_beneath() -> None:
-    """Rank correlations of 2000 pairs, at a fixed seed; a right stream fails at one seed in a thousand for each of the three."""
+    """Rank correlations of 2000 pairs, at a fixed seed.
+
+    A right stream fails at one seed in a thousand for each of the three.
+    """
     arms = ht.mdp_from_arrays([[[1.0]]], laws=[[ht.laws.normal()]])
     inner = AddRewardNoise(MDPEnv(mdp=arms), ht.laws.normal())
     outer = AddRewardNoise(inner, ht.laws.normal())
@@ -215,7 +230,10 @@ SPAWNED: dict[str, dict[str, str]] = {
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_resetting_in_a_vector_draws_no_noise(mode: str) -> None:
-    """Each sub-environment's rewards across several resets are those of the single environment; the step that resets pays 0."""
+    """Each sub-environment's rewards across several resets are those of the single environment.
+
+    The step that resets pays 0.
+    """
     vector = gymnasium.make_vec(
         "heavytail/SixArms-v0",
         num_envs=3,
@@ -259,7 +277,9 @@ def test_a_spec_makes_the_same_environment_again(law: ht.laws.Law) -> None:
 
 
 def test_a_law_by_name_is_the_law() -> None:
-    named = AddRewardNoise(gymnasium.make("heavytail/SixArms-v0"), "alpha_stable", alpha=np.float32(1.5), scale=5)
+    named = AddRewardNoise(
+        gymnasium.make("heavytail/SixArms-v0"), "alpha_stable", alpha=np.float32(1.5), scale=5
+    )
     assert named.law == ht.laws.alpha_stable(alpha=1.5, scale=5.0)
     assert named.spec is not None
     wrapper = json.loads(named.spec.to_json())["additional_wrappers"][-1]
@@ -292,22 +312,39 @@ def test_a_law_that_its_name_does_not_make_is_recorded_as_it_is(law: ht.laws.Law
         ("alpha_stabel", {}, "there is no law 'alpha_stabel'; did you mean 'alpha_stable'?"),
         ("alpha_stable", {"alpha": math.nan}, "alpha_stable: alpha must be finite, got nan"),
         ("alpha_stable", {"alpha": 3}, "alpha_stable: alpha must be at most 2, got 3.0"),
-        ("alpha_stable", {"alpha": 1.1, "scal": 1}, "alpha_stable has no parameter 'scal'; did you mean 'scale'?"),
-        ("alpha_stable", {}, "alpha_stable: missing a required argument: 'alpha'; its parameters are alpha, beta, loc, scale"),
+        (
+            "alpha_stable",
+            {"alpha": 1.1, "scal": 1},
+            "alpha_stable has no parameter 'scal'; did you mean 'scale'?",
+        ),
+        (
+            "alpha_stable",
+            {},
+            "alpha_stable: missing a required argument: 'alpha'; its parameters are alpha, beta, loc, scale",
+        ),
         (
             HEAVY,
             {"scale": 3.0},
-            "AddRewardNoise: law is not a name, so it takes no scale; give either a law or its name and parameters",
+            (
+                "AddRewardNoise: law is not a name, so it takes no scale; give either a law or its name"
+                " and parameters"
+            ),
         ),
         (
             1.1,
             {},
-            "AddRewardNoise: law is 1.1; it must be a law, such as heavytail.laws.alpha_stable(alpha=1.1), or the name of one",
+            (
+                "AddRewardNoise: law is 1.1; it must be a law, such as"
+                " heavytail.laws.alpha_stable(alpha=1.1), or the name of one"
+            ),
         ),
         (
             AlphaStable(1.1, 0.0, 0.0, math.nan),
             {},
-            "AddRewardNoise: law is AlphaStable(alpha=1.1, beta=0.0, loc=0.0, scale=nan); its parameters must be numbers",
+            (
+                "AddRewardNoise: law is AlphaStable(alpha=1.1, beta=0.0, loc=0.0, scale=nan); its"
+                " parameters must be numbers"
+            ),
         ),
     ],
 )
@@ -321,7 +358,11 @@ def test_a_reward_that_is_no_number_is_an_error() -> None:
     env = AddRewardNoise(Still(reward=math.nan), ht.laws.constant(1.0))
     env.reset(seed=0)
     with pytest.raises(
-        ht.InputError, match=r"^the reward is nan: the environment gave nan and Constant\(loc=1.0\) added 1.0; a reward must be a number$"
+        ht.InputError,
+        match=(
+            r"^the reward is nan: the environment gave nan and Constant\(loc=1.0\) added 1.0; a reward"
+            r" must be a number$"
+        ),
     ):
         env.step(0)
 

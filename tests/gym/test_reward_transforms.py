@@ -107,9 +107,13 @@ def test_transforms_stack_and_counts_broadcast() -> None:
     st.integers(1, 1000),
     st.floats(0.01, 1),
 )
-def test_the_threshold_is_the_quantile_at_the_given_visit(rewards: list[float], quantile: float, visits: int, epsilon: float) -> None:
+def test_the_threshold_is_the_quantile_at_the_given_visit(
+    rewards: list[float], quantile: float, visits: int, epsilon: float
+) -> None:
     coefficient = coefficient_from(rewards, epsilon, quantile, visits)
-    assert reward_threshold(truncate(epsilon, coefficient), visits) == pytest.approx(np.quantile(np.abs(rewards), quantile))
+    assert reward_threshold(truncate(epsilon, coefficient), visits) == pytest.approx(
+        np.quantile(np.abs(rewards), quantile)
+    )
 
 
 def test_rewards_of_0_and_infinite_ones_say_nothing_about_the_size_of_the_others() -> None:
@@ -133,7 +137,10 @@ def test_extreme_sizes_give_a_coefficient_all_the_same(size: float) -> None:
         (lambda: truncate(0.5, 1.0, "zeros"), "mode is 'zeros'; did you mean 'zero'?"),  # type: ignore[arg-type]
         (lambda: clip(math.inf), "limit must be finite, got inf"),
         (lambda: fixed(0), "limit must be above 0, got 0.0"),
-        (lambda: coefficient_from([0.0], 0.5), "rewards has none that is finite and not 0; a coefficient needs at least one"),
+        (
+            lambda: coefficient_from([0.0], 0.5),
+            "rewards has none that is finite and not 0; a coefficient needs at least one",
+        ),
         (lambda: coefficient_from(["a"], 0.5), "rewards must be a regular array of numbers, got ['a']"),
         (lambda: coefficient_from([1.0], 0.5, quantile=1.0), "quantile must be below 1, got 1.0"),
         (lambda: coefficient_from([1.0], 0.5, visits=0), "visits must be at least 1, got 0"),

@@ -38,7 +38,9 @@ class Paying(gymnasium.Env[Any, Any]):
         self.observation_space = self.action_space = spaces.Discrete(3)
         self.rewards, self.t = rewards or (0.0,), 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
         return 0, {}
 
@@ -88,7 +90,11 @@ def test_rewards_are_truncated_by_the_visits_and_nothing_else_is_changed(env_id:
         np.testing.assert_equal(after[:2], (action, observation))
         assert after[2] == pytest.approx(expected, rel=1e-14)
         assert list(after[3:5]) == ends
-        told = {"raw_reward": raw, "reward_threshold": pytest.approx(threshold), "reward_truncated": abs(raw) > threshold}
+        told = {
+            "raw_reward": raw,
+            "reward_threshold": pytest.approx(threshold),
+            "reward_truncated": abs(raw) > threshold,
+        }
         assert after[5] == {**info, **told}
         assert [type(after[5][key]) for key in KEYS] == [float, float, bool]
         assert type(after[2]) is float
@@ -151,7 +157,9 @@ def test_an_observation_that_is_written_over_is_remembered_as_it_was() -> None:
             self.observation_space = spaces.Box(-1.0, 1.0, (1,))
             self.now = np.array([-0.9], np.float32)
 
-        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        def reset(
+            self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        ) -> tuple[Any, dict[str, Any]]:
             super().reset(seed=seed)
             self.now[:] = -0.9
             return self.now, {}
@@ -203,13 +211,20 @@ def test_infos_are_copies() -> None:
 # The conventions of Gymnasium
 
 
-@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version:UserWarning")  # said of every wrapper
-@pytest.mark.parametrize("options", [GROWING, {"epsilon": 1.0, "coefficient": "auto", "mode": "clip"}, {"mode": "sign"}], ids=str)
+@pytest.mark.filterwarnings(
+    "ignore:.*is different from the unwrapped version:UserWarning"
+)  # said of every wrapper
+@pytest.mark.parametrize(
+    "options", [GROWING, {"epsilon": 1.0, "coefficient": "auto", "mode": "clip"}, {"mode": "sign"}], ids=str
+)
 @pytest.mark.parametrize("env_id", [*IDS, "FrozenLake-v1", "MountainCar-v0"])
 def test_gymnasium_finds_nothing_to_complain_about(env_id: str, options: dict[str, Any]) -> None:
     theirs = env_id not in IDS  # whose pictures need pygame
     check_env(TruncateReward(gymnasium.make(env_id).unwrapped, **options), skip_render_check=theirs)
-    check_env(TruncateReward(AddRewardNoise(gymnasium.make(env_id).unwrapped, HEAVY), **options), skip_render_check=theirs)
+    check_env(
+        TruncateReward(AddRewardNoise(gymnasium.make(env_id).unwrapped, HEAVY), **options),
+        skip_render_check=theirs,
+    )
 
 
 def test_counts_go_on_over_a_reset_with_a_seed_and_the_spec_says_so() -> None:
@@ -233,7 +248,9 @@ def test_a_new_wrapper_and_the_same_seed_repeat_a_run() -> None:
     np.testing.assert_equal(one, other)
 
 
-@pytest.mark.parametrize("options", [{**GROWING, "counter": "simhash", "bits": 8, "hash_seed": 3}, {"mode": "clip", "limit": 2.0}])
+@pytest.mark.parametrize(
+    "options", [{**GROWING, "counter": "simhash", "bits": 8, "hash_seed": 3}, {"mode": "clip", "limit": 2.0}]
+)
 def test_a_spec_makes_the_same_environment_again(options: dict[str, Any]) -> None:
     env = TruncateReward(AddRewardNoise(gymnasium.make("FrozenLake-v1"), HEAVY), **options)
     assert env.spec is not None
@@ -259,7 +276,9 @@ def test_a_recorder_beneath_records_what_was_paid_and_one_above_what_is_left() -
     rewards = {}
     for place in ("beneath", "above"):
         env: Env = MDPEnv("six_arms", horizon=20)
-        env = AddRewardNoise(RecordEpisodeStatistics(env) if place == "beneath" else env, ht.laws.constant(100.0))
+        env = AddRewardNoise(
+            RecordEpisodeStatistics(env) if place == "beneath" else env, ht.laws.constant(100.0)
+        )
         env = TruncateReward(env, mode="clip", limit=1.0)
         env = RecordEpisodeStatistics(env) if place == "above" else env
         seen = rollout(env, 20, seed=0)
@@ -274,7 +293,9 @@ def test_a_recorder_beneath_records_what_was_paid_and_one_above_what_is_left() -
 
 def test_auto_sets_the_coefficient_from_the_rewards_so_far_and_then_leaves_it() -> None:
     rewards = [3.0, 0.0, -1.0, math.inf, 2.0, 50.0, 1000.0]
-    env = TruncateReward(Paying(*rewards), epsilon=0.5, coefficient="auto", warm_up=4, quantile=0.25, visits=2)
+    env = TruncateReward(
+        Paying(*rewards), epsilon=0.5, coefficient="auto", warm_up=4, quantile=0.25, visits=2
+    )
     env.reset()
     seen: list[float] = []
     for n, r in enumerate(rewards, 1):
@@ -306,7 +327,10 @@ def test_auto_works_where_most_rewards_are_0() -> None:
 
 
 def test_no_outlier_ever_passes_the_warm_up() -> None:
-    """Of 3000 rewards with alpha = 1.1, the largest of some thousands; the threshold of the 100th visit is about ten medians."""
+    """Of 3000 rewards with alpha = 1.1, the largest of some thousands.
+
+    The threshold of the 100th visit is about ten medians.
+    """
     env = TruncateReward(AddRewardNoise(Paying(1.0), HEAVY), epsilon=0.05, coefficient="auto")
     env.reset(seed=0)
     steps = [env.step(0) for _ in range(3000)]
@@ -362,7 +386,11 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
     sign.save(files["none"])
     files["cut"].write_bytes(files["counts"].read_bytes()[:-100])
     odd: dict[str, Any] = {**auto.state_dict(), "coefficient": np.array(-1.0)}
-    contents: dict[str, dict[str, Any]] = {"pickle": {"steps": np.array([{}], object)}, "empty": {}, "odd": odd}
+    contents: dict[str, dict[str, Any]] = {
+        "pickle": {"steps": np.array([{}], object)},
+        "empty": {},
+        "odd": odd,
+    }
     for name, arrays in contents.items():
         with files[name].open("wb") as out:
             np.savez(out, **arrays)
@@ -370,11 +398,26 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
         (env, tmp_path / "nowhere", r"nowhere cannot be read: No such file or directory"),
         (env, files["text"], r"text is no file of counts, or a damaged one: File is not a zip file"),
         (env, files["cut"], r"cut is no file of counts, or a damaged one: .*"),
-        (env, files["pickle"], r"pickle is no file of counts, or a damaged one: Object arrays cannot be loaded when allow_pickle=False"),
+        (
+            env,
+            files["pickle"],
+            (
+                r"pickle is no file of counts, or a damaged one: Object arrays cannot be loaded when"
+                r" allow_pickle=False"
+            ),
+        ),
         (env, files["empty"], r"empty does not fit: steps is missing"),
         (env, files["none"], r"none does not fit: counts is missing"),
-        (sign, files["counts"], r"counts does not fit: there are counts in it, for which a fixed threshold has no use"),
-        (auto, files["counts"], r"counts does not fit: coefficient is missing; it was saved without \"auto\""),
+        (
+            sign,
+            files["counts"],
+            r"counts does not fit: there are counts in it, for which a fixed threshold has no use",
+        ),
+        (
+            auto,
+            files["counts"],
+            r"counts does not fit: coefficient is missing; it was saved without \"auto\"",
+        ),
         (auto, files["odd"], r"odd does not fit: coefficient is -1.0; it must be finite and above 0"),
     ]:
         with pytest.raises(ht.InputError, match=rf"^\S*{message}$"):
@@ -499,7 +542,10 @@ def test_vectors_of_observations_of_every_kind() -> None:
         spaces.MultiBinary(2),
         spaces.Text(2),
     ):
-        envs = VectorTruncateReward(gymnasium.vector.SyncVectorEnv([lambda space=space: Kinds(space)] * 3), **GROWING)  # type: ignore[misc]
+        envs = VectorTruncateReward(
+            gymnasium.vector.SyncVectorEnv([lambda space=space: Kinds(space)] * 3),  # type: ignore[misc]
+            **GROWING,
+        )
         envs.reset(seed=0)
         envs.step(envs.action_space.sample())
         assert envs.counter is not None
@@ -508,7 +554,9 @@ def test_vectors_of_observations_of_every_kind() -> None:
 
 def test_a_vector_is_saved_and_restored(tmp_path: Path) -> None:
     def make() -> VectorTruncateReward[Any, Any]:
-        return VectorTruncateReward(gymnasium.make_vec("CartPole-v1", num_envs=2), epsilon=0.05, coefficient="auto", mode="clip")
+        return VectorTruncateReward(
+            gymnasium.make_vec("CartPole-v1", num_envs=2), epsilon=0.05, coefficient="auto", mode="clip"
+        )
 
     envs, again = make(), make()
     envs.reset(seed=0)
@@ -525,7 +573,10 @@ def test_a_vector_is_saved_and_restored(tmp_path: Path) -> None:
 
 def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
     envs = gymnasium.make_vec(
-        "heavytail/SixArms-v0", num_envs=2, horizon=5, wrappers=[lambda env: AddRewardNoise(env, ht.laws.constant(100.0))]
+        "heavytail/SixArms-v0",
+        num_envs=2,
+        horizon=5,
+        wrappers=[lambda env: AddRewardNoise(env, ht.laws.constant(100.0))],
     )
     vector = VectorTruncateReward(RecordVectorStatistics(envs), mode="clip", limit=1.0)
     vector.reset(seed=0)
@@ -541,11 +592,26 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got neither"),
-        ({"epsilon": 0.5}, "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got epsilon"),
+        (
+            {},
+            (
+                "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a"
+                " fixed one; got neither"
+            ),
+        ),
+        (
+            {"epsilon": 0.5},
+            (
+                "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a"
+                " fixed one; got epsilon"
+            ),
+        ),
         (
             {**GROWING, "limit": 1.0, "mode": "clip"},
-            "mode 'clip' takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got epsilon and coefficient and limit",
+            (
+                "mode 'clip' takes epsilon and coefficient, for a threshold that grows, or limit, for a"
+                " fixed one; got epsilon and coefficient and limit"
+            ),
         ),
         ({**GROWING, "mode": "sign"}, "mode is 'sign', which takes no epsilon, coefficient"),
         ({"mode": "none", "limit": 1.0}, "mode is 'none', which takes no limit"),
@@ -553,7 +619,10 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
         ({"epsilon": 2, "coefficient": 1}, "epsilon must be at most 1, got 2.0"),
         ({"epsilon": 2, "coefficient": "auto"}, "epsilon must be at most 1, got 2.0"),
         ({"epsilon": 0.5, "coefficient": 0}, "coefficient must be above 0, got 0.0"),
-        ({"epsilon": 0.5, "coefficient": "automatic"}, "coefficient is 'automatic'; it must be a number above 0, or 'auto'"),
+        (
+            {"epsilon": 0.5, "coefficient": "automatic"},
+            "coefficient is 'automatic'; it must be a number above 0, or 'auto'",
+        ),
         ({"epsilon": 0.5, "coefficient": "auto", "warm_up": 0}, "warm_up must be at least 1, got 0"),
         ({"epsilon": 0.5, "coefficient": "auto", "quantile": 50}, "quantile must be below 1, got 50.0"),
         ({**GROWING, "counter": "hash"}, "counter is 'hash'; did you mean 'simhash'?"),
@@ -571,12 +640,19 @@ def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) ->
 
 
 def test_each_wrapper_says_which_other_is_meant() -> None:
-    with pytest.raises(ht.InputError, match=r"^VectorTruncateReward: env is <.*Paying.*>; .*for a single environment take TruncateReward$"):
+    with pytest.raises(
+        ht.InputError,
+        match=r"^VectorTruncateReward: env is <.*Paying.*>; .*for a single environment take TruncateReward$",
+    ):
         VectorTruncateReward(Paying(), **GROWING)  # type: ignore[arg-type]
     with pytest.raises(ht.InputError, match=r"for one of Stable-Baselines3 take VecTruncateReward$"):
         VectorTruncateReward("CartPole-v1", **GROWING)  # type: ignore[arg-type]
     with pytest.raises(
-        ht.InputError, match=r"^TruncateReward: env is .*; it must be a Gymnasium environment; for a vector take VectorTruncateReward$"
+        ht.InputError,
+        match=(
+            r"^TruncateReward: env is .*; it must be a Gymnasium environment; for a vector take"
+            r" VectorTruncateReward$"
+        ),
     ):
         TruncateReward(gymnasium.make_vec("CartPole-v1"), **GROWING)  # type: ignore[arg-type]
 
@@ -592,7 +668,9 @@ def test_without_stable_baselines3_its_wrapper_says_what_to_install(tmp_path: Pa
     except ht.InputError as error:
         print(error)
     """
-    expected = "VecTruncateReward needs Stable-Baselines3, which is not installed: pip install stable-baselines3"
+    expected = (
+        "VecTruncateReward needs Stable-Baselines3, which is not installed: pip install stable-baselines3"
+    )
     assert python(script, folder=tmp_path) == expected
     assert VecTruncateReward.__doc__ is not None
 

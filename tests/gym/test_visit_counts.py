@@ -100,7 +100,9 @@ def test_the_code_is_the_signs_of_projections_of_the_scaled_observation(bits: in
     for _ in range(100):
         observation = rng.uniform([-1.5, -0.1, -5, -1, 1], [1, 0.1, 5, 10, 3])
         assert hashed(observation) == naive_code(draws, low, high, observation)
-    assert hashed([0.0, 0.0, np.inf, np.inf, 2.0]) == naive_code(draws, low, high, [0.0, 0.0, np.inf, np.inf, 2.0])
+    assert hashed([0.0, 0.0, np.inf, np.inf, 2.0]) == naive_code(
+        draws, low, high, [0.0, 0.0, np.inf, np.inf, 2.0]
+    )
 
 
 def test_neither_the_size_of_a_number_nor_the_origin_is_a_trap() -> None:
@@ -143,7 +145,10 @@ def test_the_velocities_of_cart_pole_which_have_no_bounds_are_seen() -> None:
     assert isinstance(space, spaces.Box)
     assert np.isinf(space.high[[1, 3]]).all()
     hashed = SimHash(space)
-    codes = [{hashed(observation) for observation in np.linspace(-1, 1, 41)[:, None] * 2 * np.eye(4)[i]} for i in range(4)]
+    codes = [
+        {hashed(observation) for observation in np.linspace(-1, 1, 41)[:, None] * 2 * np.eye(4)[i]}
+        for i in range(4)
+    ]
     assert all(len(found) > 5 for found in codes)
     huge = SimHash(spaces.Box(np.finfo(np.float32).min, np.finfo(np.float32).max, (1,)))
     assert huge([-1.0]) != huge([1.0])  # bounds of 3.4e38 are none
@@ -161,7 +166,10 @@ def test_declared_bounds_take_the_place_of_those_of_the_space() -> None:
 def test_a_number_that_never_changes_tells_nothing() -> None:
     draws = np.random.default_rng(0).standard_normal((16, 3))
     projection = projection_for(draws, np.array([0.0, 5.0]), np.array([1.0, 5.0]))
-    assert simhash_signs(projection, np.array([0.3, 5.0])).tolist() == simhash_signs(projection, np.array([0.3, 9.0])).tolist()
+    assert (
+        simhash_signs(projection, np.array([0.3, 5.0])).tolist()
+        == simhash_signs(projection, np.array([0.3, 9.0])).tolist()
+    )
 
 
 def test_many_observations_are_hashed_as_one_by_one() -> None:
@@ -169,7 +177,11 @@ def test_many_observations_are_hashed_as_one_by_one() -> None:
     observations = np.random.default_rng(0).normal(size=(5, 6, 2))
     together = simhash_signs(projection, observations)
     assert together.shape == (5, 6, 32)
-    assert all((together[i, j] == simhash_signs(projection, observations[i, j])).all() for i in range(5) for j in range(6))
+    assert all(
+        (together[i, j] == simhash_signs(projection, observations[i, j])).all()
+        for i in range(5)
+        for j in range(6)
+    )
 
 
 def test_the_seed_draws_the_projection() -> None:
@@ -253,7 +265,9 @@ def test_counts_are_saved_as_arrays_and_restored(name: str) -> None:
     space.seed(2)
     for _ in range(20):
         observation, action = space.sample(), actions.sample()
-        assert again.visit(again.code(observation), action) == counter.visit(counter.code(observation), action)
+        assert again.visit(again.code(observation), action) == counter.visit(
+            counter.code(observation), action
+        )
 
 
 def test_codes_of_one_s_own_are_restored() -> None:
@@ -293,26 +307,44 @@ def unhashable(observation: Any) -> Any:
     [
         (
             lambda: visit_counter(HASHED["Box"], DISCRETE, "exact"),
-            "counter is 'exact', but Box(-1.0, 1.0, (3,), float32) is not discrete, so no count would ever grow; take 'simhash' or a function",
+            (
+                "counter is 'exact', but Box(-1.0, 1.0, (3,), float32) is not discrete, so no count"
+                " would ever grow; take 'simhash' or a function"
+            ),
         ),
         (lambda: visit_counter(DISCRETE, DISCRETE, "exat"), "counter is 'exat'; did you mean 'exact'?"),
         (
             lambda: visit_counter(DISCRETE, DISCRETE, 3),  # type: ignore[arg-type]
-            "counter is 3; it must be 'auto', 'exact', 'simhash', a function from an observation to its code, or a VisitCounter",
+            (
+                "counter is 3; it must be 'auto', 'exact', 'simhash', a function from an observation to"
+                " its code, or a VisitCounter"
+            ),
         ),
         (lambda: visit_counter(HASHED["Box"], DISCRETE, bits=0), "bits must be at least 1, got 0"),
         (lambda: visit_counter(HASHED["Box"], DISCRETE, seed=-1), "seed is -1; it must be at least 0"),
         (
             lambda: visit_counter(spaces.Sequence(DISCRETE), DISCRETE),
-            "Sequence(Discrete(5), stack=False) cannot be hashed by projection; give a counter: a function from an observation to its code",
+            (
+                "Sequence(Discrete(5), stack=False) cannot be hashed by projection; give a counter: a"
+                " function from an observation to its code"
+            ),
         ),
         (
             lambda: VisitCounter(unhashable).code(1),
-            "counter gave [1], a list, for an observation; it must be hashable, such as a number, a string or a tuple",
+            (
+                "counter gave [1], a list, for an observation; it must be hashable, such as a number, a"
+                " string or a tuple"
+            ),
         ),
         (lambda: SimHash(HASHED["Box"], bounds=(1.0, 0.0)), "bounds: low must nowhere be above high"),
-        (lambda: SimHash(HASHED["Box"], bounds=(1.0, [1.0, 2.0])), "bounds: high must be 3 numbers or one, got [2]"),
-        (lambda: SimHash(HASHED["Box"], bounds=1.0), "bounds is 1.0; it must be two: the low and the high end"),  # type: ignore[arg-type]
+        (
+            lambda: SimHash(HASHED["Box"], bounds=(1.0, [1.0, 2.0])),
+            "bounds: high must be 3 numbers or one, got [2]",
+        ),
+        (
+            lambda: SimHash(HASHED["Box"], bounds=1.0),  # type: ignore[arg-type]
+            "bounds is 1.0; it must be two: the low and the high end",
+        ),
     ],
 )
 def test_mistakes_are_said_in_one_line(what: Any, message: str) -> None:
@@ -325,7 +357,10 @@ def test_a_code_that_cannot_be_read_back_is_not_saved() -> None:
     for code in (frozenset([1]), math.inf, object):
         counter = VisitCounter({0: code}.__getitem__)
         counter.visit(counter.code(0), 0)
-        with pytest.raises(ht.InputError, match=r"^the code .* cannot be saved; codes of numbers, strings and tuples of them can$"):
+        with pytest.raises(
+            ht.InputError,
+            match=r"^the code .* cannot be saved; codes of numbers, strings and tuples of them can$",
+        ):
             counter.state_dict()
 
 
@@ -337,8 +372,14 @@ def test_a_code_that_cannot_be_read_back_is_not_saved() -> None:
         ({"counts": np.array([0] * 5)}, "counts must be at least 1 each"),
         ({"actions": None}, "actions must be 5 codes, and is missing"),
         ({"actions": np.array([1], np.uint64)}, "actions must be 5 codes, got uint64[1]"),
-        ({"observations": np.array(["1", "2", "3", "4", "__import__('os')"])}, "observations has a code that cannot be read"),
-        ({"observations": np.array(["1", "2", "3", "4", "[]"])}, "observations has a code that cannot be read"),
+        (
+            {"observations": np.array(["1", "2", "3", "4", "__import__('os')"])},
+            "observations has a code that cannot be read",
+        ),
+        (
+            {"observations": np.array(["1", "2", "3", "4", "[]"])},
+            "observations has a code that cannot be read",
+        ),
         (
             {"observation_hash/matrix": np.zeros((3, 3))},
             "the counts were made with a SimHash, observation_hash, that this counter does not have",
@@ -358,7 +399,10 @@ def test_counts_that_do_not_fit_are_refused_and_nothing_changes(change: dict[str
 
 def test_counts_of_another_hash_are_refused() -> None:
     box = HASHED["Box"]
-    with pytest.raises(ht.InputError, match=r"^observation_hash/matrix is float64\[16, 3\] where float64\[32, 3\] is expected$"):
+    with pytest.raises(
+        ht.InputError,
+        match=r"^observation_hash/matrix is float64\[16, 3\] where float64\[32, 3\] is expected$",
+    ):
         visit_counter(box, DISCRETE).load_state_dict(visit_counter(box, DISCRETE, bits=16).state_dict())
     with pytest.raises(ht.InputError, match=r"^observation_hash/matrix is missing$"):
         visit_counter(box, DISCRETE).load_state_dict(visit_counter(DISCRETE, DISCRETE).state_dict())

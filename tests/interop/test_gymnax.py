@@ -34,7 +34,9 @@ def test_it_follows_gymnasium_and_ours_step_by_step(name: str) -> None:
         moved, own_reward, own_end = own_step(own, jnp.int32(action))
         expected, gym_reward, gym_end, _, _ = gym.step(action)
         np.testing.assert_allclose(np.asarray(theirs.observe(world)), expected, rtol=2e-4, atol=2e-5)
-        np.testing.assert_allclose(np.asarray(theirs.observe(world)), np.asarray(ours.observe(moved)), rtol=2e-4, atol=2e-5)
+        np.testing.assert_allclose(
+            np.asarray(theirs.observe(world)), np.asarray(ours.observe(moved)), rtol=2e-4, atol=2e-5
+        )
         assert float(reward) == float(own_reward) == gym_reward
         assert bool(terminated) == bool(own_end) == gym_end
         if terminated:
@@ -51,7 +53,9 @@ def test_a_short_training_runs_and_resumes(tmp_path: Path) -> None:
     curve = once.learn(checkpoints=4)
     assert once.settings.cap == 500
     assert (curve.episodes[:, -1] > 3).all()
-    assert (400 - curve.clean_return[:, -1] < 200).all()  # a reward of 1 for each step of the episodes that ended
+    assert (
+        400 - curve.clean_return[:, -1] < 200
+    ).all()  # a reward of 1 for each step of the episodes that ended
     first.learn(200)
     first.save(tmp_path / "deep.npz")
     second = ht.deep.DeepLearner.load(tmp_path / "deep.npz")
@@ -69,7 +73,12 @@ def test_the_cap_is_ours_and_gymnaxs_own_limit_plays_no_part() -> None:
 
 
 def test_mistakes_are_one_line() -> None:
-    with pytest.raises(ht.InputError, match="gymnax has no environment 'CartPole'; did you mean 'CartPole-v1'"):
+    with pytest.raises(
+        ht.InputError, match="gymnax has no environment 'CartPole'; did you mean 'CartPole-v1'"
+    ):
         ht.deep.heavy_dqn("gymnax/CartPole")
-    with pytest.raises(ht.InputError, match="gymnax/Pendulum-v1 has observations Box and actions Box; they must be Box and Discrete"):
+    with pytest.raises(
+        ht.InputError,
+        match="gymnax/Pendulum-v1 has observations Box and actions Box; they must be Box and Discrete",
+    ):
         ht.deep.heavy_dqn("gymnax/Pendulum-v1")

@@ -60,9 +60,17 @@ def test_it_learns(algorithm: str, env: Callable[[], Any]) -> None:
 
 
 def test_a_vector_of_stable_baselines3_sees_the_rewards_of_the_single_environments() -> None:
-    """Its vectors reset within the step that ends an episode; noise must neither be drawn twice nor be lost."""
+    """Its vectors reset within the step that ends an episode.
+
+    Noise must neither be drawn twice nor be lost.
+    """
     vector = make_vec_env(
-        "heavytail/SixArms-v0", n_envs=2, seed=5, env_kwargs={"horizon": 4}, wrapper_class=AddRewardNoise, wrapper_kwargs={"law": HEAVY}
+        "heavytail/SixArms-v0",
+        n_envs=2,
+        seed=5,
+        env_kwargs={"horizon": 4},
+        wrapper_class=AddRewardNoise,
+        wrapper_kwargs={"law": HEAVY},
     )
     assert isinstance(vector, DummyVecEnv)
     vector.reset()

@@ -67,16 +67,26 @@ def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pyte
     scope: dict[str, Any] = {}
     exec(textwrap.dedent(example), scope)  # noqa: S102 - the example is ours
     assert Path("counts.npz").exists()
-    assert not any(info["r"] > 500 for info in scope["model"].ep_info_buffer)  # the Monitors are beneath the noise
+    assert not any(
+        info["r"] > 500 for info in scope["model"].ep_info_buffer
+    )  # the Monitors are beneath the noise
 
 
 # Vectors
 
 
 def test_the_environments_of_a_vector_share_one_count() -> None:
-    """Its vectors reset within the step that ends an episode: the next step is then in the state that follows the reset."""
+    """Its vectors reset within the step that ends an episode.
+
+    The next step is then in the state that follows the reset.
+    """
     vector = make_vec_env(
-        "heavytail/SixArms-v0", n_envs=2, seed=5, env_kwargs={"horizon": 4}, wrapper_class=AddRewardNoise, wrapper_kwargs={"law": HEAVY}
+        "heavytail/SixArms-v0",
+        n_envs=2,
+        seed=5,
+        env_kwargs={"horizon": 4},
+        wrapper_class=AddRewardNoise,
+        wrapper_kwargs={"law": HEAVY},
     )
     venv = VecTruncateReward(vector, **GROWING)
     venv.reset()
@@ -112,18 +122,24 @@ def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
         shape = (2, *venv.action_space.shape)
         return [venv.step(rng.integers(0, 2, shape).astype(venv.action_space.dtype)) for _ in range(50)]
 
-    one, other = (VecTruncateReward(make_vec_env(env_id, n_envs=2), epsilon=0.05, coefficient="auto") for _ in range(2))
+    one, other = (
+        VecTruncateReward(make_vec_env(env_id, n_envs=2), epsilon=0.05, coefficient="auto") for _ in range(2)
+    )
     steps(one)
     one.save(tmp_path / "counts.npz")
     expected = steps(one)
     other.load(tmp_path / "counts.npz")
     for found, wanted in zip(steps(other), expected, strict=True):
         np.testing.assert_equal(found[:3], wanted[:3])
-        assert [info["reward_threshold"] for info in found[3]] == [info["reward_threshold"] for info in wanted[3]]
+        assert [info["reward_threshold"] for info in found[3]] == [
+            info["reward_threshold"] for info in wanted[3]
+        ]
 
 
 def test_wrappers_of_stable_baselines3_go_on_top_and_find_it_beneath() -> None:
-    venv = VecNormalize(VecTruncateReward(make_vec_env("CartPole-v1", n_envs=2, seed=0), **GROWING), norm_reward=True)
+    venv = VecNormalize(
+        VecTruncateReward(make_vec_env("CartPole-v1", n_envs=2, seed=0), **GROWING), norm_reward=True
+    )
     venv.reset()
     venv.step(np.array([0, 1]))
     assert venv.truncated_fraction == 1.0  # 1 is beyond 0.5 ** (1 / 1.05)
@@ -135,7 +151,9 @@ def test_logs_show_what_was_paid_where_the_monitor_is_beneath() -> None:
     law = ht.laws.constant(100.0)
     returns = {}
     for place, env in {
-        "beneath all": TruncateReward(AddRewardNoise(Monitor(MDPEnv("six_arms", horizon=4)), law), mode="sign"),
+        "beneath all": TruncateReward(
+            AddRewardNoise(Monitor(MDPEnv("six_arms", horizon=4)), law), mode="sign"
+        ),
         "between": TruncateReward(Monitor(AddRewardNoise(MDPEnv("six_arms", horizon=4), law)), mode="sign"),
         "none": TruncateReward(AddRewardNoise(MDPEnv("six_arms", horizon=4), law), mode="sign"),
     }.items():
@@ -149,7 +167,10 @@ def test_logs_show_what_was_paid_where_the_monitor_is_beneath() -> None:
 def test_a_single_environment_is_refused() -> None:
     with pytest.raises(
         ht.InputError,
-        match=r"^VecTruncateReward: venv is <.*CartPole.*; it must be a VecEnv; for a single environment take TruncateReward$",
+        match=(
+            r"^VecTruncateReward: venv is <.*CartPole.*; it must be a VecEnv; for a single environment"
+            r" take TruncateReward$"
+        ),
     ):
         VecTruncateReward(gymnasium.make("CartPole-v1"), **GROWING)
 
@@ -160,16 +181,22 @@ def test_a_single_environment_is_refused() -> None:
 class Ladder(gymnasium.Env[Any, Any]):
     """Climb a ladder of eight rungs; every step costs 1 until the top is reached, or 100 steps are over.
 
-    On each rung one of two actions is the right one, not the same everywhere; it fails one time in ten. Whatever else is done, one falls to the ground.
+    On each rung one of two actions is the right one, not the same everywhere; it fails one time in ten.
+    Whatever else is done, one falls to the ground.
     """
 
     right, limit = (0, 1, 1, 0, 1, 0, 0, 1), 100
 
     def __init__(self) -> None:
-        self.observation_space, self.action_space = gymnasium.spaces.Discrete(len(self.right) + 1), gymnasium.spaces.Discrete(2)
+        self.observation_space, self.action_space = (
+            gymnasium.spaces.Discrete(len(self.right) + 1),
+            gymnasium.spaces.Discrete(2),
+        )
         self.rung = self.t = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
         super().reset(seed=seed)
         self.rung = self.t = 0
         return self.rung, {}
@@ -209,12 +236,18 @@ def mean_return(algorithm: str, seed: int, steps: int, options: dict[str, Any] |
     ],
     ids=["DQN", "PPO"],
 )
-def test_where_rewards_have_heavy_tails_truncation_helps(algorithm: str, steps: int, options: dict[str, Any]) -> None:
-    """Task, coefficient and mode were chosen on seeds 0 to 7; these are others. If truncation did nothing, one in a hundred such tests would say it helps.
+def test_where_rewards_have_heavy_tails_truncation_helps(
+    algorithm: str, steps: int, options: dict[str, Any]
+) -> None:
+    """Task, coefficient and mode were chosen on seeds 0 to 7; these are others.
 
-    Not every choice helps everywhere. DQN, whose Huber loss bears outliers by itself, gains from the zeros: where visits are few nothing seems to cost anything, so
-    it explores, and there is no noise to lead it astray. PPO learns from fresh rewards only and never averages over all visits, so that its threshold must grow slowly.
-    Tasks tried before this one: a ladder of six rungs (DQN: +36, p = 0.005, seeds 2000 to 2009) and a hill with one way up (DQN: +16, p = 0.02, seeds 1000 to 1015).
+    If truncation did nothing, one in a hundred such tests would say it helps.
+
+    Not every choice helps everywhere. DQN, whose Huber loss bears outliers by itself, gains from the zeros:
+    where visits are few nothing seems to cost anything, so it explores, and there is no noise to lead it
+    astray. PPO learns from fresh rewards only and never averages over all visits, so that its threshold must
+    grow slowly. Tasks tried before this one: a ladder of six rungs (DQN: +36, p = 0.005, seeds 2000 to 2009)
+    and a hill with one way up (DQN: +16, p = 0.02, seeds 1000 to 1015).
     """
     seeds = range(3000, 3008)
     truncated, raw = ([mean_return(algorithm, seed, steps, how) for seed in seeds] for how in (options, None))

@@ -14,10 +14,11 @@ from heavytail.arrays import Floats
 from heavytail.kernels import compiling
 from heavytail.kernels.compiling import entry, fingerprint, kernel, record_classes
 from heavytail.training import fused
-from heavytail.training.reward_batches import new_ahead
+from heavytail.training.reward_batches import new_reward_batch
 from support.processes import python
 
-# An outside package in four files: an agent, the estimator nested in it, a kernel that the estimator calls, a constant that the kernel reads.
+# An outside package in four files: an agent, the estimator nested in it, a kernel that the estimator calls, a
+# constant that the kernel reads.
 FILES = {
     "outside_agent.py": """
         from typing import Any, NamedTuple
@@ -105,7 +106,9 @@ def _write(path: Path, text: str) -> None:
 def _ask(folder: Path) -> tuple[int, int]:
     """What the outside agent answers in a fresh process, and how many of its two entries came from the disk."""
     # Without bytecode files: Python itself would serve a stale one after two edits within a second.
-    printed = python(ASK, folder=folder, HEAVYTAIL_CACHE_DIR=str(folder / "kept"), PYTHONDONTWRITEBYTECODE="1")
+    printed = python(
+        ASK, folder=folder, HEAVYTAIL_CACHE_DIR=str(folder / "kept"), PYTHONDONTWRITEBYTECODE="1"
+    )
     answer, hits = map(int, printed.split())
     return answer, hits
 
@@ -119,19 +122,26 @@ def _ask(folder: Path) -> tuple[int, int]:
         ("outside_constant.py", "2.0", "3.0", 1119),
     ],
 )
-def test_an_edited_kernel_is_never_served_stale(outside: Path, name: str, old: str, new: str, answer: int) -> None:
+def test_an_edited_kernel_is_never_served_stale(
+    outside: Path, name: str, old: str, new: str, answer: int
+) -> None:
     assert _ask(outside) == (1116, 0)
     assert _ask(outside) == (1116, 2)
     text = (outside / name).read_text()
     stamp = (outside / name).stat()
     (outside / name).write_text(text.replace(old, new))
-    os.utime(outside / name, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # not even when its time says that nothing happened
+    os.utime(
+        outside / name, ns=(stamp.st_atime_ns, stamp.st_mtime_ns)
+    )  # not even when its time says that nothing happened
     assert _ask(outside)[0] == answer
     assert _ask(outside) == (answer, 2)
 
 
 def test_an_edit_while_a_process_runs_does_not_mislabel_what_it_compiled(outside: Path) -> None:
-    """The process has loaded the old code and compiles it after the edit; the next one must not be served that."""
+    """The process has loaded the old code and compiles it after the edit.
+
+    The next one must not be served that.
+    """
     edit = f"""
     import outside_agent, pathlib
     path = pathlib.Path("outside_agent.py")
@@ -151,17 +161,19 @@ def test_an_edited_comment_recompiles_nothing(outside: Path) -> None:
 FUSED = """
     import heavytail as ht
     from heavytail.training import fused
-    from heavytail.training.reward_batches import new_ahead
+    from heavytail.training.reward_batches import new_reward_batch
     from heavytail.compiling import entry
     learner = ht.make_agent("random", ht.make_mdp("six_arms"))
     total = learner.learn(10).realised_reward[-1]
-    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_ahead(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
+    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
     print(total, sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
 """
 
 
 def test_a_second_process_starts_from_the_cache(tmp_path: Path) -> None:
-    first, second = (python(FUSED, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")).split() for _ in range(2))
+    first, second = (
+        python(FUSED, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")).split() for _ in range(2)
+    )
     assert first[:3] == [second[0], "0", "1"]
     assert second[1:3] == ["1", "0"]
 
@@ -186,7 +198,9 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("kept/*"))
 
 
-def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(blocked / "folder"))
@@ -199,7 +213,9 @@ def _add(x: int, y: int) -> int:
     return x + y
 
 
-def test_folders_that_nobody_used_for_a_month_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_that_nobody_used_for_a_month_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
     old, recent, foreign = tmp_path / ("a" * 20), tmp_path / ("b" * 20), tmp_path / "thesis"
     month_ago = time.time() - compiling.KEEP_UNUSED_SECONDS - 60
@@ -214,17 +230,30 @@ def test_folders_that_nobody_used_for_a_month_are_removed(tmp_path: Path, monkey
 def test_one_compiled_signature_serves_whole_numbers_and_floats() -> None:
     """`alpha=1` for `1.0` would compile a second copy, silently."""
     forms: list[Any] = [(1, 2), (1.0, np.int64(2)), (np.float32(1), 2)]
-    mdps: list[ht.MDP] = [ht.mdp_from_arrays([[[one]]], laws=[[ht.laws.normal(one, one)]], horizon=horizon) for one, horizon in forms]
+    mdps: list[ht.MDP] = [
+        ht.mdp_from_arrays([[[one]]], laws=[[ht.laws.normal(one, one)]], horizon=horizon)
+        for one, horizon in forms
+    ]
     agents: list[dict[str, Any]] = [
         {"delta": 0.5, "transition_scale": 1, "bonus_scale": 1, "r_max": 1, "planned_steps": 10**7},
-        {"delta": np.float64(0.5), "transition_scale": 1.0, "bonus_scale": np.float32(1), "r_max": 1.0, "planned_steps": 1e7},
+        {
+            "delta": np.float64(0.5),
+            "transition_scale": 1.0,
+            "bonus_scale": np.float32(1),
+            "r_max": 1.0,
+            "planned_steps": 1e7,
+        },
     ]
-    learners = [ht.make_agent("q_learning", mdp, seed=0, **parameters) for mdp in mdps for parameters in agents]
+    learners = [
+        ht.make_agent("q_learning", mdp, seed=0, **parameters) for mdp in mdps for parameters in agents
+    ]
     totals = {learner.learn(5).realised_reward[-1] for learner in learners}
     assert len(totals) == 1
     one = learners[0]
     recorded = fused.new_checkpoints(np.array([5]), one.agent)
-    chunk: Any = entry(fused.run_chunk, one.agent, one.mdp, one.streams, new_ahead(one.mdp), one.clock, recorded)
+    chunk: Any = entry(
+        fused.run_chunk, one.agent, one.mdp, one.streams, new_reward_batch(one.mdp), one.clock, recorded
+    )
     assert len(chunk.signatures) == 1
 
 

@@ -65,7 +65,9 @@ def test_a_missing_method_says_what_to_write() -> None:
 
 
 def test_a_method_must_have_the_verbs_parameters() -> None:
-    with pytest.raises(TypeError, match=r"area of Shapeless: parameters are \('thing',\), they must be \('shape',\)"):
+    with pytest.raises(
+        TypeError, match=r"area of Shapeless: parameters are \('thing',\), they must be \('shape',\)"
+    ):
         area.method(Shapeless)(lambda thing: 0.0)
 
 

@@ -1,7 +1,7 @@
 """The generator against its published output, and the draws made from it against SciPy.
 
-Every statistical test has a fixed seed, so that it cannot fail by chance one day. `LEVEL` is its false alarm rate: how likely a sound
-generator would have been refused by the seed that was chosen.
+Every statistical test has a fixed seed, so that it cannot fail by chance one day. `LEVEL` is its false alarm
+rate: how likely a sound generator would have been refused by the seed that was chosen.
 """
 
 import itertools
@@ -33,7 +33,7 @@ LEVEL = 1e-4
 N = 200_000
 N_TAIL = 2_000_000
 SHAPES = (0.3, 1.0, 2.5, 50.0)
-LARGEST = 2**64 - 1
+MAX_INT = 2**64 - 1
 
 PUBLISHED = (
     41943041, 58720359, 3588806011781223, 3591011842654386, 9228616714210784205,
@@ -78,8 +78,20 @@ FILLS: dict[str, Any] = {
     "normal": _fill_normal,
     "gamma": _fill_gamma,
 }
-KERNELS: dict[str, Any] = {"uniform": uniform, "open_uniform": open_uniform, "exponential": exponential, "normal": normal, "gamma": gamma}
-CALLS = [("uniform",), ("open_uniform",), ("exponential",), ("normal",), *(("gamma", shape) for shape in SHAPES)]
+KERNELS: dict[str, Any] = {
+    "uniform": uniform,
+    "open_uniform": open_uniform,
+    "exponential": exponential,
+    "normal": normal,
+    "gamma": gamma,
+}
+CALLS = [
+    ("uniform",),
+    ("open_uniform",),
+    ("exponential",),
+    ("normal",),
+    *(("gamma", shape) for shape in SHAPES),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +156,12 @@ def test_compiled_integers_equal_plain_python(n: int) -> None:
 
 
 def test_one_seed_gives_the_same_stream_on_every_machine() -> None:
-    assert stream(0).tolist() == [0xDB2CD7E7B0F478BE, 0xABF4641A2C71BA49, 0x20C6ED6D9D7B8D41, 0x2C4099DE223C39D4]
+    assert stream(0).tolist() == [
+        0xDB2CD7E7B0F478BE,
+        0xABF4641A2C71BA49,
+        0x20C6ED6D9D7B8D41,
+        0x2C4099DE223C39D4,
+    ]
 
 
 def test_the_streams_of_a_seed_are_four_and_differ() -> None:
@@ -213,18 +230,18 @@ def test_skipping_a_pair_consumes_what_drawing_it_does() -> None:
 # The ends of the range
 
 
-@pytest.mark.parametrize(("raw", "expected"), [(0, 2.0**-53), (LARGEST, 1.0 - 2.0**-53)])
+@pytest.mark.parametrize(("raw", "expected"), [(0, 2.0**-53), (MAX_INT, 1.0 - 2.0**-53)])
 def test_open_uniform_at_its_extreme_bits_is_neither_zero_nor_one(raw: int, expected: float) -> None:
     assert int(bits(state_before(raw))) == raw
     assert open_uniform(state_before(raw)) == expected
 
 
-@pytest.mark.parametrize(("raw", "expected"), [(0, 0.0), (LARGEST, 1.0 - 2.0**-53)])
+@pytest.mark.parametrize(("raw", "expected"), [(0, 0.0), (MAX_INT, 1.0 - 2.0**-53)])
 def test_uniform_reaches_zero_and_never_one(raw: int, expected: float) -> None:
     assert uniform(state_before(raw)) == expected
 
 
-@pytest.mark.parametrize(("raw", "expected"), [(0, 53.0 * math.log(2.0)), (LARGEST, 2.0**-53)])
+@pytest.mark.parametrize(("raw", "expected"), [(0, 53.0 * math.log(2.0)), (MAX_INT, 2.0**-53)])
 def test_exponential_at_its_extreme_bits_is_positive_and_finite(raw: int, expected: float) -> None:
     assert exponential(state_before(raw)) == pytest.approx(expected, rel=1e-15, abs=0)
 
@@ -232,7 +249,7 @@ def test_exponential_at_its_extreme_bits_is_positive_and_finite(raw: int, expect
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 1000, 2**31 - 1, 2**40, 2**40 + 1])
 def test_integer_at_its_extreme_bits_stays_below_n(n: int) -> None:
     assert integer(state_before(0), n) == 0
-    assert integer(state_before(LARGEST), n) == n - 1
+    assert integer(state_before(MAX_INT), n) == n - 1
 
 
 # Against SciPy

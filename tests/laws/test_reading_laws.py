@@ -7,18 +7,20 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.laws.law import laws_of
+from heavytail.laws.law import laws_from_table
 from heavytail.laws.table import law_table
 from heavytail.planning.reward_moments import reward_moments
 from support import mdps
 
 
 @pytest.mark.parametrize(
-    "law", [*mdps.all_laws(), ht.laws.alpha_stable(1.0, beta=0.5, loc=1.0, scale=3.0), ht.laws.alpha_stable(2.0)], ids=str
+    "law",
+    [*mdps.all_laws(), ht.laws.alpha_stable(1.0, beta=0.5, loc=1.0, scale=3.0), ht.laws.alpha_stable(2.0)],
+    ids=str,
 )
 def test_a_law_is_read_back_as_it_was(law: ht.laws.Law) -> None:
     first = ht.laws.empirical([5.0, 6.0])
-    _, found = laws_of(law_table([first, law]))
+    _, found = laws_from_table(law_table([first, law]))
     assert type(found) is type(law)
     for field in fields(law):  # type: ignore[arg-type]  # every law is a dataclass
         old, new = getattr(law, field.name), getattr(found, field.name)
@@ -26,7 +28,10 @@ def test_a_law_is_read_back_as_it_was(law: ht.laws.Law) -> None:
 
 
 def test_moments_of_the_papers_environments() -> None:
-    """The numbers of the reading: 14.25 covers SixArms, 13.6 DoubleChain; the central moment is that of the noise."""
+    """The numbers of the reading: 14.25 covers SixArms, 13.6 DoubleChain.
+
+    The central moment is that of the noise.
+    """
     six, chain = ht.make_mdp("six_arms"), ht.make_mdp("double_chain")
     assert reward_moments(six, 1.05).max() == pytest.approx(14.2402, abs=1e-4)
     assert reward_moments(chain, 1.05).max() == pytest.approx(13.5567, abs=1e-4)

@@ -1,7 +1,7 @@
 """What the laws draw, against SciPy and against their own kernels.
 
-Every statistical test has a fixed seed, so that it cannot fail by chance one day. `LEVEL` is its false alarm rate: how likely a sound
-sampler would have been refused by the seed that was chosen.
+Every statistical test has a fixed seed, so that it cannot fail by chance one day. `LEVEL` is its false alarm
+rate: how likely a sound sampler would have been refused by the seed that was chosen.
 """
 
 import math
@@ -26,7 +26,7 @@ from heavytail.laws.log_normal import log_normal
 from heavytail.laws.normal import normal
 from heavytail.laws.pareto import pareto
 from heavytail.laws.student_t import student_t
-from heavytail.laws.table import code_of, draw_law, law_table
+from heavytail.laws.table import draw_law, law_code, law_table
 from heavytail.registry import registered
 
 LEVEL = 1e-4
@@ -45,7 +45,8 @@ DATA = (1.0, 4.0, 4.0, -2.5)
 
 def stable_cdf(*given: float) -> Callable[[Floats], Floats]:
     twin = scipy.stats.levy_stable(*given)
-    # Nearer to zeta than this SciPy gives the cdf of zeta itself; its own 0.005 makes the cdf wrong by 0.002, which the test would blame on us.
+    # Nearer to zeta than this SciPy gives the cdf of zeta itself; its own 0.005 makes the cdf wrong by 0.002,
+    # which the test would blame on us.
     twin.dist.piecewise_x_tol_near_zeta = 1e-7
     return twin.cdf
 
@@ -76,7 +77,10 @@ DISCRETE: list[tuple[Law, Any]] = [
     (bernoulli(p=0.0), scipy.stats.rv_discrete(values=([0.0], [1.0]))),
     (bernoulli(p=1.0), scipy.stats.rv_discrete(values=([1.0], [1.0]))),
     (empirical(DATA), scipy.stats.rv_discrete(values=([-2.5, 1.0, 4.0], [0.25, 0.25, 0.5]))),
-    (empirical(DATA, loc=10.0, scale=-2.0), scipy.stats.rv_discrete(values=([2.0, 8.0, 15.0], [0.5, 0.25, 0.25]))),
+    (
+        empirical(DATA, loc=10.0, scale=-2.0),
+        scipy.stats.rv_discrete(values=([2.0, 8.0, 15.0], [0.5, 0.25, 0.25])),
+    ),
 ]
 VARYING = [law for law, _ in CONTINUOUS] + [law for law, twin in DISCRETE if len(twin.xk) > 1]
 ALL = [law for law, _ in [*CONTINUOUS, *DISCRETE]]
@@ -91,7 +95,7 @@ EXTREME = [
 
 def plain_draw(law: Law) -> Any:
     """The law's kernel as plain Python."""
-    compiled = draw_law.cases[code_of(law.name)]
+    compiled = draw_law.cases[law_code(law.name)]
     return getattr(compiled, "py_func", compiled)
 
 
@@ -109,7 +113,10 @@ def test_every_registered_law_has_a_twin() -> None:
 
 @pytest.mark.parametrize(("law", "cdf"), CONTINUOUS, ids=[str(law) for law, _ in CONTINUOUS])
 def test_draws_follow_the_law_of_the_twin(law: Law, cdf: Callable[[Floats], Floats]) -> None:
-    """Kolmogorov and Smirnov, with the distance taken at `GRID` points only: SciPy's stable cdf is slow, and a smaller distance alarms no oftener."""
+    """Kolmogorov and Smirnov, with the distance taken at `GRID` points only.
+
+    SciPy's stable cdf is slow, and a smaller distance alarms no oftener.
+    """
     draws = np.sort(law.sample(N, seed=31))
     ranks = np.linspace(0, N - 1, GRID).astype(int)
     with warnings.catch_warnings(action="ignore"):  # SciPy's own, of its quadrature
@@ -135,14 +142,23 @@ def test_bernoulli_successes_are_binomial(p: float, scale: float) -> None:
 
 
 def stable_tail_terms(alpha: float, beta: float) -> list[float]:
-    """The first factors of x**-alpha, x**(-2 alpha), ... in P(X > x), of Bergstrom's series for alpha other than 1; the first is the tail constant."""
+    """The first factors of x**-alpha, x**(-2 alpha), ...
+
+    In P(X > x), of Bergstrom's series for alpha other than 1; the first is the tail constant.
+    """
     skew = beta * math.tan(0.5 * math.pi * alpha)
     size, angle = math.hypot(1.0, skew), 0.5 * math.pi * alpha + math.atan(skew)
-    return [(-1) ** (k + 1) * math.gamma(alpha * k) / math.factorial(k) * size**k * math.sin(angle * k) / math.pi for k in (1, 2, 3, 4)]
+    return [
+        (-1) ** (k + 1) * math.gamma(alpha * k) / math.factorial(k) * size**k * math.sin(angle * k) / math.pi
+        for k in (1, 2, 3, 4)
+    ]
 
 
 def stable_far_out(alpha: float, beta: float, tail: float) -> tuple[float, float]:
-    """A threshold that is passed with a probability of about `tail`, and that probability; what the series leaves out is below 1e-7 of it."""
+    """A threshold that is passed with a probability of about `tail`, and that probability.
+
+    What the series leaves out is below 1e-7 of it.
+    """
     terms = stable_tail_terms(alpha, beta)
     power = tail / terms[0]
     return power ** (-1.0 / alpha), math.fsum(c * power ** (k + 1) for k, c in enumerate(terms))
@@ -164,7 +180,9 @@ FAR: list[tuple[Law, Callable[[float], tuple[float, float]]]] = [
 
 @pytest.mark.parametrize("tail", [1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize(("law", "threshold"), FAR, ids=[str(law) for law, _ in FAR])
-def test_the_far_tail_is_as_frequent_as_it_should_be(law: Law, threshold: Callable[[float], tuple[float, float]], tail: float) -> None:
+def test_the_far_tail_is_as_frequent_as_it_should_be(
+    law: Law, threshold: Callable[[float], tuple[float, float]], tail: float
+) -> None:
     x, probability = threshold(tail)
     lower, upper = scipy.stats.binom.interval(1.0 - LEVEL, N_TAIL, probability)
     assert lower <= np.count_nonzero(law.sample(N_TAIL, seed=34) > x) <= upper
@@ -181,12 +199,22 @@ def test_both_far_tails_of_a_symmetric_law_are_equally_frequent(law: Law) -> Non
 @pytest.mark.parametrize("u", [2.0**-53, 3.0 * 2.0**-53, 2.0**-40 + 2.0**-53, 2.0**-30 + 2.0**-53])
 @pytest.mark.parametrize("alpha", [0.5, 1.1, 1.9])
 def test_the_farthest_stable_draws_lie_on_the_power_of_the_tail(alpha: float, u: float) -> None:
-    """At the edge only the power of the cosine varies: |X| is (pi u)**(-1/alpha) times a limit, up to terms of order u, of which alpha pi cot(pi alpha / 2) is the largest factor."""
+    """At the edge only the power of the cosine varies.
+
+    |X| is (pi u)**(-1/alpha) times a limit, up to terms of order u, of which alpha pi cot(pi alpha / 2) is
+    the largest factor.
+    """
     law, e = alpha_stable(alpha), 0.7
     table, draw = law_table([law]), plain_draw(law)
-    limit = math.sin(0.5 * math.pi * alpha) * (math.cos(0.5 * math.pi * (1.0 - alpha)) / e) ** (1.0 / alpha - 1.0)
-    assert -draw(table, 0, u, e) * (math.pi * u) ** (1.0 / alpha) == pytest.approx(limit, rel=50.0 * u + 1e-12)
-    assert draw(table, 0, 1.0 - u, e) * (math.pi * u) ** (1.0 / alpha) == pytest.approx(limit, rel=50.0 * u + 1e-12)
+    limit = math.sin(0.5 * math.pi * alpha) * (math.cos(0.5 * math.pi * (1.0 - alpha)) / e) ** (
+        1.0 / alpha - 1.0
+    )
+    assert -draw(table, 0, u, e) * (math.pi * u) ** (1.0 / alpha) == pytest.approx(
+        limit, rel=50.0 * u + 1e-12
+    )
+    assert draw(table, 0, 1.0 - u, e) * (math.pi * u) ** (1.0 / alpha) == pytest.approx(
+        limit, rel=50.0 * u + 1e-12
+    )
 
 
 # What a draw is made of
@@ -211,7 +239,7 @@ def test_laws_in_one_table_draw_as_each_alone() -> None:
 
 
 def test_a_code_that_no_law_has_draws_nan() -> None:
-    assert math.isnan(draw_law(code_of("no such law"), law_table([normal()]), 0, 0.5, 1.0))
+    assert math.isnan(draw_law(law_code("no such law"), law_table([normal()]), 0, 0.5, 1.0))
 
 
 @pytest.mark.parametrize("law", ALL, ids=str)
@@ -234,7 +262,9 @@ def test_no_draws_may_be_asked_for() -> None:
 
 @pytest.mark.parametrize("law", ALL, ids=str)
 def test_a_negative_number_of_draws_is_refused(law: Law) -> None:
-    with pytest.raises(InputError, match=f"{law.name}.sample: size must be a whole number, at least 0, got -1"):
+    with pytest.raises(
+        InputError, match=f"{law.name}.sample: size must be a whole number, at least 0, got -1"
+    ):
         law.sample(-1)
 
 

@@ -17,7 +17,7 @@ from matplotlib.transforms import Bbox
 
 import heavytail as ht
 from heavytail.mdp import MDP
-from heavytail.mdp.diagram import MOST_STATES, draw_mdp, save_figure
+from heavytail.mdp.diagram import MAX_STATES, draw_mdp, save_figure
 from heavytail.mdp.diagram.contents import END, arrows_of, payments_of, terminal_states
 from heavytail.mdp.diagram.law_families import families_of
 from heavytail.mdp.diagram.layouts import LAYOUTS, lay_out
@@ -28,17 +28,25 @@ SMALL: dict[str, dict[str, Any]] = {"deep_sea": {"size": 5}}
 HEAVY = ht.laws.alpha_stable(1.1)
 
 PICTURES: dict[str, Callable[[], MDP]] = {
-    **{name: partial(ht.make_mdp, name, **SMALL.get(name, {})) for name in own_builders("env") if not name.startswith("changing_")},
+    **{
+        name: partial(ht.make_mdp, name, **SMALL.get(name, {}))
+        for name in own_builders("env")
+        if not name.startswith("changing_")
+    },
     **mdps.WORLDS,
     "six_arms strehl": lambda: ht.make_mdp("six_arms", probabilities="strehl"),
     "two_state heavy": lambda: ht.make_mdp("two_state", n_actions=10, law=HEAVY),
-    "river_swim long": lambda: ht.make_mdp("river_swim", n_states=MOST_STATES, law=HEAVY),
+    "river_swim long": lambda: ht.make_mdp("river_swim", n_states=MAX_STATES, law=HEAVY),
     "deep_sea large": lambda: ht.make_mdp("deep_sea", size=6, seed=1, law=HEAVY),
     "double_chain self": lambda: ht.make_mdp("double_chain", symmetric=True, head="self"),
     "garnet 5": lambda: ht.make_mdp("garnet", n_states=5, law=HEAVY),
     "garnet 6": lambda: ht.make_mdp("garnet", n_states=6),
-    "garnet of bernoullis": lambda: ht.make_mdp("garnet", n_states=4, law=ht.laws.bernoulli(0.01, scale=10.0)),
-    "garnet of losses": lambda: ht.make_mdp("garnet", n_states=3, law=ht.laws.empirical(np.maximum(np.arange(200.0) - 150, 0))),
+    "garnet of bernoullis": lambda: ht.make_mdp(
+        "garnet", n_states=4, law=ht.laws.bernoulli(0.01, scale=10.0)
+    ),
+    "garnet of losses": lambda: ht.make_mdp(
+        "garnet", n_states=3, law=ht.laws.empirical(np.maximum(np.arange(200.0) - 150, 0))
+    ),
     "heavy_bandit tree": lambda: ht.make_mdp("heavy_bandit", n_leaves=4, n_actions=2),
     "heavy_bandit star": lambda: ht.make_mdp("heavy_bandit", n_leaves=4, n_actions=4),
     "one state": lambda: ht.mdp_from_arrays([[[1.0]]], [[0.0]]),
@@ -80,16 +88,24 @@ def test_no_words_lie_on_each_other_or_beyond_the_edge(name: str) -> None:
     placed = words(figure)
     assert not [(a, b) for (a, one), (b, other) in combinations(placed, 2) if overlap(one, other)]
     graph = figure.axes[0].get_window_extent()
-    assert all(graph.x0 <= box.x0 and box.x1 <= graph.x1 and graph.y0 <= box.y0 and box.y1 <= graph.y1 for _, box in placed)
+    assert all(
+        graph.x0 <= box.x0 and box.x1 <= graph.x1 and graph.y0 <= box.y0 and box.y1 <= graph.y1
+        for _, box in placed
+    )
     for text in figure.texts:
         assert text.get_window_extent().x1 <= figure.bbox.x1
 
 
-@pytest.mark.parametrize("name", ["six_arms", "double_chain", "river_swim", "two_state", "heavy_bandit tree", "garnet 5", "garnet 6"])
+@pytest.mark.parametrize(
+    "name",
+    ["six_arms", "double_chain", "river_swim", "two_state", "heavy_bandit tree", "garnet 5", "garnet 6"],
+)
 def test_no_words_lie_on_a_state(name: str) -> None:
     figure = picture(name)
     numbers = [t for t in figure.axes[0].texts if t.get_gid()]
-    labels = [(t, box) for t, (_, box) in zip(figure.axes[0].texts, words(figure), strict=True) if t not in numbers]
+    labels = [
+        (t, box) for t, (_, box) in zip(figure.axes[0].texts, words(figure), strict=True) if t not in numbers
+    ]
     circles = [c.get_window_extent() for c in figure.axes[0].patches if isinstance(c, Circle)]
     for t, box in labels:
         for circle in circles:
@@ -105,7 +121,10 @@ def test_the_two_state_mdp_has_the_arrows_of_the_paper() -> None:
         (0, 0, (0,), 0.85), (0, 0, (1,), 0.9), (0, 1, (0,), 0.15), (0, 1, (1,), 0.1), (1, 0, (0, 1), 0.1), (1, 1, (0, 1), 0.9),
     ]  # fmt: skip
     lines = draw_mdp(ht.make_mdp("two_state")).axes[0].get_lines()
-    assert [line.get_gid() for line in lines if str(line.get_gid()).startswith("arrow-0-1")] == ["arrow-0-1-by-0", "arrow-0-1-by-1"]
+    assert [line.get_gid() for line in lines if str(line.get_gid()).startswith("arrow-0-1")] == [
+        "arrow-0-1-by-0",
+        "arrow-0-1-by-1",
+    ]
     assert len(lines) == len(arrows) + 1  # the start
 
 
@@ -152,14 +171,21 @@ def test_where_episodes_end() -> None:
     assert terminal_states(mixed) == {2}
     assert not [a for a in arrows_of(mixed) if a.source == 2]
     assert terminal_states(sea) == set()
-    assert [(a.source, a.actions) for a in arrows_of(sea) if a.target == END] == [(s, (0, 1)) for s in range(20, 25)]
+    assert [(a.source, a.actions) for a in arrows_of(sea) if a.target == END] == [
+        (s, (0, 1)) for s in range(20, 25)
+    ]
 
 
 def test_heavy_tails_are_seen() -> None:
     mdp = ht.make_mdp("six_arms")
     assert [{p.pay for p in each} for each in payments_of(mdp)] == [set(), {"random"}, *[{"heavy"}] * 5]
     heavy, light = families_of(mdp)
-    assert (heavy.kind, heavy.tail, heavy.means, len(heavy.laws)) == ("alpha_stable", 1.1, [1.2, 1.4, 1.6, 1.8, 2.0], 5)
+    assert (heavy.kind, heavy.tail, heavy.means, len(heavy.laws)) == (
+        "alpha_stable",
+        1.1,
+        [1.2, 1.4, 1.6, 1.8, 2.0],
+        5,
+    )
     assert (light.kind, light.tail, light.means, light.states) == ("normal", np.inf, [1.2], ["1 (a0)"])
     texts = [t.get_text() for t in draw_mdp(mdp).texts]
     assert "alpha_stable, tail index 1.1, infinite variance" in texts
@@ -169,7 +195,9 @@ def test_each_tail_index_is_the_law_s_own() -> None:
     laws = [law for law in mdps.all_laws() if law.name != "constant"]
     mdp = ht.mdp_from_arrays(np.ones((1, len(laws), 1)), laws=[laws])
     found = sorted((f.kind, f.means[0], f.tail or 0.0) for f in families_of(mdp))
-    for (kind, mean, tail), law in zip(found, sorted(laws, key=lambda law: (law.name, law.mean())), strict=True):
+    for (kind, mean, tail), law in zip(
+        found, sorted(laws, key=lambda law: (law.name, law.mean())), strict=True
+    ):
         assert kind == law.name
         np.testing.assert_allclose([mean, tail], [law.mean(), law.tail_index])
 
@@ -196,7 +224,9 @@ def test_a_reward_of_very_many_states_is_said_once() -> None:
 
 def test_the_same_bytes_twice_and_in_threads(tmp_path: Path) -> None:
     def save(k: int) -> bytes:
-        return save_figure(draw_mdp(ht.make_mdp("double_chain"), title="twice"), tmp_path / f"{k}.svg").read_bytes()
+        return save_figure(
+            draw_mdp(ht.make_mdp("double_chain"), title="twice"), tmp_path / f"{k}.svg"
+        ).read_bytes()
 
     first = save(0)
     with ThreadPoolExecutor(3) as pool:
@@ -211,10 +241,22 @@ def test_a_png_is_written(tmp_path: Path) -> None:
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     figure = Figure()
     mistakes: list[tuple[Callable[[], object], str]] = [
-        (lambda: draw_mdp(ht.make_mdp("deep_sea", size=7)), r"^this MDP has 49 states; a picture shows at most 40$"),
-        (lambda: draw_mdp(ht.make_mdp("two_state"), layout="chian"), r"^there is no layout 'chian'; did you mean 'chain'\?$"),
-        (lambda: save_figure(figure, tmp_path / "picture.pdf"), r"^'picture.pdf' is no name for a picture; it must end in .svg or .png$"),
-        (lambda: save_figure(figure, tmp_path / "no" / "picture.svg"), r"^.*picture.svg cannot be written: there is no folder .*no$"),
+        (
+            lambda: draw_mdp(ht.make_mdp("deep_sea", size=7)),
+            r"^this MDP has 49 states; a picture shows at most 40$",
+        ),
+        (
+            lambda: draw_mdp(ht.make_mdp("two_state"), layout="chian"),
+            r"^there is no layout 'chian'; did you mean 'chain'\?$",
+        ),
+        (
+            lambda: save_figure(figure, tmp_path / "picture.pdf"),
+            r"^'picture.pdf' is no name for a picture; it must end in .svg or .png$",
+        ),
+        (
+            lambda: save_figure(figure, tmp_path / "no" / "picture.svg"),
+            r"^.*picture.svg cannot be written: there is no folder .*no$",
+        ),
     ]
     for mistake, message in mistakes:
         with pytest.raises(ht.InputError, match=message):

@@ -42,14 +42,19 @@ def test_dense_arrays_come_back(transitions: Any) -> None:
 @settings(max_examples=25, deadline=None)  # the first example compiles
 def test_a_step_equals_naive_inversion(transitions: Any, seed: int) -> None:
     mdp = ht.mdp_from_arrays(
-        transitions, np.zeros((*transitions.shape[-4:-1], 1)) if transitions.ndim == 4 else np.zeros(transitions.shape[:2])
+        transitions,
+        np.zeros((*transitions.shape[-4:-1], 1))
+        if transitions.ndim == 4
+        else np.zeros(transitions.shape[:2]),
     )
     run, twin = streams(seed), streams(seed)
     for h in range(mdp.n_stages):
         for s in range(mdp.n_states):
             for a in range(mdp.n_actions):
                 row = transitions[h, s, a] if mdp.n_stages > 1 else transitions[s, a]
-                assert entry(_next, mdp)(mdp, s, a, h, run.transitions, run.rewards) == successor(row, uniform(twin.transitions))
+                assert entry(_next, mdp)(mdp, s, a, h, run.transitions, run.rewards) == successor(
+                    row, uniform(twin.transitions)
+                )
 
 
 def _next(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> int:
@@ -67,7 +72,10 @@ def _count_starts(mdp: MDP, counts: Floats, transitions: Stream) -> None:
 
 
 def test_frequencies_of_a_wide_row_and_of_the_start() -> None:
-    """Chi-square over forty successors; a right sampler fails at 1e-4 once in ten thousand seeds, and the seed is fixed."""
+    """Chi-square over forty successors.
+
+    A right sampler fails at 1e-4 once in ten thousand seeds, and the seed is fixed.
+    """
     p = np.random.default_rng(1).dirichlet(np.ones(40))
     mdp = ht.mdp_from_arrays(np.tile(p, (40, 1, 1)), np.zeros((40, 1)), start=p)
     run, counts, starts = streams(2), np.zeros(40), np.zeros(40)
@@ -106,7 +114,12 @@ def test_laws_by_cell_by_slot_and_by_step_agree() -> None:
     by_cell = ht.mdp_from_arrays(p, laws=[[law], [1.0]], horizon=2)
     by_slot = ht.mdp_from_arrays(p, laws=[[[law, law]], [[1.0, 1.0]]], horizon=2)
     by_step = ht.mdp_from_arrays(p, laws=[[[law], [1.0]]] * 2, horizon=2)
-    assert by_cell.mean_rewards.tolist() == by_slot.mean_rewards.tolist() == by_step.mean_rewards[1].tolist() == [[2.0], [1.0]]
+    assert (
+        by_cell.mean_rewards.tolist()
+        == by_slot.mean_rewards.tolist()
+        == by_step.mean_rewards[1].tolist()
+        == [[2.0], [1.0]]
+    )
     assert len(by_step.laws.code) == 2
     assert by_step.n_stages == 2
 
@@ -137,8 +150,14 @@ def test_rows_with_many_digits_sum_to_one_exactly_at_their_end() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"transitions": [[[0.5, 0.4]], [[0.0, 1.0]]]}, "the transition probabilities of state 0, action 0 sum to 0.9; they must sum to 1"),
-    ({"transitions": [[[0.5, 0.5]], [[0.0, 0.0]]]}, "the transition probabilities of state 1, action 0 sum to 0; they must sum to 1"),
+    (
+        {"transitions": [[[0.5, 0.4]], [[0.0, 1.0]]]},
+        "the transition probabilities of state 0, action 0 sum to 0.9; they must sum to 1",
+    ),
+    (
+        {"transitions": [[[0.5, 0.5]], [[0.0, 0.0]]]},
+        "the transition probabilities of state 1, action 0 sum to 0; they must sum to 1",
+    ),
     (
         {"transitions": [[[1.5, -0.5]], [[0.0, 1.0]]]},
         "the transition of state 0, action 0 to state 1 has probability -0.5; it must lie between",
@@ -148,34 +167,58 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "the transition of state 0, action 0 to state 0 has probability nan; it must lie between",
     ),
     ({"transitions": [[0.5, 0.5]]}, "transitions have shape (1, 2); they must be [S, A, S]"),
-    ({"transitions": [[[1.0, 0.0]], [[np.inf, 0.0]]]}, "the transition probabilities of state 1, action 0 sum to inf; they must sum to 1"),
+    (
+        {"transitions": [[[1.0, 0.0]], [[np.inf, 0.0]]]},
+        "the transition probabilities of state 1, action 0 sum to inf; they must sum to 1",
+    ),
     ({"mean_rewards": [[0.0], [np.nan]]}, "mean_rewards[1, 0] is nan; every reward must be a finite number"),
-    ({"mean_rewards": [[0.0]]}, "mean_rewards have shape (1, 1); for 2 states and 1 actions they must be [2, 1] or [2, 1, 2]"),
+    (
+        {"mean_rewards": [[0.0]]},
+        "mean_rewards have shape (1, 1); for 2 states and 1 actions they must be [2, 1] or [2, 1, 2]",
+    ),
     ({"mean_rewards": [[0.0], [np.inf]]}, "mean_rewards[1, 0] is inf; every reward must be a finite number"),
     ({"mean_rewards": None}, "an MDP needs either mean_rewards or laws, and not both"),
-    ({"mean_rewards": None, "laws": [[0.0], [ht.laws.student_t(0.9)]]}, "StudentT(df=0.9, loc=0.0, scale=1.0) has no finite mean"),
+    (
+        {"mean_rewards": None, "laws": [[0.0], [ht.laws.student_t(0.9)]]},
+        "StudentT(df=0.9, loc=0.0, scale=1.0) has no finite mean",
+    ),
     ({"mean_rewards": None, "laws": [["x"], [0.0]]}, "constant: loc must be a number, got 'x'"),
     (
         {"transitions": np.full((2, 2, 2), 0.5), "mean_rewards": np.zeros((2, 2, 2)), "horizon": 2},
         "mean_rewards of shape (2, 2, 2) may be [S, A, S] or",
     ),
-    ({"horizon": 0}, "horizon is 0; it must be a whole number, at least 1, or left out for a continuing problem"),
+    (
+        {"horizon": 0},
+        "horizon is 0; it must be a whole number, at least 1, or left out for a continuing problem",
+    ),
     ({"horizon": 2.5}, "horizon is 2.5; it must be a whole number, at least 1"),
-    ({"terminal": [False, True]}, "terminal states need episodes: give horizon=, or let them lead back to the start"),
+    (
+        {"terminal": [False, True]},
+        "terminal states need episodes: give horizon=, or let them lead back to the start",
+    ),
     ({"horizon": np.nan}, "horizon is nan; it must be a whole number"),
     ({"horizon": "5"}, "horizon is '5'; it must be a whole number"),
     ({"horizon": 5, "terminal": [1]}, "terminal must be 2 booleans, got [1]"),
     ({"horizon": 5, "terminal": [0, np.nan]}, "terminal must be 2 booleans"),
     ({"transitions": [[[0.5, 0.5]], [[1.0]]]}, "transitions must be a regular array of numbers"),
     ({"transitions": "abc"}, "transitions must be a regular array of numbers, got 'abc'"),
-    ({"mean_rewards": None, "laws": [[0.0], [0.0, 1.0]]}, "laws have shape (2,); for 2 states and 1 actions they must be [2, 1]"),
+    (
+        {"mean_rewards": None, "laws": [[0.0], [0.0, 1.0]]},
+        "laws have shape (2,); for 2 states and 1 actions they must be [2, 1]",
+    ),
     ({"start": 1.5}, "start is 1.5; states go from 0 to 1"),
     ({"start": None}, "start must be a regular array of numbers, got None"),
     ({"start": 2}, "start is 2; states go from 0 to 1"),
-    ({"start": [0.5, 0.4]}, "start must be a state or 2 probabilities that sum to one; it has shape (2,) and sums to 0.9"),
+    (
+        {"start": [0.5, 0.4]},
+        "start must be a state or 2 probabilities that sum to one; it has shape (2,) and sums to 0.9",
+    ),
     ({"start": [np.nan, 1.0]}, "start must be a state or 2 probabilities"),
     ({"start": [-0.5, 1.5]}, "start must be a state or 2 probabilities"),
-    ({"transitions": np.full((3, 2, 1, 2), 0.5), "horizon": 4}, "transitions or rewards have 3 stages but the horizon is 4"),
+    (
+        {"transitions": np.full((3, 2, 1, 2), 0.5), "horizon": 4},
+        "transitions or rewards have 3 stages but the horizon is 4",
+    ),
 ]
 
 
@@ -191,22 +234,44 @@ def test_bad_arrays_are_one_line_that_names_the_place(changed: dict[str, Any], m
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"successors": [0, 2]}, "the transition of state 0, action 1 to state 2 leads nowhere: states go from 0 to 0"),
+        (
+            {"successors": [0, 2]},
+            "the transition of state 0, action 1 to state 2 leads nowhere: states go from 0 to 0",
+        ),
         ({"rows": [1, 0]}, "rows must ascend from 0 to 1"),
         ({"rows": [0, 2]}, "rows must ascend from 0 to 1"),
         ({"probabilities": [1.0]}, "rows, successors and probabilities must be as long as each other"),
         ({"rewards": None}, "an MDP needs the rewards of its slots, or laws and which law each slot has"),
-        ({"rewards": None, "law": [0, 1], "laws": [ht.laws.constant(1)]}, "law must give one of the 1 laws for each of the 2 slots"),
+        (
+            {"rewards": None, "law": [0, 1], "laws": [ht.laws.constant(1)]},
+            "law must give one of the 1 laws for each of the 2 slots",
+        ),
         ({"successors": [0.7, 0]}, "successors must be whole numbers, got [0.7, 0]"),
         ({"rewards": [1.0]}, "rewards must be one number for each of the 2 slots"),
-        ({"laws": [ht.laws.constant(1)]}, "an MDP takes the rewards of its slots, or laws and which law each slot has, and not both"),
-        ({"rewards": None, "laws": [1.0], "law": [0, 0]}, "laws must be laws of heavytail.laws; for plain numbers give rewards instead"),
+        (
+            {"laws": [ht.laws.constant(1)]},
+            "an MDP takes the rewards of its slots, or laws and which law each slot has, and not both",
+        ),
+        (
+            {"rewards": None, "laws": [1.0], "law": [0, 0]},
+            "laws must be laws of heavytail.laws; for plain numbers give rewards instead",
+        ),
         ({"n_states": 0}, "n_states must be a whole number, at least 1, got 0"),
-        ({"rows": [0, 0], "probabilities": [0.5, 0.5]}, "the transition probabilities of state 0, action 1 sum to 0"),
+        (
+            {"rows": [0, 0], "probabilities": [0.5, 0.5]},
+            "the transition probabilities of state 0, action 1 sum to 0",
+        ),
     ],
 )
 def test_bad_slots_are_one_line(changed: dict[str, Any], message: str) -> None:
-    good: dict[str, Any] = {"rows": [0, 1], "successors": [0, 0], "probabilities": [1, 1], "rewards": [0, 1], "n_states": 1, "n_actions": 2}
+    good: dict[str, Any] = {
+        "rows": [0, 1],
+        "successors": [0, 0],
+        "probabilities": [1, 1],
+        "rewards": [0, 1],
+        "n_states": 1,
+        "n_actions": 2,
+    }
     with pytest.raises(InputError) as caught:
         ht.mdp_from_slots(**{**good, **changed})
     assert str(caught.value).startswith(message)
@@ -254,6 +319,10 @@ def test_what_is_shown_of_an_mdp_is_a_copy() -> None:
 
 def test_probabilities_that_nearly_sum_to_one_are_made_to() -> None:
     """Single precision is enough, and no slot becomes negative."""
-    mdp = ht.mdp_from_slots([0, 0, 0], [0, 0, 0], np.array([0.5, 0.5 + 9e-9, 1e-12]), np.zeros(3), n_states=1, n_actions=1)
+    mdp = ht.mdp_from_slots(
+        [0, 0, 0], [0, 0, 0], np.array([0.5, 0.5 + 9e-9, 1e-12]), np.zeros(3), n_states=1, n_actions=1
+    )
     assert (mdp.probabilities() >= 0).all()
-    assert ht.mdp_from_arrays(np.full((3, 1, 3), 1 / 3, np.float32), np.zeros((3, 1))).transitions.sum() == pytest.approx(3.0)
+    assert ht.mdp_from_arrays(
+        np.full((3, 1, 3), 1 / 3, np.float32), np.zeros((3, 1))
+    ).transitions.sum() == pytest.approx(3.0)

@@ -29,7 +29,10 @@ def solved(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
 
 
 def exact_gain_and_bias(chain: Floats, rewards: Floats) -> tuple[Floats, Floats]:
-    """Of a chain with one recurrent class that contains state 0; what a state keeps is what it does not give away."""
+    """Of a chain with one recurrent class that contains state 0.
+
+    What a state keeps is what it does not give away.
+    """
     n = len(rewards)
     leaving = [[-Fraction(chain[i, j]) if i != j else Fraction(0) for j in range(n)] for i in range(n)]
     for i in range(n):
@@ -54,7 +57,10 @@ def two_halves(slip: float, rng: np.random.Generator, n: int = 3) -> Floats:
 def river(n: int, right: float = 0.35, left: float = 0.05) -> Any:
     """A chain that drifts to the right."""
     s = np.arange(n)
-    rows, columns = np.concatenate([s, s, s]), np.concatenate([s, np.minimum(s + 1, n - 1), np.maximum(s - 1, 0)])
+    rows, columns = (
+        np.concatenate([s, s, s]),
+        np.concatenate([s, np.minimum(s + 1, n - 1), np.maximum(s - 1, 0)]),
+    )
     return csr_matrix((np.repeat([1.0 - right - left, right, left], n), (rows, columns)), shape=(n, n))
 
 
@@ -76,16 +82,27 @@ def test_a_nearly_cut_chain_is_right_or_refused(seed: int, exponent: int) -> Non
 @pytest.mark.parametrize("slip", [1e-14, 1e-17, 1e-30])
 def test_a_chain_that_is_all_but_cut_is_refused_in_one_line(slip: float) -> None:
     chain = csr_matrix(two_halves(slip, np.random.default_rng(0)))
-    for ask in (lambda: markov_chains.gain_and_bias(chain, np.arange(6.0)), lambda: markov_chains.stationary(chain, np.full(6, 1 / 6))):
-        with pytest.raises(ArithmeticError, match=r"more than 1e\+11 steps apart on average, too far for double precision$"):
+    for ask in (
+        lambda: markov_chains.gain_and_bias(chain, np.arange(6.0)),
+        lambda: markov_chains.stationary(chain, np.full(6, 1 / 6)),
+    ):
+        with pytest.raises(
+            ArithmeticError, match=r"more than 1e\+11 steps apart on average, too far for double precision$"
+        ):
             ask()
 
 
 @pytest.mark.parametrize("slip", [1e-13, 1e-30])
 def test_the_better_half_of_a_chain_that_is_all_but_cut_is_found(slip: float) -> None:
     chain = csr_matrix(two_halves(slip, np.random.default_rng(0)))
-    assert markov_chains.basin(chain, np.array([0.0, 0.0, 9.0, 1.0, 1.0, 1.0])).tolist() == [True] * 3 + [False] * 3
-    assert markov_chains.basin(chain, np.array([0.0, 0.0, 9.0, 8.0, 8.0, 8.0])).tolist() == [False] * 3 + [True] * 3
+    assert (
+        markov_chains.basin(chain, np.array([0.0, 0.0, 9.0, 1.0, 1.0, 1.0])).tolist()
+        == [True] * 3 + [False] * 3
+    )
+    assert (
+        markov_chains.basin(chain, np.array([0.0, 0.0, 9.0, 8.0, 8.0, 8.0])).tolist()
+        == [False] * 3 + [True] * 3
+    )
 
 
 def test_transient_states_that_are_all_but_a_trap_are_refused() -> None:
@@ -111,8 +128,11 @@ def test_a_small_probability_of_leaving_keeps_its_digits(slip: float) -> None:
 
 
 def test_a_reference_that_only_looked_often_visited_is_replaced() -> None:
-    """From 300 states one falls to the left end of a river and stays there for a while: it takes more than the few steps that were looked at to
-    see that all ends at the right. From there to the left end it would be 7**19 steps."""
+    """From 300 states one falls to the left end of a river and stays there for a while.
+
+    It takes more than the few steps that were looked at to
+    see that all ends at the right. From there to the left end it would be 7**19 steps.
+    """
     n, others = 20, 300
     chain = np.zeros((n + others, n + others))
     chain[:n, :n] = river(n).toarray()
@@ -143,7 +163,10 @@ def test_the_reference_is_an_often_visited_state() -> None:
         ([[0.0, 1.0], [1.0, 0.0]], [[0, 1]]),
         ([[1.0, 0.0], [0.0, 1.0]], [[0], [1]]),
         ([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.5, 0.5]], [[1, 2]]),
-        ([[0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]], [[1, 3], [2]]),
+        (
+            [[0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
+            [[1, 3], [2]],
+        ),
     ],
 )
 def test_recurrent_classes(chain: list[list[float]], groups: list[list[int]]) -> None:
@@ -193,5 +216,9 @@ def test_classes_are_weighed_by_how_likely_the_start_leads_to_them() -> None:
     chain = np.eye(7)
     for s in range(1, 6):
         chain[s] = 0.5 * (np.eye(7)[s - 1] + np.eye(7)[s + 1])
-    np.testing.assert_allclose(markov_chains.stationary(csr_matrix(chain), np.eye(7)[2]), [2 / 3, 0, 0, 0, 0, 0, 1 / 3], atol=1e-15)
-    np.testing.assert_allclose(markov_chains.gain_and_bias(csr_matrix(chain), np.arange(7.0))[0], np.arange(7.0), rtol=1e-14)
+    np.testing.assert_allclose(
+        markov_chains.stationary(csr_matrix(chain), np.eye(7)[2]), [2 / 3, 0, 0, 0, 0, 0, 1 / 3], atol=1e-15
+    )
+    np.testing.assert_allclose(
+        markov_chains.gain_and_bias(csr_matrix(chain), np.arange(7.0))[0], np.arange(7.0), rtol=1e-14
+    )

@@ -1,4 +1,7 @@
-"""Planning against three twins that share no code with it: plain loops, dense enumeration of all policies, and linear programming."""
+"""Planning against three twins that share no code with it.
+
+Plain loops, dense enumeration of all policies, and linear programming.
+"""
 
 import itertools
 from collections.abc import Callable, Iterator
@@ -15,12 +18,14 @@ from heavytail import planning
 from heavytail.arrays import Bools, Floats, Ints
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
-from heavytail.planning.hitting_times import towards, ways_of
-from heavytail.planning.matrices import matrix_of
+from heavytail.planning.hitting_times import policy_towards, predecessor_graph
+from heavytail.planning.matrices import transition_matrix
 from support import mdps
 
 KINDS = ["dense", "sparse", "deterministic", "periodic", "multichain"]
-FEW = settings(max_examples=40, deadline=None)  # seconds, not milliseconds, for the first example: it imports scipy
+FEW = settings(
+    max_examples=40, deadline=None
+)  # seconds, not milliseconds, for the first example: it imports scipy
 MANY = settings(max_examples=100, deadline=None)
 
 
@@ -37,7 +42,9 @@ class Model(NamedTuple):
     def mdp(self) -> MDP:
         rewards = self.r[..., None] if self.r.ndim == 3 else self.r
         terminal = self.terminal if self.terminal.any() else None
-        return ht.mdp_from_arrays(self.p, rewards, start=self.start, terminal=terminal, horizon=self.horizon or None)
+        return ht.mdp_from_arrays(
+            self.p, rewards, start=self.start, terminal=terminal, horizon=self.horizon or None
+        )
 
     def continued(self) -> Floats:
         """Transitions of the continuing reading: what ends leads back to the start."""
@@ -60,7 +67,9 @@ def transitions(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> 
     allowed = rng.random(shape) < 0.4
     if kind == "periodic":  # a step leads from one half of the states to the other
         allowed = np.broadcast_to((np.arange(n)[:, None, None] + np.arange(n)) % 2 == 1, shape).copy()
-    if kind == "multichain":  # nothing leads out of the even states, nor out of the odd ones but from the last
+    if (
+        kind == "multichain"
+    ):  # nothing leads out of the even states, nor out of the odd ones but from the last
         allowed &= (np.arange(n)[:, None, None] + np.arange(n)) % 2 == 0
         allowed[..., -1, :, :] = True
     states = np.broadcast_to(np.arange(n)[:, None], shape[:-1])
@@ -71,14 +80,24 @@ def transitions(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 @st.composite
 def models(
-    draw: st.DrawFn, *, most_states: int = 4, episodic: bool = False, staged: bool = False, kinds: list[str] = KINDS, ties: bool = True
+    draw: st.DrawFn,
+    *,
+    most_states: int = 4,
+    episodic: bool = False,
+    staged: bool = False,
+    kinds: list[str] = KINDS,
+    ties: bool = True,
 ) -> Model:
     """Small MDPs; rewards are often whole numbers, so that policies tie."""
     S, A, H = draw(st.integers(1, most_states)), draw(st.integers(1, 3)), draw(st.integers(1, 6))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     lead = (H,) if staged and draw(st.booleans()) else ()
     p = transitions(draw(st.sampled_from(kinds)), (*lead, S, A, S), rng)
-    r = rng.integers(-1, 3, size=(*lead, S, A)).astype(np.float64) if ties and draw(st.booleans()) else rng.normal(size=(*lead, S, A))
+    r = (
+        rng.integers(-1, 3, size=(*lead, S, A)).astype(np.float64)
+        if ties and draw(st.booleans())
+        else rng.normal(size=(*lead, S, A))
+    )
     start = np.eye(S)[rng.integers(S)] if draw(st.booleans()) else mild(rng, (S,))
     ends = episodic or draw(st.booleans())
     return Model(p, r, start, (rng.random(S) < 0.3) & ends & draw(st.booleans()), H if ends else 0)
@@ -87,7 +106,9 @@ def models(
 def stochastic(model: Model, seed: int, steps: int = 0) -> Floats:
     """A random policy [S, A] or [H, S, A], in which some actions are never taken."""
     rng = np.random.default_rng(seed)
-    weights = rng.random((*((steps,) if steps else ()), *model.r.shape[-2:])) * (rng.random(model.r.shape[-2:]) < 0.7)
+    weights = rng.random((*((steps,) if steps else ()), *model.r.shape[-2:])) * (
+        rng.random(model.r.shape[-2:]) < 0.7
+    )
     weights[..., 0] += weights.sum(axis=-1) == 0
     policy: Floats = weights / weights.sum(axis=-1, keepdims=True)
     return policy
@@ -117,7 +138,10 @@ def naive_values(model: Model, choose: Callable[[int, int, list[float]], float])
 
 
 def cesaro(chain: Floats) -> Floats:
-    """The average of the powers of a chain, over 2**50 of them: the first 2n are the first n, and the same again n steps later."""
+    """The average of the powers of a chain, over 2**50 of them.
+
+    The first 2n are the first n, and the same again n steps later.
+    """
     average, power = np.eye(len(chain)), chain
     for _ in range(50):
         average = 0.5 * (average + power @ average)
@@ -142,12 +166,18 @@ def policies(model: Model) -> Iterator[tuple[int, ...]]:
 def every_gain_and_bias(model: Model) -> tuple[Floats, Floats]:
     """[policies, S] of all deterministic policies."""
     p, states = model.continued(), np.arange(len(model.r))
-    each = [naive_gain_and_bias(p[states, list(policy)], model.r[states, list(policy)]) for policy in policies(model)]
+    each = [
+        naive_gain_and_bias(p[states, list(policy)], model.r[states, list(policy)])
+        for policy in policies(model)
+    ]
     return np.array([gain for gain, _ in each]), np.array([bias for _, bias in each])
 
 
 def lp_gains(model: Model) -> Floats:
-    """The least superharmonic gain (Puterman 1994, section 9.3), for any MDP: min sum g, g >= P g, g + h >= r + P h."""
+    """The least superharmonic gain (Puterman 1994, section 9.3), for any MDP.
+
+    Min sum g, g >= P g, g + h >= r + P h.
+    """
     S, A = model.r.shape
     p = model.continued().reshape(S * A, S)
     own = np.repeat(np.eye(S), A, axis=0)
@@ -164,13 +194,18 @@ def lp_gain_by_frequencies(model: Model) -> float:
     """Max sum x r over how often x(s, a) is visited (Puterman 1994, section 8.8), for communicating MDPs."""
     S, A = model.r.shape
     balance = np.repeat(np.eye(S), A, axis=0).T - model.continued().reshape(S * A, S).T
-    found = linprog(-model.r.ravel(), A_eq=np.vstack([balance, np.ones(S * A)]), b_eq=np.concatenate([np.zeros(S), [1.0]]))
+    found = linprog(
+        -model.r.ravel(), A_eq=np.vstack([balance, np.ones(S * A)]), b_eq=np.concatenate([np.zeros(S), [1.0]])
+    )
     assert found.status == 0
     return -float(found.fun)
 
 
 def naive_times(model: Model, target: int) -> Floats:
-    """The least hitting times over all deterministic policies; infinite under a policy that may miss the target."""
+    """The least hitting times over all deterministic policies.
+
+    Infinite under a policy that may miss the target.
+    """
     p, S = model.continued(), len(model.r)
     best = np.where(np.arange(S) == target, 0.0, np.inf)
     for policy in policies(model):
@@ -181,7 +216,9 @@ def naive_times(model: Model, target: int) -> Floats:
             [reaches[reaches[s], target].all() and s != target for s in range(S)]
         )  # whatever comes next, it can still be reached
         (on_the_way,) = np.nonzero(sure)
-        times = np.linalg.solve(np.eye(len(on_the_way)) - chain[np.ix_(on_the_way, on_the_way)], np.ones(len(on_the_way)))
+        times = np.linalg.solve(
+            np.eye(len(on_the_way)) - chain[np.ix_(on_the_way, on_the_way)], np.ones(len(on_the_way))
+        )
         best[on_the_way] = np.minimum(best[on_the_way], times)
     return best
 
@@ -194,15 +231,21 @@ def naive_times(model: Model, target: int) -> Floats:
 def test_optimal_values_equal_loops(model: Model) -> None:
     plan = planning.episodic_plan(model.mdp())
     np.testing.assert_allclose(plan.values, naive_values(model, lambda h, s, q: max(q)), rtol=0, atol=1e-12)
-    assert planning.optimal_value(model.mdp()) == pytest.approx(float(model.start @ plan.values[0]), abs=1e-12)
+    assert planning.optimal_value(model.mdp()) == pytest.approx(
+        float(model.start @ plan.values[0]), abs=1e-12
+    )
 
 
 @given(models(episodic=True, staged=True))
 @FEW
 def test_the_optimal_policy_earns_the_optimal_values(model: Model) -> None:
     plan = planning.episodic_plan(model.mdp())
-    np.testing.assert_allclose(planning.policy_values(model.mdp(), plan.policy), plan.values, rtol=0, atol=1e-12)
-    assert planning.policy_value(model.mdp(), plan.policy) == pytest.approx(planning.optimal_value(model.mdp()), abs=1e-12)
+    np.testing.assert_allclose(
+        planning.policy_values(model.mdp(), plan.policy), plan.values, rtol=0, atol=1e-12
+    )
+    assert planning.policy_value(model.mdp(), plan.policy) == pytest.approx(
+        planning.optimal_value(model.mdp()), abs=1e-12
+    )
 
 
 @given(models(episodic=True, staged=True), st.integers(0, 2**32), st.booleans())
@@ -222,14 +265,25 @@ def test_values_of_deterministic_policies_equal_loops(model: Model, seed: int, e
     by_step = np.broadcast_to(policy, (model.horizon, model.r.shape[-2]))
     naive = naive_values(model, lambda h, s, q: q[by_step[h, s]])
     np.testing.assert_allclose(planning.policy_values(model.mdp(), policy), naive, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(planning.policy_values(model.mdp(), policy.astype(np.uint8)), naive, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        planning.policy_values(model.mdp(), policy.astype(np.uint8)), naive, rtol=0, atol=1e-12
+    )
 
 
 def test_no_history_beats_backward_induction() -> None:
     """All deterministic policies of three steps, one after the other."""
     rng = np.random.default_rng(3)
-    model = Model(rng.dirichlet(np.ones(2), (3, 2, 2)), rng.normal(size=(3, 2, 2)), np.array([0.4, 0.6]), np.array([False, False]), 3)
-    every = [planning.policy_value(model.mdp(), np.reshape(policy, (3, 2))) for policy in itertools.product(range(2), repeat=6)]
+    model = Model(
+        rng.dirichlet(np.ones(2), (3, 2, 2)),
+        rng.normal(size=(3, 2, 2)),
+        np.array([0.4, 0.6]),
+        np.array([False, False]),
+        3,
+    )
+    every = [
+        planning.policy_value(model.mdp(), np.reshape(policy, (3, 2)))
+        for policy in itertools.product(range(2), repeat=6)
+    ]
     assert planning.optimal_value(model.mdp()) == pytest.approx(max(every), abs=1e-14)
 
 
@@ -241,8 +295,16 @@ def test_the_first_of_equally_good_actions_is_taken() -> None:
 def test_rewards_by_law_and_successor_count_with_their_means() -> None:
     mdp = mdps.mixed()
     S, A = mdp.n_states, mdp.n_actions
-    model = Model(mdp.transitions, mdp.mean_rewards.reshape(S, A), mdp.start, np.array([False, False, True]), mdp.horizon)
-    np.testing.assert_allclose(planning.episodic_plan(mdp).values, naive_values(model, lambda h, s, q: max(q)), atol=1e-12)
+    model = Model(
+        mdp.transitions,
+        mdp.mean_rewards.reshape(S, A),
+        mdp.start,
+        np.array([False, False, True]),
+        mdp.horizon,
+    )
+    np.testing.assert_allclose(
+        planning.episodic_plan(mdp).values, naive_values(model, lambda h, s, q: max(q)), atol=1e-12
+    )
 
 
 # Continuing
@@ -319,7 +381,9 @@ def test_the_stationary_distribution_equals_the_average_of_all_powers(model: Mod
     found = planning.stationary_distribution(model.mdp(), policy)
     np.testing.assert_allclose(found, model.start @ cesaro(chain), rtol=0, atol=1e-9)
     np.testing.assert_allclose(found @ chain, found, rtol=0, atol=1e-12)
-    assert found @ (policy * model.r).sum(axis=1) == pytest.approx(planning.policy_gain(model.mdp(), policy), abs=1e-9)
+    assert found @ (policy * model.r).sum(axis=1) == pytest.approx(
+        planning.policy_gain(model.mdp(), policy), abs=1e-9
+    )
 
 
 @given(models(kinds=["dense"]), st.integers(0, 2**32))
@@ -328,7 +392,9 @@ def test_the_stationary_distribution_of_a_dense_chain_is_its_eigenvector(model: 
     policy = stochastic(model, seed)
     values, vectors = np.linalg.eig(np.einsum("sa,sat->st", policy, model.continued()).T)
     vector = np.real(vectors[:, np.argmin(np.abs(values - 1.0))])
-    np.testing.assert_allclose(planning.stationary_distribution(model.mdp(), policy), vector / vector.sum(), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        planning.stationary_distribution(model.mdp(), policy), vector / vector.sum(), rtol=0, atol=1e-10
+    )
 
 
 def test_of_several_optimal_policies_the_one_with_the_largest_bias_is_found() -> None:
@@ -379,13 +445,17 @@ def test_the_terminal_state_of_an_episode_leads_back_to_the_start() -> None:
 @MANY
 def test_times_equal_the_best_of_all_policies_in_every_state(model: Model) -> None:
     for target in range(len(model.r)):
-        np.testing.assert_allclose(planning.times_to(model.mdp(), target), naive_times(model, target), rtol=1e-8)
+        np.testing.assert_allclose(
+            planning.times_to(model.mdp(), target), naive_times(model, target), rtol=1e-8
+        )
 
 
 @given(models())
 @FEW
 def test_the_diameter_is_the_largest_of_these_times(model: Model) -> None:
-    assert planning.diameter(model.mdp()) == pytest.approx(max(naive_times(model, s).max() for s in range(len(model.r))), rel=1e-8)
+    assert planning.diameter(model.mdp()) == pytest.approx(
+        max(naive_times(model, s).max() for s in range(len(model.r))), rel=1e-8
+    )
 
 
 @given(models(kinds=["dense"], most_states=6))
@@ -424,7 +494,10 @@ def test_between_a_trap_and_the_target_every_state_is_lost_one_after_the_other()
 
 
 def test_of_two_ways_the_one_that_does_not_fall_back_is_tried_first() -> None:
-    """The bold action succeeds half of the time, else it loses all: 2**60 steps. The steady one takes ten steps each."""
+    """The bold action succeeds half of the time, else it loses all: 2**60 steps.
+
+    The steady one takes ten steps each.
+    """
     n = 60
     p = np.zeros((n + 1, 2, n + 1))
     for s in range(n):
@@ -438,8 +511,10 @@ def test_of_two_ways_the_one_that_does_not_fall_back_is_tried_first() -> None:
 
 def test_states_that_cannot_come_nearer_do_something_else() -> None:
     mdp = ht.mdp_from_arrays(np.eye(3)[[[0, 1], [1, 1], [2, 2]]], np.zeros((3, 2)))
-    matrix = matrix_of(mdp, restart=True)
-    assert towards(matrix, ways_of(matrix), np.array([False, True, False]), otherwise=np.array([7, 8, 9])).tolist() == [
+    matrix = transition_matrix(mdp, restart=True)
+    assert policy_towards(
+        matrix, predecessor_graph(matrix), np.array([False, True, False]), otherwise=np.array([7, 8, 9])
+    ).tolist() == [
         1,
         8,
         9,
@@ -448,7 +523,10 @@ def test_states_that_cannot_come_nearer_do_something_else() -> None:
 
 def test_of_several_actions_the_likeliest_says_how_far_a_state_is() -> None:
     mdp = ht.mdp_from_arrays([[[0.75, 0.25], [0.5, 0.5], [0.9, 0.1]], [[0.0, 1.0]] * 3], np.zeros((2, 3)))
-    assert ways_of(matrix_of(mdp, restart=True)).toarray().tolist() == [[1 / 0.9, 0.0], [2.0, 1.0]]
+    assert predecessor_graph(transition_matrix(mdp, restart=True)).toarray().tolist() == [
+        [1 / 0.9, 0.0],
+        [2.0, 1.0],
+    ]
 
 
 # All policies
@@ -458,7 +536,9 @@ def test_of_several_actions_the_likeliest_says_how_far_a_state_is() -> None:
 @FEW
 def test_the_gap_is_that_of_a_naive_enumeration(model: Model) -> None:
     gains = sorted({round(float(g), 7) for g in every_gain_and_bias(model)[0].ravel()}, reverse=True)
-    assert planning.policy_gap(model.mdp()) == pytest.approx(gains[0] - gains[1] if len(gains) > 1 else 0.0, abs=1e-6)
+    assert planning.policy_gap(model.mdp()) == pytest.approx(
+        gains[0] - gains[1] if len(gains) > 1 else 0.0, abs=1e-6
+    )
 
 
 @given(models())
@@ -468,13 +548,17 @@ def test_all_gains_come_in_the_order_of_their_digits(model: Model) -> None:
     naive, _ = every_gain_and_bias(model)
     numbers = [sum(a * A**s for s, a in enumerate(policy)) for policy in policies(model)]
     np.testing.assert_allclose(planning.all_gains(model.mdp(), 0, A**S)[numbers], naive, rtol=0, atol=1e-9)
-    np.testing.assert_array_equal(planning.all_gains(model.mdp(), A**S - 1, A**S), planning.all_gains(model.mdp(), 0, A**S)[-1:])
+    np.testing.assert_array_equal(
+        planning.all_gains(model.mdp(), A**S - 1, A**S), planning.all_gains(model.mdp(), 0, A**S)[-1:]
+    )
 
 
 def test_the_numbers_of_policies_may_be_long() -> None:
     """2**70 policies: the last one always takes the second action."""
     n = 70
-    mdp = ht.mdp_from_arrays(np.tile(np.eye(n)[:, None], (1, 2, 1)), np.stack([np.zeros(n), np.arange(1.0, n + 1)], axis=1))
+    mdp = ht.mdp_from_arrays(
+        np.tile(np.eye(n)[:, None], (1, 2, 1)), np.stack([np.zeros(n), np.arange(1.0, n + 1)], axis=1)
+    )
     np.testing.assert_allclose(planning.all_gains(mdp, 2**n - 1, 2**n), [np.arange(1.0, n + 1)], rtol=1e-13)
     np.testing.assert_allclose(planning.all_gains(mdp, 0, 1), np.zeros((1, n)), atol=1e-13)
 
@@ -482,18 +566,27 @@ def test_the_numbers_of_policies_may_be_long() -> None:
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
 def test_the_gap_of_six_arms_is_that_of_its_two_best(scale: float) -> None:
     mdp = one_arm_less(3)
-    assert planning.policy_gap(mdp._replace(row_means=mdp.row_means * scale)) == pytest.approx(0.2 * scale, rel=1e-9)
+    assert planning.policy_gap(mdp._replace(row_means=mdp.row_means * scale)) == pytest.approx(
+        0.2 * scale, rel=1e-9
+    )
 
 
 def test_the_gap_of_rewards_that_have_much_in_common() -> None:
     mdp = one_arm_less(3)
-    assert planning.policy_gap(mdp._replace(row_means=mdp.row_means + 2.0**30)) == pytest.approx(0.2, abs=1e-5)
+    assert planning.policy_gap(mdp._replace(row_means=mdp.row_means + 2.0**30)) == pytest.approx(
+        0.2, abs=1e-5
+    )
     assert planning.policy_gap(mdp._replace(row_means=0.0 * mdp.row_means + 1e9 / 3.0)) == 0.0
 
 
 def test_a_long_chain_without_choices_has_one_gain() -> None:
     mdp = ht.mdp_from_slots(
-        np.arange(100_000), np.roll(np.arange(100_000), -1), np.ones(100_000), np.arange(100_000.0), n_states=100_000, n_actions=1
+        np.arange(100_000),
+        np.roll(np.arange(100_000), -1),
+        np.ones(100_000),
+        np.arange(100_000.0),
+        n_states=100_000,
+        n_actions=1,
     )
     assert planning.policy_gap(mdp) == 0.0
     assert planning.all_gains(mdp, 0, 0).shape == (0, 100_000)
@@ -531,18 +624,32 @@ def test_values_of_the_arms_with_strehls_probabilities() -> None:
     mdp = ht.make_mdp("six_arms", probabilities="strehl")
     values = [round(planning.policy_value(mdp, [arm] * 7), 2) for arm in range(6)]
     assert values == [28.8, 22.14, 22.01, 16.88, 13.02, 5.56]
-    assert [round(planning.policy_gain(mdp, [arm] * 7), 9) for arm in range(6)] == [1.2, 1.2, 1.4, 1.6, 1.8, 2.0]
+    assert [round(planning.policy_gain(mdp, [arm] * 7), 9) for arm in range(6)] == [
+        1.2,
+        1.2,
+        1.4,
+        1.6,
+        1.8,
+        2.0,
+    ]
 
 
 @pytest.mark.parametrize(
     ("symmetric", "head", "value", "gain"),
-    [(False, "hub", 3.1611, 0.7265), (False, "self", 3.3228, 0.7282), (True, "hub", 4.4357, 0.7311), (True, "self", 4.6530, 0.7381)],
+    [
+        (False, "hub", 3.1611, 0.7265),
+        (False, "self", 3.3228, 0.7282),
+        (True, "hub", 4.4357, 0.7311),
+        (True, "self", 4.6530, 0.7381),
+    ],
 )
 def test_values_and_gains_of_double_chain(symmetric: bool, head: str, value: float, gain: float) -> None:
     mdp = ht.make_mdp("double_chain", symmetric=symmetric, head=head)
     assert round(planning.optimal_value(mdp), 4) == value
     assert round(planning.gain(mdp), 4) == gain
-    assert planning.episodic_plan(mdp).policy[0, 0] == planning.average_plan(mdp).policy[0] == 1  # to the lower chain
+    assert (
+        planning.episodic_plan(mdp).policy[0, 0] == planning.average_plan(mdp).policy[0] == 1
+    )  # to the lower chain
 
 
 def test_the_upper_chain_of_double_chain_is_worth_less_than_what_is_stated() -> None:
@@ -569,11 +676,16 @@ def river(n: int, *, left_reward: float = 0.005, horizon: int | None = None) -> 
     rewards = np.zeros((n, 4))
     rewards[0, 0], rewards[-1, 1:] = left_reward, 1.0
     rows = np.stack([2 * s, 2 * s + 1, 2 * s + 1, 2 * s + 1], axis=1)
-    return ht.mdp_from_slots(rows.ravel(), successors.ravel(), p.ravel(), rewards.ravel(), n_states=n, n_actions=2, horizon=horizon)
+    return ht.mdp_from_slots(
+        rows.ravel(), successors.ravel(), p.ravel(), rewards.ravel(), n_states=n, n_actions=2, horizon=horizon
+    )
 
 
 def river_times(n: int) -> Floats:
-    """Expected steps from each state to the right end: with e_0 = 1 / 0.6 and e_s = 1 / 0.35 + e_{s-1} / 7 for one state further, added up."""
+    """Expected steps from each state to the right end.
+
+    With e_0 = 1 / 0.6 and e_s = 1 / 0.35 + e_{s-1} / 7 for one state further, added up.
+    """
     further = [1.0 / 0.6]
     for _ in range(n - 2):
         further.append(1.0 / 0.35 + further[-1] / 7.0)
@@ -581,7 +693,10 @@ def river_times(n: int) -> Floats:
 
 
 def river_gain(n: int) -> float:
-    """How often the right end is visited: going left from it the visits are 1, 8/7, 8/49, ..., and at the left end 0.05 / 0.6 of their neighbour's."""
+    """How often the right end is visited.
+
+    Going left from it the visits are 1, 8/7, 8/49, ..., and at the left end 0.05 / 0.6 of their neighbour's.
+    """
     visits = [1.0] + [8.0 / 7.0 / 7.0**k for k in range(min(n - 2, 300))]
     return 1.0 / (sum(visits) + visits[-1] * 0.05 / 0.6)
 
@@ -603,7 +718,9 @@ def test_times_along_a_river(n: int) -> None:
 
 @pytest.mark.parametrize("n", [6, 14, 50, 100_000])
 @pytest.mark.parametrize("reward", [0.9, 2.0])
-def test_where_the_left_end_is_better_the_river_is_left_though_a_half_improved_policy_would_take_ages(n: int, reward: float) -> None:
+def test_where_the_left_end_is_better_the_river_is_left_though_a_half_improved_policy_would_take_ages(
+    n: int, reward: float
+) -> None:
     """Only the left end improved, the others still swimming right: it would take 7**n steps to get there."""
     plan = planning.average_plan(river(n, left_reward=reward))
     np.testing.assert_allclose(plan.gain, reward, rtol=1e-12)
@@ -615,7 +732,10 @@ def test_where_the_left_end_is_better_the_river_is_left_though_a_half_improved_p
 def test_a_long_river_in_episodes_equals_two_short_ones() -> None:
     """In 40 steps nobody comes from one end to the other."""
     H, n, few = 40, 100_000, 100
-    long, short = planning.episodic_plan(river(n, horizon=H)), planning.episodic_plan(river(2 * few, horizon=H))
+    long, short = (
+        planning.episodic_plan(river(n, horizon=H)),
+        planning.episodic_plan(river(2 * few, horizon=H)),
+    )
     np.testing.assert_allclose(long.values[:, :few], short.values[:, :few], rtol=1e-13)
     np.testing.assert_allclose(long.values[:, -few:], short.values[:, -few:], rtol=1e-13)
     assert not long.values[:, few:-few].any()
@@ -627,8 +747,12 @@ def test_a_random_walk_along_a_long_river_is_uniform() -> None:
     n = 100_000
     s = np.arange(n)
     ends = np.stack([np.maximum(s - 1, 0), np.minimum(s + 1, n - 1)], axis=1).ravel()
-    mdp = ht.mdp_from_slots(np.arange(2 * n), ends, np.ones(2 * n), np.repeat(s, 2) / n, n_states=n, n_actions=2)
-    np.testing.assert_allclose(planning.stationary_distribution(mdp, np.full((n, 2), 0.5)), 1.0 / n, rtol=1e-6)
+    mdp = ht.mdp_from_slots(
+        np.arange(2 * n), ends, np.ones(2 * n), np.repeat(s, 2) / n, n_states=n, n_actions=2
+    )
+    np.testing.assert_allclose(
+        planning.stationary_distribution(mdp, np.full((n, 2), 0.5)), 1.0 / n, rtol=1e-6
+    )
     assert planning.policy_gain(mdp, np.full((n, 2), 0.5)) == pytest.approx((n - 1) / (2 * n), rel=1e-8)
     assert planning.gain(mdp) == pytest.approx((n - 1) / n, rel=1e-12)
 
@@ -651,15 +775,22 @@ def grid(n: int, noise: float, seed: int) -> MDP:
     successors = np.repeat(np.stack(around, axis=1)[:, None, :], 4, axis=1).ravel()
     p = np.tile((noise + (1.0 - 4.0 * noise) * np.eye(4)).ravel(), n * n)
     rewards = np.repeat(np.random.default_rng(seed).random(4 * n * n), 4)
-    return ht.mdp_from_slots(np.repeat(np.arange(4 * n * n), 4), successors, p, rewards, n_states=n * n, n_actions=4)
+    return ht.mdp_from_slots(
+        np.repeat(np.arange(4 * n * n), 4), successors, p, rewards, n_states=n * n, n_actions=4
+    )
 
 
 @pytest.mark.parametrize("noise", [0.05, 0.01, 0.002])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_grid_is_solved_though_improved_policies_would_settle_in_many_places(noise: float, seed: int) -> None:
-    """On the way to the best policy are some that stay in several good places, 1e11 steps apart. Between bounds that value iteration gives."""
+def test_a_grid_is_solved_though_improved_policies_would_settle_in_many_places(
+    noise: float, seed: int
+) -> None:
+    """On the way to the best policy are some that stay in several good places, 1e11 steps apart.
+
+    Between bounds that value iteration gives.
+    """
     mdp = grid(20, noise, seed)
-    p, values = matrix_of(mdp, restart=True), np.zeros(400)
+    p, values = transition_matrix(mdp, restart=True), np.zeros(400)
     for _ in range(5000):
         now = (mdp.row_means + p @ values).reshape(400, 4).max(axis=1)
         change, values = now - values, 0.5 * (values + now)
@@ -675,7 +806,10 @@ def test_a_grid_is_solved_though_improved_policies_would_settle_in_many_places(n
 @given(models(staged=True, episodic=True), st.sampled_from([2.0**30, 2.0**-30]))
 @FEW
 def test_powers_of_two_scale_episodes_to_the_last_bit(model: Model, scale: float) -> None:
-    plan, scaled = planning.episodic_plan(model.mdp()), planning.episodic_plan(model._replace(r=model.r * scale).mdp())
+    plan, scaled = (
+        planning.episodic_plan(model.mdp()),
+        planning.episodic_plan(model._replace(r=model.r * scale).mdp()),
+    )
     np.testing.assert_array_equal(scaled.values, plan.values * scale)
     np.testing.assert_array_equal(scaled.policy, plan.policy)
 
@@ -683,7 +817,10 @@ def test_powers_of_two_scale_episodes_to_the_last_bit(model: Model, scale: float
 @given(models(), st.sampled_from([2.0**30, 2.0**-30]))
 @FEW
 def test_powers_of_two_scale_the_long_run_to_the_last_bit(model: Model, scale: float) -> None:
-    plan, scaled = planning.average_plan(model.mdp()), planning.average_plan(model._replace(r=model.r * scale).mdp())
+    plan, scaled = (
+        planning.average_plan(model.mdp()),
+        planning.average_plan(model._replace(r=model.r * scale).mdp()),
+    )
     np.testing.assert_array_equal(scaled.gain, plan.gain * scale)
     np.testing.assert_array_equal(scaled.bias, plan.bias * scale)
     np.testing.assert_array_equal(scaled.policy, plan.policy)
@@ -692,7 +829,10 @@ def test_powers_of_two_scale_the_long_run_to_the_last_bit(model: Model, scale: f
 @given(models(ties=False), st.sampled_from([1e9, 1e-9]))
 @FEW
 def test_scaled_rewards_scale_gain_and_bias_and_keep_the_policy(model: Model, scale: float) -> None:
-    plan, scaled = planning.average_plan(model.mdp()), planning.average_plan(model._replace(r=model.r * scale).mdp())
+    plan, scaled = (
+        planning.average_plan(model.mdp()),
+        planning.average_plan(model._replace(r=model.r * scale).mdp()),
+    )
     np.testing.assert_allclose(scaled.gain / scale, plan.gain, rtol=0, atol=1e-10)
     np.testing.assert_allclose(scaled.bias / scale, plan.bias, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(scaled.policy, plan.policy)
@@ -702,7 +842,10 @@ def test_scaled_rewards_scale_gain_and_bias_and_keep_the_policy(model: Model, sc
 @MANY
 def test_shifted_rewards_shift_the_gain_and_keep_the_bias(model: Model, shift: float) -> None:
     rounded = model._replace(r=np.round(model.r * 256.0) / 256.0)  # so that the shift is exact
-    plan, shifted = planning.average_plan(rounded.mdp()), planning.average_plan(rounded._replace(r=rounded.r + shift).mdp())
+    plan, shifted = (
+        planning.average_plan(rounded.mdp()),
+        planning.average_plan(rounded._replace(r=rounded.r + shift).mdp()),
+    )
     np.testing.assert_allclose(shifted.gain - shift, plan.gain, rtol=0, atol=1e-12 * abs(shift) + 1e-11)
     np.testing.assert_allclose(shifted.bias, plan.bias, rtol=0, atol=1e-4 if shift > 1e6 else 1e-8)
 
@@ -732,7 +875,10 @@ def test_a_gap_is_zero_where_every_policy_is_optimal() -> None:
 
 @pytest.mark.parametrize("noise", [0.0, 1e-16, 1e-14, 1e-12, 1e-10])
 def test_many_tied_policies_do_not_cycle(noise: float) -> None:
-    """Every cell pays the same but for noise, on 200 random MDPs: any policy is within the noise of the best."""
+    """Every cell pays the same but for noise, on 200 random MDPs.
+
+    Any policy is within the noise of the best.
+    """
     for seed in range(200):
         rng = np.random.default_rng(seed)
         kind = KINDS[seed % len(KINDS)]
@@ -752,7 +898,9 @@ def halves(slip: float) -> MDP:
 
 @pytest.mark.parametrize("slip", [1e-3, 1e-6, 1e-9])
 def test_an_mdp_that_is_hardly_cut_is_solved(slip: float) -> None:
-    np.testing.assert_allclose(planning.average_plan(halves(slip)).gain, 0.5, rtol=0, atol=1e-15 / slip + 1e-12)
+    np.testing.assert_allclose(
+        planning.average_plan(halves(slip)).gain, 0.5, rtol=0, atol=1e-15 / slip + 1e-12
+    )
     assert planning.diameter(halves(slip)) == pytest.approx(2.0 / slip, rel=1e-15 / slip + 10.0 * slip)
 
 
@@ -765,7 +913,9 @@ def test_an_mdp_that_is_all_but_cut_raises_rather_than_to_answer_nonsense(slip: 
         lambda: planning.diameter(halves(slip)),
     ]
     for ask in asked:
-        with pytest.raises(ArithmeticError, match=r"^parts of this Markov chain are more than 1e\+11 steps apart"):
+        with pytest.raises(
+            ArithmeticError, match=r"^parts of this Markov chain are more than 1e\+11 steps apart"
+        ):
             ask()
 
 
@@ -787,8 +937,12 @@ def test_a_rare_slip_into_a_trap_is_seen(slip: float) -> None:
 def test_a_slip_too_rare_to_be_seen_raises() -> None:
     with pytest.raises(ArithmeticError, match=r"more than 1e\+11 steps apart"):
         planning.average_plan(leak(1e-14, trap=0.0))
-    with pytest.raises(ArithmeticError, match="which policies of this MDP are better than others is beyond double precision"):
-        planning.average_plan(leak(5e-11, trap=1.0 - 1e-4))  # within rounding no loss at one step, and at last 1e-4 for ever
+    with pytest.raises(
+        ArithmeticError, match="which policies of this MDP are better than others is beyond double precision"
+    ):
+        planning.average_plan(
+            leak(5e-11, trap=1.0 - 1e-4)
+        )  # within rounding no loss at one step, and at last 1e-4 for ever
 
 
 # Mistakes
@@ -796,10 +950,17 @@ def test_a_slip_too_rare_to_be_seen_raises() -> None:
 
 CONTINUING = ht.mdp_from_arrays(np.full((3, 2, 3), 1 / 3), np.zeros((3, 2)))
 EPISODIC = ht.mdp_from_arrays(np.full((3, 2, 3), 1 / 3), np.zeros((3, 2)), horizon=4)
-LONG = ht.mdp_from_slots(np.arange(6000), np.zeros(6000), np.ones(6000), np.zeros(6000), n_states=6000, n_actions=1)
-WIDE = ht.mdp_from_slots(np.arange(12000), np.zeros(12000), np.ones(12000), np.zeros(12000), n_states=6000, n_actions=2)
+LONG = ht.mdp_from_slots(
+    np.arange(6000), np.zeros(6000), np.ones(6000), np.zeros(6000), n_states=6000, n_actions=1
+)
+WIDE = ht.mdp_from_slots(
+    np.arange(12000), np.zeros(12000), np.ones(12000), np.zeros(12000), n_states=6000, n_actions=2
+)
 NO_EPISODES = "this problem is continuing, so it has no episodes; ask for its gain, or give it a horizon="
-NO_LONG_RUN = "transitions or rewards depend on the step of the episode, so there is no long run; ask for episodic values"
+NO_LONG_RUN = (
+    "transitions or rewards depend on the step of the episode, so there is no long run; ask for episodic"
+    " values"
+)
 SHAPES = "a policy is actions [3] or probabilities [3, 2], in episodes also one for each step; got "
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: planning.episodic_plan(CONTINUING), NO_EPISODES),
@@ -822,8 +983,14 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: planning.policy_value(EPISODIC, np.full((2, 3), 0.5)), SHAPES + "float64[2, 3]"),
     (lambda: planning.policy_value(EPISODIC, [["0", "1"]] * 3), SHAPES + "<U1[3, 2]"),
     (lambda: planning.policy_value(EPISODIC, "best"), SHAPES + "<U4[]"),
-    (lambda: planning.policy_gain(EPISODIC, [0, 2, 0]), "a policy chooses action 2 in state 1; actions go from 0 to 1"),
-    (lambda: planning.policy_value(EPISODIC, [0, 0, -1]), "a policy chooses action -1 in state 2; actions go from 0 to 1"),
+    (
+        lambda: planning.policy_gain(EPISODIC, [0, 2, 0]),
+        "a policy chooses action 2 in state 1; actions go from 0 to 1",
+    ),
+    (
+        lambda: planning.policy_value(EPISODIC, [0, 0, -1]),
+        "a policy chooses action -1 in state 2; actions go from 0 to 1",
+    ),
     (
         lambda: planning.policy_gain(EPISODIC, [[0.5, 0.5], [0.5, 0.4], [1.0, 0.0]]),
         "a policy's probabilities in state 1 sum to 0.9; they must sum to 1",
@@ -844,11 +1011,20 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
         lambda: planning.policy_gain(EPISODIC, [[np.inf, 0.0], [1.0, 0.0], [0.0, 1.0]]),
         "a policy's probabilities in state 0 sum to inf; they must sum to 1",
     ),
-    (lambda: planning.policy_gap(WIDE), "policy_gap goes through all 2**6000 policies of this MDP; it takes up to 2,000,000"),
-    (lambda: planning.diameter(LONG), "diameter solves one problem per state, and this MDP has 6,000; it takes up to 5,000"),
+    (
+        lambda: planning.policy_gap(WIDE),
+        "policy_gap goes through all 2**6000 policies of this MDP; it takes up to 2,000,000",
+    ),
+    (
+        lambda: planning.diameter(LONG),
+        "diameter solves one problem per state, and this MDP has 6,000; it takes up to 5,000",
+    ),
     (lambda: planning.times_to(CONTINUING, 3), "target is 3; states go from 0 to 2"),
     (lambda: planning.times_to(CONTINUING, -1), "target is -1; states go from 0 to 2"),
-    (lambda: planning.all_gains(CONTINUING, 0, 9), "the policies of this MDP are numbered from 0 to 2**3; got 0 to 9"),
+    (
+        lambda: planning.all_gains(CONTINUING, 0, 9),
+        "the policies of this MDP are numbered from 0 to 2**3; got 0 to 9",
+    ),
 ]
 
 

@@ -1,4 +1,7 @@
-"""The report of deep agents: nobody knows the best policy, runs are measured in steps, and rewards are those of whole episodes."""
+"""The report of deep agents.
+
+Nobody knows the best policy, runs are measured in steps, and rewards are those of whole episodes.
+"""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +12,11 @@ import plotly.graph_objects as go
 import pytest
 
 from heavytail.report.figures.heatmaps import Measure, shades
-from heavytail.report.findings import Findings, findings
 from heavytail.report.report import write_report
+from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.theme import LIGHT
 from heavytail.studies import Study
-from heavytail.studies.results import between
+from heavytail.studies.results import mean_reward_in
 from support.fake_deep import SPEC, made_up_deep
 from support.page_reader import Reader, read, resolved
 from support.small_studies import done
@@ -33,8 +36,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def found(study: Study) -> Findings:
-    return findings(study)
+def found(study: Study) -> ReportData:
+    return collect_report_data(study)
 
 
 @pytest.fixture(scope="module")
@@ -49,9 +52,15 @@ def page(report: Path) -> Reader:
 
 def test_there_is_no_regret_and_no_optimum(page: Reader) -> None:
     figures = page.data
-    assert list(figures) == [f"plot-{env}--{name}" for env in SPEC["envs"] for name in ("pace", "last-tenth", "truncated")]
+    assert list(figures) == [
+        f"plot-{env}--{name}" for env in SPEC["envs"] for name in ("pace", "last-tenth", "truncated")
+    ]
     assert not any(trace["name"] == "best policy" for each in figures.values() for trace in each["traces"])
-    assert not any(shape.get("yref") == "paper" for each in figures.values() for shape in each["layout"].get("shapes", []))
+    assert not any(
+        shape.get("yref") == "paper"
+        for each in figures.values()
+        for shape in each["layout"].get("shapes", [])
+    )
     assert "optimum" not in page.words
     assert page.words.count("regret") == len(SPEC["envs"])  # that there is none
 
@@ -60,7 +69,13 @@ def test_nothing_says_nan(page: Reader, report: Path) -> None:
     assert not re.search(NAN, page.words)
     assert not any(re.fullmatch(NAN, value) for value in page.values("data-sort"))
     drawn = {path.name: path.read_text() for path in (report.parent / "figures").iterdir()}
-    assert drawn.keys() >= {"overview.svg", "map-deep.svg", "quiet-pace.svg", "quiet-truncated.svg", "loud-grid-heavy.svg"}
+    assert drawn.keys() >= {
+        "overview.svg",
+        "map-deep.svg",
+        "quiet-pace.svg",
+        "quiet-truncated.svg",
+        "loud-grid-heavy.svg",
+    }
     assert not any("regret" in name for name in drawn)
     assert not any(re.search(NAN, text) for text in drawn.values())
 
@@ -82,7 +97,7 @@ def test_words_are_those_of_returns(page: Reader) -> None:
     assert "4,000 steps" in words
 
 
-def test_the_learning_curve_is_the_return_of_episodes(found: Findings, page: Reader) -> None:
+def test_the_learning_curve_is_the_return_of_episodes(found: ReportData, page: Reader) -> None:
     runs = found.tasks["loud"].agents[0].runs
     slow = np.full(runs.scored.shape, np.nan)
     for i, j in np.ndindex(*slow.shape):
@@ -106,7 +121,7 @@ def test_truncated_rewards_are_a_share_of_steps(page: Reader) -> None:
     assert figure["layout"]["yaxis"]["range"] == [-2, 0]
 
 
-def test_grids_are_bright_where_returns_are_large(found: Findings) -> None:
+def test_grids_are_bright_where_returns_are_large(found: ReportData) -> None:
     (grid,) = [grid for grid in found.grids if (grid.agent, grid.env) == ("clipped", "loud")]
     (map_,) = grid.maps
     assert map_.values.shape == (1, 3)
@@ -116,23 +131,29 @@ def test_grids_are_bright_where_returns_are_large(found: Findings) -> None:
     np.testing.assert_allclose(shaded, (map_.values - map_.values.min()) / np.ptp(map_.values))
 
 
-def test_the_map_of_agents_against_environments(found: Findings, page: Reader) -> None:
+def test_the_map_of_agents_against_environments(found: ReportData, page: Reader) -> None:
     (across,) = found.across
-    assert (across.map.rows, across.map.columns) == (["unclipped", "clipped", "Heavy-DQN"], ["noise 1", "noise 5", "noise 20"])
+    assert (across.map.rows, across.map.columns) == (
+        ["unclipped", "clipped", "Heavy-DQN"],
+        ["noise 1", "noise 5", "noise 20"],
+    )
     runs = {agent.key: agent.runs for agent in found.tasks["louder"].agents}
-    assert across.map.values[2, 2] == np.median(between(runs["heavy"], 0.9, 1.0))
+    assert across.map.values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
     assert not across.measure.by_column  # the same environment under different noise
-    assert "Median clean return per episode in the last tenth. Bright is good, on one scale for all." in page.words
+    assert (
+        "Median clean return per episode in the last tenth. Bright is good, on one scale for all."
+        in page.words
+    )
 
 
-def test_scores_for_rliable_are_the_returns_themselves(study: Study, found: Findings) -> None:
+def test_scores_for_rliable_are_the_returns_themselves(study: Study, found: ReportData) -> None:
     scores = study.to_rliable()
     assert scores["heavy"].shape == (6, 3)
     runs = found.tasks["quiet"].agents[2].runs
-    np.testing.assert_array_equal(scores["heavy"][:, 0], between(runs, 0.9, 1.0))
+    np.testing.assert_array_equal(scores["heavy"][:, 0], mean_reward_in(runs, 0.9, 1.0))
 
 
-def test_a_scale_for_each_environment_where_they_differ(found: Findings) -> None:
+def test_a_scale_for_each_environment_where_they_differ(found: ReportData) -> None:
     apart = Measure("", "", large_is_good=True, by_column=True)
     (shaded,) = shades([found.across[0].map], apart)
     assert (shaded.max(axis=0) == 1.0).all()

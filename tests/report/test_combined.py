@@ -1,4 +1,7 @@
-"""Several studies in one report: each is whole, no two things share a name, and the claims of all stand together."""
+"""Several studies in one report.
+
+Each is whole, no two things share a name, and the claims of all stand together.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -6,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from heavytail.report.report import Beside, write_report
+from heavytail.report.report import CompanionStudy, write_report
 from support.fake_deep import SPEC as DEEP
 from support.fake_deep import made_up_deep
 from support.page_reader import Reader, read
@@ -21,9 +24,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("studies")
     with made_up_deep():
         quick, full = done(DEEP, folder / "quick"), done({**DEEP, "seeds": 8}, folder / "full")
-        first = done(small(claims=[CLAIM], title="Tables", agents={**small()["agents"], "psrl": {}}), folder / "tabular")
-        beside = [Beside(quick, "Quick & new", "Fewer seeds."), Beside(full, "Full scale", WORDS)]
-        yield write_report(first, folder / "page" / "report.html", command="heavytail reproduce", beside=beside)
+        first = done(
+            small(claims=[CLAIM], title="Tables", agents={**small()["agents"], "psrl": {}}),
+            folder / "tabular",
+        )
+        beside = [
+            CompanionStudy(quick, "Quick & new", "Fewer seeds."),
+            CompanionStudy(full, "Full scale", WORDS),
+        ]
+        yield write_report(
+            first, folder / "page" / "report.html", command="heavytail reproduce", beside=beside
+        )
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +47,27 @@ def test_no_two_things_share_a_name(page: Reader) -> None:
     assert {name for name, times in names.items() if times > 1} == set()
     links = {value[1:] for value in page.values("href") if value.startswith("#")}
     assert links <= names.keys()
-    assert {"2~quiet--last-tenth", "3~quiet--last-tenth", "six_arms--last-tenth", "2~study", "env-3~loud"} <= links
+    assert {
+        "2~quiet--last-tenth",
+        "3~quiet--last-tenth",
+        "six_arms--last-tenth",
+        "2~study",
+        "env-3~loud",
+    } <= links
 
 
 def test_every_study_has_its_figures(page: Reader, report: Path) -> None:
     places = Counter(name.split("--")[0] for name in page.data)
-    assert places == {"plot-six_arms": 7, "plot-double_chain": 7, **{f"plot-{i}~{env}": 3 for i in (2, 3) for env in DEEP["envs"]}}
+    assert places == {
+        "plot-six_arms": 7,
+        "plot-double_chain": 7,
+        **{f"plot-{i}~{env}": 3 for i in (2, 3) for env in DEEP["envs"]},
+    }
     assert set(page.data) <= set(page.values("id"))
     assert {each["env"] for each in page.data.values()} == set(page.values("data-env"))
-    pictures = {value.removeprefix("figures/") for value in page.values("href") if value.startswith("figures/")}
+    pictures = {
+        value.removeprefix("figures/") for value in page.values("href") if value.startswith("figures/")
+    }
     assert pictures <= {path.name for path in (report.parent / "figures").iterdir()}
     assert {"2~quiet-pace.svg", "3~quiet-pace.svg", "2~map-deep.svg"} <= pictures
 
@@ -57,7 +80,13 @@ def test_figures_of_each_study_are_its_own(page: Reader) -> None:
 def test_claims_stand_together_and_origins_too(page: Reader) -> None:
     words = page.words
     first, last = words.index("Claims Tables # Verdict"), words.index("How this was made Tables command")
-    assert first < words.index("Tables do.") < words.index("Quick & new # Verdict") < words.index("Full scale # Verdict") < last
+    assert (
+        first
+        < words.index("Tables do.")
+        < words.index("Quick & new # Verdict")
+        < words.index("Full scale # Verdict")
+        < last
+    )
     assert words.count("A claim is reproduced if all its tests are") == 1
     assert words.count("spec digest") == 3
     assert words.count("heavytail reproduce") == 1
@@ -66,5 +95,8 @@ def test_claims_stand_together_and_origins_too(page: Reader) -> None:
 
 def test_the_top_lists_all(page: Reader) -> None:
     top = page.words[: page.words.index("dark")]
-    assert top.startswith("Tables Claims six_arms double_chain Quick & new Agents × environments noise 1 noise 5 noise 20 Full scale")
+    assert top.startswith(
+        "Tables Claims six_arms double_chain Quick & new Agents × environments noise 1 noise 5 noise"
+        " 20 Full scale"
+    )
     assert top.strip().endswith("How this was made")

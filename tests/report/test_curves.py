@@ -1,20 +1,32 @@
-"""Runs summed up where something is missing: no episode ended, nobody knows the best policy, every run of a point failed."""
+"""Runs summed up where something is missing.
+
+No episode ended, nobody knows the best policy, every run of a point failed.
+"""
 
 import numpy as np
 import pytest
 
 from heavytail import statistics
-from heavytail.report.figures.heatmaps import Map, Measure, shades
-from heavytail.studies.results import Runs, Summing, paces
+from heavytail.report.figures.heatmaps import HeatMap, Measure, shades
+from heavytail.studies.results import Aggregation, Runs, reward_rates
 
-SUMMING = Summing(confidence=0.9, resamples=200, seed=5)
+SUMMING = Aggregation(confidence=0.9, resamples=200, seed=5)
 
 
 def test_while_no_episode_ends_the_last_return_stands() -> None:
     ended, returns = np.array([[0.0, 2.0, 2.0, 3.0]]), np.array([[0.0, -300.0, -300.0, -420.0]])
     nothing = np.full((1, 4), np.nan)
-    runs = Runs(np.array([0]), np.array([100, 200, 300, 400]), ended, returns, nothing, nothing, {"episodes": ended}, 0)
-    np.testing.assert_array_equal(paces(runs), [[np.nan, -150.0, -150.0, -120.0]])
+    runs = Runs(
+        np.array([0]),
+        np.array([100, 200, 300, 400]),
+        ended,
+        returns,
+        nothing,
+        nothing,
+        {"episodes": ended},
+        0,
+    )
+    np.testing.assert_array_equal(reward_rates(runs), [[np.nan, -150.0, -150.0, -120.0]])
 
 
 def test_a_median_is_of_all_runs_or_not_there() -> None:
@@ -35,7 +47,10 @@ def test_a_single_run_has_no_interval() -> None:
     np.testing.assert_array_equal(np.stack(found), [[1.0, np.nan], [np.nan, np.nan], [np.nan, np.nan]])
 
 
-REGRET, REWARD = Measure("regret", "regret", large_is_good=False), Measure("reward", "reward", large_is_good=True)
+REGRET, REWARD = (
+    Measure("regret", "regret", large_is_good=False),
+    Measure("reward", "reward", large_is_good=True),
+)
 
 
 @pytest.mark.parametrize(
@@ -52,5 +67,7 @@ REGRET, REWARD = Measure("regret", "regret", large_is_good=False), Measure("rewa
 )
 def test_the_best_is_bright(measure: Measure, values: list[list[float]], expected: list[list[float]]) -> None:
     """One scale for both maps of a grid; a tile without a number is drawn without a colour."""
-    maps = [Map({"other": i}, "", "x", [None], [1, 2], np.array([row]), None) for i, row in enumerate(values)]
+    maps = [
+        HeatMap({"other": i}, "", "x", [None], [1, 2], np.array([row]), None) for i, row in enumerate(values)
+    ]
     np.testing.assert_allclose(np.concatenate(shades(maps, measure)), expected)

@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import pytest
 
 from heavytail.errors import InputError
-from heavytail.report.findings import Findings
-from heavytail.report.report import Chapter, chapters, page_of, write_report
+from heavytail.report.report import StudySection, chapters, page_of, write_report
+from heavytail.report.report_data import ReportData
 from heavytail.report.theme import DARK, LIGHT
 from heavytail.studies import Study
 from support.page_reader import read, resolved
@@ -30,7 +30,11 @@ SPEC: dict[str, Any] = {
         "q": {
             "agent": "heavy_q_learning",
             "parameters": {"epsilon": 0.05},
-            "grid": {"moment": ["true", 1.0], "transition_scale": [0.01, 0.1, 1.0], "reward_scale": [0.001, 0.01]},
+            "grid": {
+                "moment": ["true", 1.0],
+                "transition_scale": [0.01, 0.1, 1.0],
+                "reward_scale": [0.001, 0.01],
+            },
         },
         "ucrl2": {"envs": ["double_chain"], "grid": {"reward_scale": [0.1, 1.0]}},
     },
@@ -41,13 +45,22 @@ SPEC: dict[str, Any] = {
             "claim": "Learning <b>helps</b>.",
             "place": "section 1 & 2",
             "note": "Or not.",
-            "conditions": [{"test": "better", "agent": "q", "than": "random"}, {"test": "no_gain", "agent": "random", "than": "q"}],
+            "conditions": [
+                {"test": "better", "agent": "q", "than": "random"},
+                {"test": "no_gain", "agent": "random", "than": "q"},
+            ],
         },
         {
             "claim": "Chance does not.",
             "conditions": [
                 {"test": "at_most", "agent": "random", "value": 0.5},
-                {"test": "at_least", "agent": "ucrl2", "metric": "counter", "counter": "phases", "value": 1.0},
+                {
+                    "test": "at_least",
+                    "agent": "ucrl2",
+                    "metric": "counter",
+                    "counter": "phases",
+                    "value": 1.0,
+                },
             ],
         },
     ],
@@ -60,7 +73,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def chapter(study: Study) -> Chapter:
+def chapter(study: Study) -> StudySection:
     (only,) = chapters(study)
     return only
 
@@ -79,7 +92,11 @@ def page(report: Path) -> str:
 
 def test_it_loads_nothing(page: str) -> None:
     reader = read(page)
-    links = [value for _, name, value in reader.attributes if name in ("src", "href", "action", "data", "poster", "srcset")]
+    links = [
+        value
+        for _, name, value in reader.attributes
+        if name in ("src", "href", "action", "data", "poster", "srcset")
+    ]
     assert links
     assert all(link.startswith(("#", "data:", "figures/")) for link in links), links
     style = page[page.index("<style>") : page.index("</style>")]
@@ -129,14 +146,16 @@ def test_figures_are_what_plotly_draws(page: str) -> None:
 
 def test_the_same_study_gives_the_same_files(study: Study, report: Path, tmp_path: Path) -> None:
     again = write_report(study, tmp_path / "again" / "report.html", command=COMMAND)
-    first, second = ({path.name: path.read_bytes() for path in each.parent.rglob("*.*")} for each in (report, again))
+    first, second = (
+        {path.name: path.read_bytes() for path in each.parent.rglob("*.*")} for each in (report, again)
+    )
     assert first == second
     assert {"overview.svg", "six_arms-regret.svg", "double_chain-grid-q.svg"} <= first.keys()
     assert set(re.findall(r'href="figures/([^"]+)"', first["report.html"].decode())) <= first.keys()
 
 
-def test_what_went_wrong_is_said(chapter: Chapter) -> None:
-    def page(found: Findings) -> str:
+def test_what_went_wrong_is_said(chapter: StudySection) -> None:
+    def page(found: ReportData) -> str:
         return page_of([chapter._replace(found=found)])
 
     found = chapter.found
@@ -144,7 +163,9 @@ def test_what_went_wrong_is_said(chapter: Chapter) -> None:
     lost = page(found._replace(failures=[["q", "six_arms", "evaluation", "{}", "3", "ValueError: <no>"]]))
     assert "ValueError: &lt;no&gt;" in lost
     mixed = {"evaluation": [{**each, "numba": str(i)} for i, each in enumerate(found.sidecars["evaluation"])]}
-    assert "Not all parts were computed by the same versions: numba 0 (1 part)" in page(found._replace(sidecars=mixed))  # type: ignore[arg-type]
+    assert "Not all parts were computed by the same versions: numba 0 (1 part)" in page(
+        found._replace(sidecars=mixed)  # type: ignore[arg-type]
+    )
     assert 'class="warning"' not in page(found)
 
 
@@ -155,7 +176,10 @@ def test_a_study_in_progress_has_no_report(tmp_path: Path) -> None:
 
 
 def test_one_seed_one_agent_no_claims(tmp_path: Path) -> None:
-    made = Study({"name": "least", "episodes": 20, "seeds": 1, "envs": {"six_arms": {}}, "agents": {"random": {}}}, tmp_path)
+    made = Study(
+        {"name": "least", "episodes": 20, "seeds": 1, "envs": {"six_arms": {}}, "agents": {"random": {}}},
+        tmp_path,
+    )
     made.run(engine="inline")
     page = write_report(made, tmp_path / "report.html").read_text(encoding="utf-8")
     assert "This study makes no claims." in page

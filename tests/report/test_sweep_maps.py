@@ -14,11 +14,11 @@ from hypothesis.extra.numpy import arrays
 
 from heavytail.files import save_figure
 from heavytail.report.figures.sweep_axes import Axis
-from heavytail.report.figures.sweep_maps import Landscape, Mark, outline, reach
+from heavytail.report.figures.sweep_maps import Mark, SweepMap, outline, reach
 from heavytail.report.figures.sweep_maps_matplotlib import paper_landscape
 from heavytail.report.figures.sweep_maps_plotly import landscape_figure
-from heavytail.report.findings import Findings, findings
 from heavytail.report.report import write_report
+from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.theme import LIGHT
 from heavytail.studies import Study
 from support.page_reader import read, resolved
@@ -72,13 +72,19 @@ def test_a_reach_is_the_longest_stretch_without_a_gap(works: Any, data: st.DataO
     assert high == len(works) - 1 or not works[high + 1]
 
 
-def landscape(**changes: Any) -> Landscape:
+def landscape(**changes: Any) -> SweepMap:
     """Two by three points in two panels."""
-    axes = (Axis("m", np.array([1.0, 10.0])), Axis("r", np.array([0.1, 1.0, 10.0])), Axis("t", np.array([0.01, 1.0])))
+    axes = (
+        Axis("m", np.array([1.0, 10.0])),
+        Axis("r", np.array([0.1, 1.0, 10.0])),
+        Axis("t", np.array([0.01, 1.0])),
+    )
     regret = np.arange(1.0, 13.0).reshape(2, 3, 2)
     marks = [Mark("<b>A</b> $x$", {"m": 10.0, "r": 3.0, "t": 0.9}, 0.5, 0.25)]
     share = 1.0 - regret / 100
-    return Landscape("n", "<i>T</i> $y$", axes, 100.0, regret, regret - 0.5, regret + 0.5, share, 7, marks)._replace(**changes)
+    return SweepMap(
+        "n", "<i>T</i> $y$", axes, 100.0, regret, regret - 0.5, regret + 0.5, share, 7, marks
+    )._replace(**changes)
 
 
 def test_a_landscape_knows_where_it_works() -> None:
@@ -107,10 +113,14 @@ def test_the_best_point_is_one_that_works() -> None:
 
 def test_a_map_is_what_plotly_draws() -> None:
     shown = landscape_figure(landscape())
-    figure = go.Figure(resolved({"traces": shown.traces, "layout": shown.layout}, LIGHT))  # raises at what it does not know
+    figure = go.Figure(
+        resolved({"traces": shown.traces, "layout": shown.layout}, LIGHT)
+    )  # raises at what it does not know
     tiles = [trace for trace in figure.data if trace.type == "heatmap"]
     assert [np.shape(trace.z) for trace in tiles] == [(3, 2), (3, 2)]
-    np.testing.assert_allclose(10 ** np.array(tiles[1].z, float), landscape().regret[:, :, 1].T / 100, rtol=1e-5)
+    np.testing.assert_allclose(
+        10 ** np.array(tiles[1].z, float), landscape().regret[:, :, 1].T / 100, rtol=1e-5
+    )
     assert list(tiles[1].customdata[2][1]) == ["10", "10", "12", "12.0 %", "11.5", "12.5", "88.0 %"]
     (mark,) = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
     assert (mark.xaxis, mark.x[0], mark.y[0]) == ("x2", 1.0, pytest.approx(np.log10(3.0)))
@@ -146,13 +156,19 @@ SPEC: dict[str, Any] = {
     "envs": {"six_arms": {"label": "Six <arms>"}, "double_chain": {}},
     "agents": {
         "heavy_q_learning": {"label": "as stated", "parameters": {"epsilon": 0.05, "moment": "true"}},
-        "tuned": {"agent": "heavy_q_learning", "parameters": {"epsilon": 0.05, "moment": 0.3}, "grid": {"reward_scale": [0.001, 0.03]}},
+        "tuned": {
+            "agent": "heavy_q_learning",
+            "parameters": {"epsilon": 0.05, "moment": 0.3},
+            "grid": {"reward_scale": [0.001, 0.03]},
+        },
         "other": {"agent": "heavy_q_learning", "parameters": {"epsilon": 0.04, "moment": 1.0}},
         "q_learning": {},
     },
     "tuning": {"seeds": 1},
     "statistics": {"resamples": 100, "permutations": 200},
-    "maps": {"heavy_q_learning": {"label": "Heavy <Q>", "parameters": {"epsilon": 0.05}, "seeds": 3, "axes": AXES}},
+    "maps": {
+        "heavy_q_learning": {"label": "Heavy <Q>", "parameters": {"epsilon": 0.05}, "seeds": 3, "axes": AXES}
+    },
 }
 
 
@@ -162,33 +178,43 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def found(study: Study) -> Findings:
-    return findings(study)
+def found(study: Study) -> ReportData:
+    return collect_report_data(study)
 
 
-def test_a_landscape_holds_the_numbers_of_its_points(study: Study, found: Findings) -> None:
+def test_a_landscape_holds_the_numbers_of_its_points(study: Study, found: ReportData) -> None:
     rows = study.maps().table.to_pandas().set_index(["env", "reward_scale", "moment", "transition_scale"])
     for each, env in zip(found.landscapes, SPEC["envs"], strict=True):
         assert [axis.name for axis in each.axes] == list(AXES)
         for (i, j, k), regret in np.ndenumerate(each.regret):
             row = rows.loc[(env, *(axis.values[at] for axis, at in zip(each.axes, (i, j, k), strict=True)))]
-            assert (regret, each.last_tenth[i, j, k], each.low[i, j, k]) == (row["regret_median"], row["last_tenth"], row["regret_q25"])
+            assert (regret, each.last_tenth[i, j, k], each.low[i, j, k]) == (
+                row["regret_median"],
+                row["last_tenth"],
+                row["regret_q25"],
+            )
 
 
-def test_agents_that_differ_in_the_axes_only_are_marked_where_they_are(study: Study, found: Findings) -> None:
+def test_agents_that_differ_in_the_axes_only_are_marked_where_they_are(
+    study: Study, found: ReportData
+) -> None:
     for each, env in zip(found.landscapes, SPEC["envs"], strict=True):
         stated, tuned = each.marks
         assert (stated.label, tuned.label) == ("as stated", "tuned")
         assert stated.at == {"reward_scale": 1.0, "moment": each.axes[1].values[-1], "transition_scale": 1.0}
-        assert tuned.at == {"reward_scale": study.choices()["tuned"][env]["reward_scale"], "moment": 0.3, "transition_scale": 1.0}
+        assert tuned.at == {
+            "reward_scale": study.choices()["tuned"][env]["reward_scale"],
+            "moment": 0.3,
+            "transition_scale": 1.0,
+        }
         assert each.marked(0) == []
         task = found.tasks[env]
         assert task.optimum is not None
-        final = [agent.runs.regret[:, -1] for agent in task.agents if agent.key == "tuned"]
-        assert tuned.regret == pytest.approx(np.median(final[0]) / task.optimum / 400)
+        final_regret = [agent.runs.regret[:, -1] for agent in task.agents if agent.key == "tuned"]
+        assert tuned.regret == pytest.approx(np.median(final_regret[0]) / task.optimum / 400)
 
 
-def test_the_report_shows_where_it_works(study: Study, found: Findings, tmp_path: Path) -> None:
+def test_the_report_shows_where_it_works(study: Study, found: ReportData, tmp_path: Path) -> None:
     page = write_report(study, tmp_path / "report.html").read_text(encoding="utf-8")
     reader = read(page)
     assert "Where it works" in reader.words
@@ -198,5 +224,7 @@ def test_the_report_shows_where_it_works(study: Study, found: Findings, tmp_path
         assert f"{each.works.sum()} of {each.works.size}" in reader.words
         assert f"plot-where--{each.name}" in reader.data
         assert (tmp_path / "figures" / f"where-{each.name}.svg").exists()
-    assert set(re.findall(r'href="figures/([^"]+)"', page)) <= {path.name for path in (tmp_path / "figures").iterdir()}
+    assert set(re.findall(r'href="figures/([^"]+)"', page)) <= {
+        path.name for path in (tmp_path / "figures").iterdir()
+    }
     assert "time in map" in reader.words

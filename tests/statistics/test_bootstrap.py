@@ -1,4 +1,7 @@
-"""Bootstrap intervals: against SciPy bit for bit, against rliable, whatever the chunks, and how often they hold the truth."""
+"""Bootstrap intervals.
+
+Against SciPy bit for bit, against rliable, whatever the chunks, and how often they hold the truth.
+"""
 
 from typing import get_args
 
@@ -20,7 +23,9 @@ STATISTICS = get_args(Statistic)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_from_one_generator_the_interval_is_scipys(name: Statistic, confidence: float) -> None:
     x = np.random.default_rng(3).standard_t(2, size=17)
-    found = statistics.bootstrap_interval(x, name, rng=np.random.default_rng(5), confidence=confidence, resamples=999)
+    found = statistics.bootstrap_interval(
+        x, name, rng=np.random.default_rng(5), confidence=confidence, resamples=999
+    )
     expected = stats.bootstrap(
         (x,),
         lambda rows, axis: np.apply_along_axis(lambda row: location_of(row, name), axis, rows),
@@ -33,9 +38,11 @@ def test_from_one_generator_the_interval_is_scipys(name: Statistic, confidence: 
 def test_over_tasks_the_interval_is_rliables() -> None:
     """From rliable 1.2.0 (arch 7.2.0), after ``np.random.seed(0)``, with scores as below and 200,000 resamples:
 
-    ``get_interval_estimates({"a": a}, lambda x: np.array([aggregate_iqm(x), aggregate_mean(x)]), reps=200_000)``
+    ``get_interval_estimates({"a": a}, lambda x: np.array([aggregate_iqm(x), aggregate_mean(x)]),
+    reps=200_000)``
 
-    The ends have standard errors of about 0.002 there and with 50,000 resamples here: the tolerance is some four of those of a difference.
+    The ends have standard errors of about 0.002 there and with 50,000 resamples here: the tolerance is some
+    four of those of a difference.
     """
     a = np.random.default_rng(12).standard_t(2, (10, 4)) + 1.0
     iqm = statistics.stratified_bootstrap_interval(a, rng=np.random.default_rng(0), resamples=50_000)
@@ -50,14 +57,18 @@ def test_tasks_are_never_mixed() -> None:
     """However far apart tasks are: pooled resampling would give a width of hundreds."""
     x = np.random.default_rng(0).normal(size=(20, 2))
     near, far = (
-        statistics.stratified_bootstrap_interval(x + np.array([0.0, gap]), "mean", rng=np.random.default_rng(1), resamples=2000)
+        statistics.stratified_bootstrap_interval(
+            x + np.array([0.0, gap]), "mean", rng=np.random.default_rng(1), resamples=2000
+        )
         for gap in (0.0, 1024.0)
     )
     np.testing.assert_allclose(far, np.add(near, 512.0), rtol=1e-12)
 
 
 @pytest.mark.parametrize("values_at_once", [1, 60, 1000])
-def test_neither_chunks_nor_other_checkpoints_change_anything(values_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_chunks_nor_other_checkpoints_change_anything(
+    values_at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     a, b = (np.random.default_rng(seed).standard_t(1.5, size=(11, 3)) for seed in (0, 1))
 
     def everything() -> list[np.ndarray]:
@@ -80,11 +91,18 @@ def test_neither_chunks_nor_other_checkpoints_change_anything(values_at_once: in
         np.testing.assert_array_equal(np.array(together)[:, j], np.array(alone))
 
 
-@given(st.lists(st.integers(-(2**20), 2**20), min_size=2, max_size=20), st.integers(-1000, 1000), st.sampled_from([0.5, 1.0, 8.0]))
+@given(
+    st.lists(st.integers(-(2**20), 2**20), min_size=2, max_size=20),
+    st.integers(-1000, 1000),
+    st.sampled_from([0.5, 1.0, 8.0]),
+)
 def test_shift_and_scale_carry_over(values: list[int], shift: int, scale: float) -> None:
     x = np.array(values, float)
     for name in STATISTICS:
-        plain, moved = (statistics.bootstrap_interval(y, name, rng=np.random.default_rng(0), resamples=50) for y in (x, scale * x + shift))
+        plain, moved = (
+            statistics.bootstrap_interval(y, name, rng=np.random.default_rng(0), resamples=50)
+            for y in (x, scale * x + shift)
+        )
         np.testing.assert_allclose(moved, scale * np.array(plain) + shift, rtol=1e-9, atol=1e-6)
         assert x.min() <= plain.low <= plain.high <= x.max()
 
@@ -99,8 +117,9 @@ def test_more_confidence_is_never_narrower(values: list[float], one: float, othe
     assert narrow.high <= wide.high
 
 
-# How often the truth is inside. Columns are repetitions; 2,000 of them give a share with a standard error of 0.0055. Over 20,000 it is 0.934 to 0.944
-# for the laws and statistics below, four standard errors inside the bounds: other seeds would fail less than once in 10,000 times.
+# How often the truth is inside. Columns are repetitions; 2,000 of them give a share with a standard error of
+# 0.0055. Over 20,000 it is 0.934 to 0.944 for the laws and statistics below, four standard errors inside the
+# bounds: other seeds would fail less than once in 10,000 times.
 
 REPETITIONS = 2000
 
@@ -123,13 +142,19 @@ def test_and_of_runs_without_a_variance(name: Statistic) -> None:
 
 
 def test_but_not_for_the_mean_of_skewed_ones() -> None:
-    """What the module says of means without a variance: a Pareto law of index 1.1 and mean 11; three intervals in four miss it."""
+    """What the module says of means without a variance: a Pareto law of index 1.1 and mean 11.
+
+    Three intervals in four miss it.
+    """
     values = (1.0 - np.random.default_rng(7).random((30, REPETITIONS))) ** (-1.0 / 1.1)
     assert coverage(values, 11.0, "mean") < 0.3
 
 
 def test_over_tasks_the_truth_is_inside_too() -> None:
-    """Of 36 runs in all, in 0.918 of 4,000 cases; here 400 with a standard error of 0.014: other seeds would fail less than once in 1,000 times."""
+    """Of 36 runs in all, in 0.918 of 4,000 cases.
+
+    Here 400 with a standard error of 0.014: other seeds would fail less than once in 1,000 times.
+    """
     rng, inside = np.random.default_rng(9), 0
     for _ in range(400):
         values = rng.normal([0.0, 5.0, 10.0], 1.0, size=(12, 3))

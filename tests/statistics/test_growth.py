@@ -1,4 +1,7 @@
-"""Exponents of growth and rates: against least squares and SciPy, and how often their intervals hold the truth."""
+"""Exponents of growth and rates.
+
+Against least squares and SciPy, and how often their intervals hold the truth.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -47,7 +50,11 @@ def test_a_single_run_has_no_interval_and_what_is_not_positive_no_exponent() -> 
 
 
 def test_the_interval_holds_the_exponent() -> None:
-    """20 runs that are T^0.5 on average, 400 intervals at 95 %. Percentile intervals are a little short for few runs: 93 % hold it (measured on 4,000), three standard errors are 4 %."""
+    """20 runs that are T^0.5 on average, 400 intervals at 95 %.
+
+    Percentile intervals are a little short for few runs: 93 % hold it (measured on 4,000), three standard
+    errors are 4 %.
+    """
     rng, x = np.random.default_rng(7), np.log(T[::5]) / np.log(T[-1])
     held = 0
     for _ in range(400):
@@ -69,10 +76,16 @@ def test_the_rate_is_that_of_scipy(n: int, confidence: float, data: st.DataObjec
 def test_mistakes_are_one_line() -> None:
     rng = np.random.default_rng(0)
     cases: list[tuple[Callable[[], Any], str]] = [
-        (lambda: statistics.growth_exponent([1, 2, 3], [[1, 2]], rng=rng), r"^at has shape \(3,\) and values \(1, 2\); they must be"),
+        (
+            lambda: statistics.growth_exponent([1, 2, 3], [[1, 2]], rng=rng),
+            r"^at has shape \(3,\) and values \(1, 2\); they must be",
+        ),
         (lambda: statistics.growth_exponent([0, 2], [[1, 2]], rng=rng), r"from above 0 upwards"),
         (lambda: statistics.growth_exponent([1, 2], [[1, 2]], rng=0), r"^rng is of type int"),  # type: ignore[arg-type]
-        (lambda: statistics.rate_interval([]), r"^happened has shape \(0,\); it must be a list of True and False"),
+        (
+            lambda: statistics.rate_interval([]),
+            r"^happened has shape \(0,\); it must be a list of True and False",
+        ),
         (lambda: statistics.rate_interval([0.5]), r"it must be a list of True and False"),
         (lambda: statistics.rate_interval([True], confidence=95), r"^confidence is 95"),
     ]

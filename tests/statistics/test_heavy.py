@@ -30,7 +30,11 @@ def test_quantiles_are_those_of_numpy(n: int) -> None:
     x = np.random.default_rng(n).standard_cauchy((n, 4))
     np.testing.assert_allclose(heavy.median(x), np.median(x, axis=0), rtol=1e-14)
     for level in (1e-12, 0.07, 0.25, 0.5, 0.9, 1.0 - 1e-12):
-        np.testing.assert_allclose(heavy.quantile(x, level), np.quantile(x, level, axis=0, method="averaged_inverted_cdf"), rtol=1e-14)
+        np.testing.assert_allclose(
+            heavy.quantile(x, level),
+            np.quantile(x, level, axis=0, method="averaged_inverted_cdf"),
+            rtol=1e-14,
+        )
     hundred = np.arange(1.0, 101.0)
     assert heavy.quantile(hundred, 0.07) == 7.5  # although 100 * 0.07 is more than 7
 
@@ -50,7 +54,9 @@ def test_the_interval_is_scipys(level: float, confidence: float) -> None:
 def test_coverage_is_what_the_binomial_law_says_whatever_the_tail(n: int, level: float) -> None:
     """8,000 columns of Student t samples with 1.1 degrees of freedom: bounds missed once in 100,000 times."""
     truth = stats.t(1.1).ppf(level)
-    found = heavy.quantile_interval(np.random.default_rng(n).standard_t(1.1, size=(n, 8000)), level, confidence=0.9)
+    found = heavy.quantile_interval(
+        np.random.default_rng(n).standard_t(1.1, size=(n, 8000)), level, confidence=0.9
+    )
     below, above = int((truth < found.low).sum()), int((truth > found.high).sum())
     ranks = heavy.quantile_interval(np.arange(1.0, n + 1.0), level, confidence=0.9)
     miss_below = stats.binom.cdf(ranks.low - 1, n, level) if math.isfinite(ranks.low) else 0.0
@@ -59,7 +65,9 @@ def test_coverage_is_what_the_binomial_law_says_whatever_the_tail(n: int, level:
     for missed, probability in ((below, miss_below), (above, miss_above)):
         low, high = stats.binom.ppf([5e-6, 1.0 - 5e-6], 8000, probability) if probability else (0, 0)
         assert low <= missed <= high
-    assert stats.binom.cdf(max(float(ranks.low), 0.0), n, level) > 0.05  # one rank narrower would break the promise
+    assert (
+        stats.binom.cdf(max(float(ranks.low), 0.0), n, level) > 0.05
+    )  # one rank narrower would break the promise
     assert stats.binom.sf(min(float(ranks.high), n + 1.0) - 2.0, n, level) > 0.05
 
 

@@ -29,7 +29,9 @@ def test_only_the_order_matters(a: list[int], b: list[int]) -> None:
 
 
 def test_infinite_values_are_compared_like_others() -> None:
-    assert statistics.probability_of_improvement([math.inf, 1.0], [-math.inf, 0.0, math.inf]) == pytest.approx((2.5 + 2.0) / 6.0)
+    assert statistics.probability_of_improvement(
+        [math.inf, 1.0], [-math.inf, 0.0, math.inf]
+    ) == pytest.approx((2.5 + 2.0) / 6.0)
 
 
 def test_over_tasks_the_interval_is_rliables() -> None:
@@ -61,8 +63,11 @@ def test_the_interval_is_that_of_resampled_runs() -> None:
 
 
 def test_the_interval_holds_the_truth() -> None:
-    """Two normal laws one deviation apart: P(A > B) = Phi(1 / sqrt 2). In 0.935 of 20,000 cases; here 1,000 with a standard error of 0.008, so that
-    other seeds would fail less than once in 10,000 times."""
+    """Two normal laws one deviation apart: P(A > B) = Phi(1 / sqrt 2).
+
+    In 0.935 of 20,000 cases; here 1,000 with a standard error of 0.008, so that
+    other seeds would fail less than once in 10,000 times.
+    """
     rng = np.random.default_rng(6)
     a, b = rng.normal(1.0, 1.0, size=(25, 1000)), rng.normal(size=(25, 1000))
     found = statistics.improvement_interval(a, b, rng=rng, resamples=400)

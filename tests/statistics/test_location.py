@@ -17,7 +17,11 @@ RUNS = st.lists(st.floats(-(2**20), 2**20, width=32), min_size=1, max_size=40)
 
 @given(RUNS)
 def test_locations_are_those_of_scipy(values: list[float]) -> None:
-    expected = {"mean": np.mean(values), "median": np.median(values), "interquartile_mean": stats.trim_mean(values, 0.25)}
+    expected = {
+        "mean": np.mean(values),
+        "median": np.median(values),
+        "interquartile_mean": stats.trim_mean(values, 0.25),
+    }
     for name in STATISTICS:
         assert location_of(values, name) == pytest.approx(expected[name], rel=1e-12, abs=1e-9)
 
@@ -26,20 +30,28 @@ def test_locations_are_those_of_scipy(values: list[float]) -> None:
 def test_curves_are_taken_checkpoint_by_checkpoint(n: int) -> None:
     curves = np.random.default_rng(n).standard_t(1.1, size=(n, 5))
     np.testing.assert_array_equal(statistics.median(curves), np.median(curves, axis=0))
-    np.testing.assert_allclose(statistics.interquartile_mean(curves), stats.trim_mean(curves, 0.25, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(
+        statistics.interquartile_mean(curves), stats.trim_mean(curves, 0.25, axis=0), rtol=1e-12
+    )
     for name in STATISTICS:
-        np.testing.assert_array_equal(location_of(curves, name), [location_of(curves[:, j], name) for j in range(5)])
+        np.testing.assert_array_equal(
+            location_of(curves, name), [location_of(curves[:, j], name) for j in range(5)]
+        )
 
 
 def test_the_deviation_has_one_less_in_the_denominator() -> None:
     curves = np.random.default_rng(0).normal(size=(7, 3))
     found = statistics.mean_and_deviation(curves)
     np.testing.assert_allclose(found.mean, curves.sum(axis=0) / 7, rtol=1e-14)
-    np.testing.assert_allclose(found.deviation, np.sqrt(((curves - curves.mean(axis=0)) ** 2).sum(axis=0) / 6), rtol=1e-14)
+    np.testing.assert_allclose(
+        found.deviation, np.sqrt(((curves - curves.mean(axis=0)) ** 2).sum(axis=0) / 6), rtol=1e-14
+    )
 
 
 @given(RUNS, st.integers(-1000, 1000), st.sampled_from([0.25, 2.0, 1024.0]))
-def test_the_order_of_runs_changes_no_bit_and_shift_and_scale_carry_over(values: list[float], shift: int, scale: float) -> None:
+def test_the_order_of_runs_changes_no_bit_and_shift_and_scale_carry_over(
+    values: list[float], shift: int, scale: float
+) -> None:
     x = np.array(values)
     mixed = np.random.default_rng(len(values)).permutation(x)
     for name in STATISTICS:

@@ -53,7 +53,9 @@ def test_what_is_no_sample_is_refused(function: Callable[[Any], Any]) -> None:
 
 @pytest.mark.parametrize("name", [n for n in TAKE_VALUES if not n.startswith("heavy")])
 def test_infinite_values_are_sent_elsewhere(name: str) -> None:
-    with pytest.raises(InputError, match=r"^values\[1, 1\] is inf; it must be finite, or see heavytail\.statistics\.heavy$"):
+    with pytest.raises(
+        InputError, match=r"^values\[1, 1\] is inf; it must be finite, or see heavytail\.statistics\.heavy$"
+    ):
         TAKE_VALUES[name](INF)
 
 
@@ -71,35 +73,74 @@ def test_what_are_no_two_samples_is_refused(function: Callable[[Any, Any], Any])
 
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: s.location_of(X, "medain"), r"there is no statistic 'medain'; did you mean 'median'\?"),  # type: ignore[arg-type]
-    (lambda: s.bootstrap_interval(X, "std", rng=RNG), "there is no statistic 'std'; choose from: interquartile_mean, mean, median"),  # type: ignore[arg-type]
+    (
+        lambda: s.bootstrap_interval(X, "std", rng=RNG),  # type: ignore[arg-type]
+        "there is no statistic 'std'; choose from: interquartile_mean, mean, median",
+    ),
     (lambda: s.permutation_test(X, X, np.median, rng=RNG), "there is no statistic <function median"),  # type: ignore[arg-type]
-    (lambda: s.bootstrap_interval(X, rng=RNG, confidence=95), "confidence is 95; it must be above 0 and below 1; 95 percent is 0.95"),
-    (lambda: s.bootstrap_interval(X, rng=RNG, confidence=1.0), "confidence is 1.0; it must be above 0 and below 1"),
-    (lambda: s.improvement_interval(X, X, rng=RNG, confidence=0.0), "confidence is 0.0; it must be above 0 and below 1"),
-    (lambda: s.heavy.median_interval(X, confidence=np.nan), "confidence is nan; it must be above 0 and below 1"),
-    (lambda: s.heavy.quantile(X, [0.1, 0.2]), r"level has shape \(2,\); it must be one number above 0 and below 1"),  # type: ignore[arg-type]
+    (
+        lambda: s.bootstrap_interval(X, rng=RNG, confidence=95),
+        "confidence is 95; it must be above 0 and below 1; 95 percent is 0.95",
+    ),
+    (
+        lambda: s.bootstrap_interval(X, rng=RNG, confidence=1.0),
+        "confidence is 1.0; it must be above 0 and below 1",
+    ),
+    (
+        lambda: s.improvement_interval(X, X, rng=RNG, confidence=0.0),
+        "confidence is 0.0; it must be above 0 and below 1",
+    ),
+    (
+        lambda: s.heavy.median_interval(X, confidence=np.nan),
+        "confidence is nan; it must be above 0 and below 1",
+    ),
+    (
+        lambda: s.heavy.quantile(X, [0.1, 0.2]),  # type: ignore[arg-type]
+        r"level has shape \(2,\); it must be one number above 0 and below 1",
+    ),
     (
         lambda: s.bootstrap_interval(X, rng=0),  # type: ignore[arg-type]
         r"rng is of type int; it must be a numpy\.random\.Generator, such as numpy\.random\.default_rng\(0\)",
     ),
     (lambda: s.permutation_test(X, X, rng=np.random), "rng is of type module; it must be a numpy"),  # type: ignore[arg-type]
-    (lambda: s.bootstrap_interval(X, rng=RNG, resamples=0), "resamples must be a whole number, at least 1, got 0"),
-    (lambda: s.bootstrap_interval(X, rng=RNG, resamples=39), "resamples is 39; a confidence of 0.95 takes at least 40"),
+    (
+        lambda: s.bootstrap_interval(X, rng=RNG, resamples=0),
+        "resamples must be a whole number, at least 1, got 0",
+    ),
+    (
+        lambda: s.bootstrap_interval(X, rng=RNG, resamples=39),
+        "resamples is 39; a confidence of 0.95 takes at least 40",
+    ),
     (lambda: s.permutation_test(X, X, rng=RNG, resamples=1.5), "resamples must be whole numbers, got 1.5"),  # type: ignore[arg-type]
-    (lambda: s.bootstrap_interval([1.0], rng=RNG), r"values has shape \(1,\); there must be at least 2 runs, each with its numbers"),
+    (
+        lambda: s.bootstrap_interval([1.0], rng=RNG),
+        r"values has shape \(1,\); there must be at least 2 runs, each with its numbers",
+    ),
     (lambda: s.mean_and_deviation([1.0]), r"values has shape \(1,\); there must be at least 2 runs"),
-    (lambda: s.stratified_bootstrap_interval(X, rng=RNG), r"values has shape \(6,\); it must be \[run, task\]"),
-    (lambda: s.stratified_improvement_interval(X, X, rng=RNG), r"a has shape \(6,\); it must be \[run, task\]"),
+    (
+        lambda: s.stratified_bootstrap_interval(X, rng=RNG),
+        r"values has shape \(6,\); it must be \[run, task\]",
+    ),
+    (
+        lambda: s.stratified_improvement_interval(X, X, rng=RNG),
+        r"a has shape \(6,\); it must be \[run, task\]",
+    ),
     (
         lambda: s.probability_of_improvement(X, X[:, None]),
         r"a has shape \(6,\) and b has shape \(6, 1\); they may differ in the number of runs only",
     ),
     (lambda: s.permutation_test(X[:, None], X, rng=RNG), r"a has shape \(6, 1\); it must be \[run\]"),
-    (lambda: s.paired_permutation_test(X, X[1:], rng=RNG), "a has 6 runs and b has 5; paired runs must be as many"),
+    (
+        lambda: s.paired_permutation_test(X, X[1:], rng=RNG),
+        "a has 6 runs and b has 5; paired runs must be as many",
+    ),
     (lambda: s.quantile_band(X, 0.75, 0.25), "low is 0.75 and high is 0.25; low must be below high"),
     (lambda: s.quantile_band(X, 0.25, 75), r"\[low, high\]\[1\] is 75.0; it must be from 0 to 1"),
     (lambda: s.quantiles(X, [0.5, 1.5]), r"levels\[1\] is 1.5; it must be from 0 to 1"),
-    (lambda: s.quantiles(X, 0.5), r"levels has shape \(\); it must be a list of one or more numbers from 0 to 1"),
+    (
+        lambda: s.quantiles(X, 0.5),
+        r"levels has shape \(\); it must be a list of one or more numbers from 0 to 1",
+    ),
     (lambda: s.central_band(X, 90), "mass is 90; it must be above 0 and below 1; 90 percent is 0.9"),
     (lambda: s.holm([0.5, np.nan]), r"p_values\[1\] is nan; it must be from 0 to 1"),
     (lambda: s.holm([]), r"p_values has shape \(0,\); it must be a list of one or more numbers from 0 to 1"),
@@ -124,7 +165,10 @@ def test_arguments_are_left_as_they_were() -> None:
 
 
 def test_importing_is_light_and_names_are_sorted(tmp_path: Path) -> None:
-    script = "import sys, heavytail.statistics; print([m for m in ('scipy', 'numba', 'pandas') if m in sys.modules])"
+    script = (
+        "import sys, heavytail.statistics; print([m for m in ('scipy', 'numba', 'pandas') if m in"
+        " sys.modules])"
+    )
     assert python(script, folder=tmp_path) == "[]"
     assert s.__all__ == sorted(s.__all__)
     assert all(hasattr(s, name) for name in s.__all__)

@@ -61,7 +61,9 @@ def test_all_signs_give_the_p_value_of_scipy(name: Statistic) -> None:
     for n in (2, 6, 11):
         a, b = rng.standard_t(2, n) + 0.5, rng.standard_t(2, n)
         found = statistics.paired_permutation_test(a, b, name, rng=rng)
-        expected = stats.permutation_test((a - b,), ON_ROWS[name], permutation_type="samples", alternative="greater", n_resamples=np.inf)
+        expected = stats.permutation_test(
+            (a - b,), ON_ROWS[name], permutation_type="samples", alternative="greater", n_resamples=np.inf
+        )
         assert found.p_value == expected.pvalue
         assert found.effect == pytest.approx(expected.statistic, rel=1e-12)
         assert found.probability_of_improvement == (a > b).mean()
@@ -73,17 +75,22 @@ DECIMALS = st.lists(st.integers(-30, 30), min_size=1, max_size=5)
 
 @given(DECIMALS, DECIMALS, st.sampled_from([0, 10**6]), st.sampled_from(STATISTICS))
 @settings(max_examples=50, deadline=None)
-def test_ties_are_ties_although_decimals_round(a: list[int], b: list[int], shift: int, name: Statistic) -> None:
+def test_ties_are_ties_although_decimals_round(
+    a: list[int], b: list[int], shift: int, name: Statistic
+) -> None:
     """Tenths, also on top of a million: what is equal as a fraction counts as equal."""
     exact_a, exact_b = ([Fraction(x, 10) + shift for x in values] for values in (a, b))
     pooled, n = [*exact_a, *exact_b], len(a)
     effect = exactly(exact_a, name) - exactly(exact_b, name)
     splits = [set(chosen) for chosen in combinations(range(len(pooled)), n)]
     nulls = [
-        exactly([pooled[i] for i in chosen], name) - exactly([x for i, x in enumerate(pooled) if i not in chosen], name)
+        exactly([pooled[i] for i in chosen], name)
+        - exactly([x for i, x in enumerate(pooled) if i not in chosen], name)
         for chosen in splits
     ]
-    found = statistics.permutation_test([float(x) for x in exact_a], [float(x) for x in exact_b], name, rng=np.random.default_rng(0))
+    found = statistics.permutation_test(
+        [float(x) for x in exact_a], [float(x) for x in exact_b], name, rng=np.random.default_rng(0)
+    )
     assert found.p_value == sum(null >= effect for null in nulls) / len(nulls)
     assert found.effect == pytest.approx(float(effect), abs=1e-6)
 
@@ -97,16 +104,23 @@ def test_ties_are_ties_although_decimals_round(a: list[int], b: list[int], shift
 def test_ties_are_ties_in_pairs_too(pairs: list[tuple[int, int]], shift: int, name: Statistic) -> None:
     differences = [Fraction(x - y, 10) for x, y in pairs]
     effect = exactly(differences, name)
-    nulls = [exactly([sign * d for sign, d in zip(signs, differences, strict=True)], name) for signs in product((1, -1), repeat=len(pairs))]
+    nulls = [
+        exactly([sign * d for sign, d in zip(signs, differences, strict=True)], name)
+        for signs in product((1, -1), repeat=len(pairs))
+    ]
     a, b = np.array(pairs).T / 10 + shift
     found = statistics.paired_permutation_test(a, b, name, rng=np.random.default_rng(0))
     assert found.p_value == sum(null >= effect for null in nulls) / len(nulls)
-    assert found.probability_of_improvement == pytest.approx(np.mean([(x > y) + 0.5 * (x == y) for x, y in pairs]))
+    assert found.probability_of_improvement == pytest.approx(
+        np.mean([(x > y) + 0.5 * (x == y) for x, y in pairs])
+    )
 
 
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize("name", ["median", "interquartile_mean"])
-def test_an_outlier_does_not_blur_the_others(test: Callable[..., statistics.Comparison], name: Statistic) -> None:
+def test_an_outlier_does_not_blur_the_others(
+    test: Callable[..., statistics.Comparison], name: Statistic
+) -> None:
     rng = np.random.default_rng(2)
     a, b = rng.normal(1.0, 1.0, size=7), rng.normal(size=7)
     found = []
@@ -157,7 +171,9 @@ def test_the_p_value_is_never_nought_and_chunks_do_not_matter(
 def test_up_to_twenty_thousand_are_gone_through() -> None:
     x, rng = np.arange(17.0), np.random.default_rng(0)
     unpaired = [statistics.permutation_test(x[:n], x[:8], rng=rng, resamples=99).permutations for n in (8, 9)]
-    paired = [statistics.paired_permutation_test(x[:n], x[:n], rng=rng, resamples=99).permutations for n in (14, 15)]
+    paired = [
+        statistics.paired_permutation_test(x[:n], x[:n], rng=rng, resamples=99).permutations for n in (14, 15)
+    ]
     assert (unpaired, paired) == ([12870, 99], [16384, 99])
 
 
@@ -171,7 +187,11 @@ def test_over_all_splits_p_values_are_never_too_small(values: list[int], n: int,
     pooled, found = np.array(values, float), []
     for chosen in combinations(range(6), n):
         rest = np.delete(pooled, chosen)
-        found.append(statistics.permutation_test(pooled[list(chosen)], rest, name, rng=np.random.default_rng(0)).p_value)
+        found.append(
+            statistics.permutation_test(
+                pooled[list(chosen)], rest, name, rng=np.random.default_rng(0)
+            ).p_value
+        )
     p = np.sort(found)
     assert (np.arange(1, len(p) + 1) <= p * len(p) + 1e-9).all()
 
@@ -188,10 +208,16 @@ def test_over_all_splits_p_values_are_never_too_small(values: list[int], n: int,
 def test_a_tenth_of_null_comparisons_is_rejected_at_a_tenth(
     test: Callable[..., statistics.Comparison], n: int, resamples: int, expected: float
 ) -> None:
-    """With Cauchy runs and the interquartile mean, which has no ties; 1,000 repetitions, bounds that a right test misses once in 100,000 times."""
+    """With Cauchy runs and the interquartile mean, which has no ties.
+
+    1,000 repetitions, bounds that a right test misses once in 100,000 times.
+    """
     rng = np.random.default_rng(4)
     rejected = sum(
-        test(rng.standard_cauchy(n), rng.standard_cauchy(n), "interquartile_mean", rng=rng, resamples=resamples).p_value <= 0.1
+        test(
+            rng.standard_cauchy(n), rng.standard_cauchy(n), "interquartile_mean", rng=rng, resamples=resamples
+        ).p_value
+        <= 0.1
         for _ in range(1000)
     )
     low, high = stats.binom.ppf([5e-6, 1.0 - 5e-6], 1000, expected)
@@ -201,7 +227,10 @@ def test_a_tenth_of_null_comparisons_is_rejected_at_a_tenth(
 def test_medians_with_their_ties_err_on_the_safe_side() -> None:
     """At most a tenth: 1,000 repetitions, above the bound once in 100,000 times."""
     rng = np.random.default_rng(5)
-    rejected = sum(statistics.permutation_test(rng.standard_cauchy(6), rng.standard_cauchy(5), rng=rng).p_value <= 0.1 for _ in range(1000))
+    rejected = sum(
+        statistics.permutation_test(rng.standard_cauchy(6), rng.standard_cauchy(5), rng=rng).p_value <= 0.1
+        for _ in range(1000)
+    )
     assert 0 < rejected <= stats.binom.ppf(1.0 - 1e-5, 1000, 0.1)
 
 
@@ -225,7 +254,9 @@ def test_shift_scale_and_the_order_of_runs_change_nothing_else(
     x, y = np.array(a, float), np.array(b, float)
     found = statistics.permutation_test(x, y, name, rng=np.random.default_rng(0))
     assert statistics.permutation_test(x[::-1], y[::-1], name, rng=np.random.default_rng(0)) == found
-    moved = statistics.permutation_test(scale * x + shift, scale * y + shift, name, rng=np.random.default_rng(0))
+    moved = statistics.permutation_test(
+        scale * x + shift, scale * y + shift, name, rng=np.random.default_rng(0)
+    )
     assert moved.p_value == found.p_value
     assert moved.effect == pytest.approx(scale * found.effect, abs=1e-9)
     assert found.cliffs_delta == pytest.approx(np.sign(x[:, None] - y).mean(), abs=1e-12)
@@ -250,7 +281,10 @@ def test_holm_lies_between_nothing_and_bonferroni_and_keeps_the_order(p_values: 
 
 
 def test_holm_errs_in_one_family_in_twenty() -> None:
-    """Eight true hypotheses: 1 - (1 - 0.05 / 8)**8 = 0.049 of 2,000 families; bounds missed once in 100,000 times."""
+    """Eight true hypotheses: 1 - (1 - 0.05 / 8)**8 = 0.049 of 2,000 families.
+
+    Bounds missed once in 100,000 times.
+    """
     p = np.random.default_rng(7).random((2000, 8))
     wrong = sum((statistics.holm(row) <= 0.05).any() for row in p)
     low, high = stats.binom.ppf([5e-6, 1.0 - 5e-6], 2000, 1.0 - (1.0 - 0.05 / 8) ** 8)

@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from heavytail.studies.claims import Judged, judge, together
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.claims import ClaimResult, combine_verdicts, evaluate_claims
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
 
 RUNS, UNITS, OPTIMUM = 12, 1000, 2.0
 
 
 def spec(*conditions: dict[str, Any], agents: tuple[str, ...] = ("good", "bad"), **more: Any) -> Spec:
-    return spec_of(
+    return make_spec(
         {
             "name": "claims",
             "episodes": UNITS,
@@ -43,18 +43,42 @@ def runs(
     frames = []
     for replicate in replicates:
         reward = np.cumsum(np.broadcast_to(pace, 10) + rng.normal(0.0, 0.01)) * UNITS / 10
-        columns = {"at": at, "mean_reward": reward, "realised_reward": reward, "regret": OPTIMUM * at - reward}
-        frames.append(pd.DataFrame({"agent_key": agent, "env_key": env, "replicate": replicate, **columns, "error": None, **counters}))
+        columns = {
+            "at": at,
+            "mean_reward": reward,
+            "realised_reward": reward,
+            "regret": OPTIMUM * at - reward,
+        }
+        frames.append(
+            pd.DataFrame(
+                {
+                    "agent_key": agent,
+                    "env_key": env,
+                    "replicate": replicate,
+                    **columns,
+                    "error": None,
+                    **counters,
+                }
+            )
+        )
     return pd.concat(frames, ignore_index=True)
 
 
 def failed(agent: str, replicate: int) -> pd.DataFrame:
-    nothing = {"at": 0, "mean_reward": np.nan, "realised_reward": np.nan, "regret": np.nan, "error": "ValueError: no"}
+    nothing = {
+        "at": 0,
+        "mean_reward": np.nan,
+        "realised_reward": np.nan,
+        "regret": np.nan,
+        "error": "ValueError: no",
+    }
     return pd.DataFrame([{"agent_key": agent, "env_key": "six_arms", "replicate": replicate, **nothing}])
 
 
-def verdict(made: Spec, *frames: pd.DataFrame) -> Judged:
-    return judge(made, pd.concat(frames, ignore_index=True), {"six_arms": OPTIMUM, "double_chain": OPTIMUM})[0]
+def verdict(made: Spec, *frames: pd.DataFrame) -> ClaimResult:
+    return evaluate_claims(
+        made, pd.concat(frames, ignore_index=True), {"six_arms": OPTIMUM, "double_chain": OPTIMUM}
+    )[0]
 
 
 BETTER: dict[str, Any] = {"test": "better", "agent": "good", "than": "bad"}
@@ -74,7 +98,7 @@ def test_a_difference_is_found_in_its_direction(metric: str) -> None:
 def test_the_opposite_is_a_failure(metric: str) -> None:
     found = verdict(spec({**BETTER, "metric": metric}), runs("good", 1.0), runs("bad", 1.8, seed=1))
     assert found.verdict == "not reproduced"
-    assert found.decisive is found.tests[0]
+    assert found.decisive_test is found.tests[0]
     assert found.tests[0].improvement == 0.0
 
 
@@ -97,7 +121,10 @@ def test_no_gain_needs_evidence_too() -> None:
     assert verdict(spec(condition), runs("good", 1.5), level).verdict == "reproduced"
     assert verdict(spec(condition), runs("good", 1.8), level).verdict == "not reproduced"
     assert verdict(spec(condition), runs("good", 1.6), level).verdict == "undecided"
-    assert verdict(spec({**condition, "metric": "final_regret"}), runs("good", 1.5), level).verdict == "reproduced"
+    assert (
+        verdict(spec({**condition, "metric": "final_regret"}), runs("good", 1.5), level).verdict
+        == "reproduced"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,9 +153,20 @@ def test_regret_is_a_share_of_all_there_was() -> None:
 
 
 def test_counters_are_taken_as_they_are() -> None:
-    condition = {"test": "at_least", "agent": "good", "metric": "counter", "counter": "uniformity", "value": 0.8}
-    assert verdict(spec(condition), runs("good", 1.0, uniformity=0.95), runs("bad", 1.0)).verdict == "reproduced"
-    assert verdict(spec(condition), runs("good", 1.0, uniformity=0.5), runs("bad", 1.0)).verdict == "not reproduced"
+    condition = {
+        "test": "at_least",
+        "agent": "good",
+        "metric": "counter",
+        "counter": "uniformity",
+        "value": 0.8,
+    }
+    assert (
+        verdict(spec(condition), runs("good", 1.0, uniformity=0.95), runs("bad", 1.0)).verdict == "reproduced"
+    )
+    assert (
+        verdict(spec(condition), runs("good", 1.0, uniformity=0.5), runs("bad", 1.0)).verdict
+        == "not reproduced"
+    )
 
 
 def test_a_claim_stands_or_falls_on_all_environments() -> None:
@@ -179,7 +217,7 @@ def test_the_same_curves_give_the_same_numbers() -> None:
 
 
 def test_nothing_tested_is_nothing_shown() -> None:
-    assert together([]) == "undecided"
+    assert combine_verdicts([]) == "undecided"
 
 
 # Rates, and bounds
@@ -190,7 +228,11 @@ RATE: dict[str, Any] = {"agent": "good", "metric": "counter", "counter": "escape
 
 @pytest.mark.parametrize(
     ("escaped", "at_most", "at_least"),
-    [(0, "reproduced", "not reproduced"), (3, "undecided", "undecided"), (12, "not reproduced", "reproduced")],
+    [
+        (0, "reproduced", "not reproduced"),
+        (3, "undecided", "undecided"),
+        (12, "not reproduced", "reproduced"),
+    ],
 )
 def test_a_rate_is_held_against_its_exact_interval(escaped: int, at_most: str, at_least: str) -> None:
     """Of 40 runs: with 0 the interval ends at 8.8 %, with 3 it is from 1.6 % to 20.4 %, with 12 it begins at 16.6 %."""
@@ -205,10 +247,15 @@ def test_a_rate_is_held_against_its_exact_interval(escaped: int, at_most: str, a
 
 
 def test_a_mean_may_be_asked_for() -> None:
-    """Of twenty runs 16 lose 200 and four 1,200: the median is 200, the mean 400. Held against 220, the one is below for certain, and the other is not."""
+    """Of twenty runs 16 lose 200 and four 1,200: the median is 200, the mean 400.
+
+    Held against 220, the one is below for certain, and the other is not.
+    """
     frames = [runs("good", 1.8 if i < 16 else 0.8, replicates=[i], seed=i) for i in range(20)]
     asked = {"test": "at_least", "agent": "good", "metric": "final_regret", "value": 0.11}
-    median, mean = (verdict(spec({**asked, **more}), *frames).tests[0] for more in ({}, {"statistic": "mean"}))
+    median, mean = (
+        verdict(spec({**asked, **more}), *frames).tests[0] for more in ({}, {"statistic": "mean"})
+    )
     assert median.estimate == pytest.approx(200, abs=10)
     assert mean.estimate == pytest.approx(400, abs=10)
     assert median.verdict == "not reproduced"
@@ -219,7 +266,17 @@ def test_regret_is_held_against_a_bound() -> None:
     """The regret of a pace of 1.8 is 200: below a bound of 250, above one of 150, and below twice that."""
     cases = [(250.0, None, "reproduced"), (150.0, None, "not reproduced"), (150.0, 2.0, "reproduced")]
     for bound, value, expected in cases:
-        made = spec({"test": "at_most", "agent": "good", "metric": "final_regret", "of": "heavy_ucrl2", "value": value})
-        (judged,) = judge(made, runs("good", 1.8), {"six_arms": OPTIMUM}, {"six_arms": {"heavy_ucrl2": bound}})
+        made = spec(
+            {
+                "test": "at_most",
+                "agent": "good",
+                "metric": "final_regret",
+                "of": "heavy_ucrl2",
+                "value": value,
+            }
+        )
+        (judged,) = evaluate_claims(
+            made, runs("good", 1.8), {"six_arms": OPTIMUM}, {"six_arms": {"heavy_ucrl2": bound}}
+        )
         assert judged.verdict == expected
         assert judged.tests[0].bound == bound * (value or 1.0)

@@ -13,14 +13,14 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.studies import Study
 from heavytail.studies.backends import backend, deep
-from heavytail.studies.backends.backend import Desk
-from heavytail.studies.engines import Going
+from heavytail.studies.backends.backend import WorkContext
+from heavytail.studies.engines import PartProgress
 from heavytail.studies.engines._scheduling import next_part
-from heavytail.studies.engines.inline import Inline
-from heavytail.studies.engines.local import Local
-from heavytail.studies.plan import evaluation_cells, parts_of, tuning_cells
+from heavytail.studies.engines.inline import InlineEngine
+from heavytail.studies.engines.local import LocalEngine
+from heavytail.studies.plan import evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 from support.small_studies import Files, Notes, files, finished, small
 
 TINY = {"hidden": [8], "replay": 200, "start": 100, "batch": 16, "bits": 6, "discount": 0.9}
@@ -50,14 +50,21 @@ CHOICES = {"heavy": {"mountain_car": {"coefficient": 0.15}}}
 
 
 def test_runs_that_can_be_done_side_by_side_are_one_part() -> None:
-    spec = spec_of(raw_study())
-    (tuning,), (evaluation,) = parts_of(tuning_cells(spec)), parts_of(evaluation_cells(spec, CHOICES))
-    assert [(r.replicate, r.parameters["coefficient"]) for r in tuning.runs] == [(0, 0.015), (1, 0.015), (0, 0.15), (1, 0.15)]
-    assert [(r.replicate, r.parameters["transform"]) for r in evaluation.runs] == [(r, name) for name in ("none", "zero") for r in range(3)]
+    spec = make_spec(raw_study())
+    (tuning,), (evaluation,) = unique_parts(tuning_cells(spec)), unique_parts(evaluation_cells(spec, CHOICES))
+    assert [(r.replicate, r.parameters["coefficient"]) for r in tuning.runs] == [
+        (0, 0.015),
+        (1, 0.015),
+        (0, 0.15),
+        (1, 0.15),
+    ]
+    assert [(r.replicate, r.parameters["transform"]) for r in evaluation.runs] == [
+        (r, name) for name in ("none", "zero") for r in range(3)
+    ]
     assert "coefficient" not in evaluation.parameters
     assert evaluation.parameters["total_steps"] == 1000
     cells = evaluation_cells(spec, CHOICES)
-    assert [cell.share_of(evaluation) for cell in cells] == [0.5, 0.5]
+    assert [cell.share_in(evaluation) for cell in cells] == [0.5, 0.5]
     assert {run for cell in cells for run in cell.runs} == {run.id for run in evaluation.runs}
     assert cells[1].parameters()["coefficient"] == 0.15
 
@@ -67,15 +74,17 @@ def test_what_is_compiled_or_another_environment_is_another_part(monkeypatch: py
     raw["envs"]["quiet"] = {"env": "mountain_car", "parameters": {"cap": 50}}
     raw["agents"]["squared"] = {"agent": "heavy_dqn", "parameters": {**TINY, "loss": "squared"}}
     raw["agents"]["heavy"].pop("grid")
-    parts = parts_of(evaluation_cells(spec_of(raw), {}))
-    assert [(part.parameters["loss"], part.env_parameters.get("noise_scale"), len(part.runs)) for part in parts] == [
+    parts = unique_parts(evaluation_cells(make_spec(raw), {}))
+    assert [
+        (part.parameters["loss"], part.env_parameters.get("noise_scale"), len(part.runs)) for part in parts
+    ] == [
         ("huber", 5.0, 6),
         ("huber", None, 6),
         ("squared", 5.0, 3),
         ("squared", None, 3),
     ]
-    monkeypatch.setattr(deep.Deep, "most_runs", 4)
-    narrow = parts_of(evaluation_cells(spec_of(raw), {}))
+    monkeypatch.setattr(deep.DeepBackend, "most_runs", 4)
+    narrow = unique_parts(evaluation_cells(make_spec(raw), {}))
     assert sorted(len(part.runs) for part in narrow) == [2, 2, 3, 3, 4, 4]
     assert {run.id for part in narrow for run in part.runs} == {run.id for part in parts for run in part.runs}
     assert {part.id for part in narrow} & {part.id for part in parts} == {
@@ -87,15 +96,15 @@ def test_the_same_point_of_two_agents_is_run_once() -> None:
     raw = raw_study()
     raw["agents"]["heavy"].pop("grid")
     raw["agents"]["again"] = {"agent": "heavy_dqn", "parameters": {**TINY, "coefficient": 0.015}}
-    cells = evaluation_cells(spec_of(raw), {})
+    cells = evaluation_cells(make_spec(raw), {})
     assert cells[1].runs == cells[2].runs
-    assert [len(part.runs) for part in parts_of(cells)] == [6]
+    assert [len(part.runs) for part in unique_parts(cells)] == [6]
 
 
 def test_a_grid_of_one_point_needs_no_tuning() -> None:
     raw = raw_study()
     raw["agents"]["heavy"]["grid"] = {"coefficient": [0.05]}
-    spec = spec_of(raw)
+    spec = make_spec(raw)
     assert tuning_cells(spec) == []
     assert evaluation_cells(spec, {})[1].parameters()["coefficient"] == 0.05
 
@@ -103,8 +112,12 @@ def test_a_grid_of_one_point_needs_no_tuning() -> None:
 def test_each_kind_of_agent_runs_in_its_kind_of_environment() -> None:
     mixed = {**raw_study(episodes=20), "envs": {**raw_study()["envs"], "six_arms": {}}}
     mixed["agents"]["random"] = {}
-    cells = evaluation_cells(spec_of(mixed), CHOICES)
-    assert [(cell.agent, cell.env) for cell in cells] == [("raw", "mountain_car"), ("heavy", "mountain_car"), ("random", "six_arms")]
+    cells = evaluation_cells(make_spec(mixed), CHOICES)
+    assert [(cell.agent, cell.env) for cell in cells] == [
+        ("raw", "mountain_car"),
+        ("heavy", "mountain_car"),
+        ("random", "six_arms"),
+    ]
 
 
 def _at(raw: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
@@ -115,32 +128,75 @@ def _at(raw: dict[str, Any], place: str, value: Any) -> dict[str, Any]:
     return raw
 
 
-CLAIM = [{"claim": "x", "conditions": [{"test": "better", "agent": "heavy", "than": "raw", "metric": "final_regret"}]}]
+CLAIM = [
+    {
+        "claim": "x",
+        "conditions": [{"test": "better", "agent": "heavy", "than": "raw", "metric": "final_regret"}],
+    }
+]
 
 
 @pytest.mark.parametrize(
     ("place", "value", "said"),
     [
-        ("envs/mountain_car/parameters", {"nose": 1}, "envs.mountain_car: mountain_car has no parameter 'nose'"),
-        ("envs/mountain_car/parameters", {"noise_scale": -1}, "envs.mountain_car: heavy_dqn: noise_scale must be at least 0, got -1.0"),
-        ("envs/mountain_car/parameters", {"cap": 0}, "envs.mountain_car: heavy_dqn: cap must be at least 1, got 0"),
-        ("agents/raw/parameters", {"transfrom": "none"}, "agents.raw.parameters: there is no 'transfrom'; did you mean 'transform'?"),
+        (
+            "envs/mountain_car/parameters",
+            {"nose": 1},
+            "envs.mountain_car: mountain_car has no parameter 'nose'",
+        ),
+        (
+            "envs/mountain_car/parameters",
+            {"noise_scale": -1},
+            "envs.mountain_car: heavy_dqn: noise_scale must be at least 0, got -1.0",
+        ),
+        (
+            "envs/mountain_car/parameters",
+            {"cap": 0},
+            "envs.mountain_car: heavy_dqn: cap must be at least 1, got 0",
+        ),
+        (
+            "agents/raw/parameters",
+            {"transfrom": "none"},
+            "agents.raw.parameters: there is no 'transfrom'; did you mean 'transform'?",
+        ),
         ("agents/raw/parameters", {"noise_scale": 1.0}, "agents.raw.parameters: there is no 'noise_scale'"),
-        ("agents/raw/parameters", {"transform": "cut"}, "agents.raw on mountain_car: heavy_dqn: transform is 'cut'"),
+        (
+            "agents/raw/parameters",
+            {"transform": "cut"},
+            "agents.raw on mountain_car: heavy_dqn: transform is 'cut'",
+        ),
         (
             "agents/heavy/grid",
             {"coefficient": [0.1, -1.0]},
             "agents.heavy (coefficient = -1.0) on mountain_car: heavy_dqn: coefficient must be above 0",
         ),
         ("agents/raw/envs", ["six_arms"], "agents.raw is deep and cannot learn in six_arms"),
-        ("agents/random", {"envs": ["mountain_car"]}, "agents.random is tabular and cannot learn in mountain_car"),
+        (
+            "agents/random",
+            {"envs": ["mountain_car"]},
+            "agents.random is tabular and cannot learn in mountain_car",
+        ),
         (
             "tuning",
             {"share": 0.1},
-            "envs.mountain_car: runs of 100 steps in the tuning are too short to be scored, as an episode may have 50; they need 500",
+            (
+                "envs.mountain_car: runs of 100 steps in the tuning are too short to be scored, as an"
+                " episode may have 50; they need 500"
+            ),
         ),
-        ("agents/heavy/grid", {"coefficient": [0.1]}, "envs.mountain_car: runs of 450 steps in the evaluation are too short"),
-        ("claims", CLAIM, "claims.0.conditions.0.metric is 'final_regret', but nobody knows the best policy of mountain_car"),
+        (
+            "agents/heavy/grid",
+            {"coefficient": [0.1]},
+            "envs.mountain_car: runs of 450 steps in the evaluation are too short",
+        ),
+        (
+            "claims",
+            CLAIM,
+            (
+                "claims.0.conditions.0.metric is 'final_regret', but nobody knows the best policy of"
+                " mountain_car"
+            ),
+        ),
     ],
 )
 def test_mistakes_are_one_line_with_their_place(place: str, value: Any, said: str) -> None:
@@ -149,7 +205,7 @@ def test_mistakes_are_one_line_with_their_place(place: str, value: Any, said: st
     if "evaluation" in said:
         raw["steps"] = 450
     with pytest.raises(InputError) as caught:
-        check_plan(spec_of(_at(raw, place, value)))
+        check_plan(make_spec(_at(raw, place, value)))
     assert str(caught.value).startswith(f"spec: {said}"), str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -166,10 +222,15 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Files]:
 
 def test_curves_are_those_of_the_learner(whole: tuple[Study, Files]) -> None:
     study, _ = whole
-    (part,) = parts_of(study.cells())
-    runs = [{**run.parameters, "seed": int(part.seed_of(run.replicate).generate_state(1)[0])} for run in part.runs]
+    (part,) = unique_parts(study.cells())
+    runs = [
+        {**run.parameters, "seed": int(part.seed_for(run.replicate).generate_state(1)[0])}
+        for run in part.runs
+    ]
     varied = [{key: run[key] for key in ("seed", "transform", "coefficient")} for run in runs]
-    learner = ht.deep.heavy_dqn("mountain_car", runs=varied, noise_scale=5.0, cap=50, total_steps=1000, **TINY)
+    learner = ht.deep.heavy_dqn(
+        "mountain_car", runs=varied, noise_scale=5.0, cap=50, total_steps=1000, **TINY
+    )
     curve, frame = learner.learn(checkpoints=10), study.curves()
     for i, run in enumerate(part.runs):
         rows = frame[frame["run"] == run.id]
@@ -184,8 +245,12 @@ def test_curves_are_those_of_the_learner(whole: tuple[Study, Files]) -> None:
 
 
 def test_replicates_differ_and_phases_do_not_share_seeds(whole: tuple[Study, Files]) -> None:
-    (tuning,), (evaluation,) = (parts_of(whole[0].cells(phase)) for phase in ("tuning", "evaluation"))
-    seeds = [int(part.seed_of(r).generate_state(1)[0]) for part in (tuning, evaluation) for r in sorted(set(part.replicates))]
+    (tuning,), (evaluation,) = (unique_parts(whole[0].cells(phase)) for phase in ("tuning", "evaluation"))
+    seeds = [
+        int(part.seed_for(r).generate_state(1)[0])
+        for part in (tuning, evaluation)
+        for r in sorted(set(part.replicates))
+    ]
     assert len(set(seeds)) == 5
 
 
@@ -203,18 +268,18 @@ def test_sidecars_say_what_computed_them(whole: tuple[Study, Files]) -> None:
     assert page["results_version"] == 1
 
 
-class Interrupted(Inline):
+class Interrupted(InlineEngine):
     """Gives up once a part is so far."""
 
     share = 0.55
 
-    def run(self, parts: Any, drawers: Path) -> Iterator[Any]:
+    def run(self, parts: Any, resume_folder: Path) -> Iterator[Any]:
         def tell(share: float) -> None:
             if share > self.share:
                 raise KeyboardInterrupt
 
         for part in parts:
-            part.world.outcomes(part, Desk(tell, drawers / f"{part.id}.npz")).__next__()
+            part.backend.outcomes(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
             yield from ()
 
 
@@ -231,22 +296,26 @@ def test_an_interrupted_part_goes_on_from_its_drawer_and_ends_with_the_same_byte
     study = Study(raw_study(), tmp_path)
     with pytest.raises(KeyboardInterrupt):
         study.run(Interrupted())
-    (drawer,) = study.store.drawers.iterdir()
-    assert 0 < ht.deep.DeepLearner.load(drawer).steps < 500
+    (resume_file,) = study.store.resume_folder.iterdir()
+    assert 0 < ht.deep.DeepLearner.load(resume_file).steps < 500
     shares: list[float] = []
     monkeypatch.setattr("heavytail.studies.engines._worker._tell", lambda going: shares.append(going.share))
     Study(raw_study(), tmp_path).run("inline")
     assert shares[0] > 0.5  # the tuning went on
-    assert {name: content for name, content in files(tmp_path).items() if not name.startswith("drawers/")} == whole[1]
-    assert list(study.store.drawers.iterdir()) == []
+    assert {
+        name: content for name, content in files(tmp_path).items() if not name.startswith("resume/")
+    } == whole[1]
+    assert list(study.store.resume_folder.iterdir()) == []
 
 
 @pytest.mark.usefixtures("saved_at_once")
-def test_what_another_jax_began_is_begun_again(whole: tuple[Study, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_jax_began_is_begun_again(
+    whole: tuple[Study, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study = Study(raw_study(), tmp_path)
     with pytest.raises(KeyboardInterrupt):
         study.run(Interrupted())
-    monkeypatch.setattr(deep.Deep, "made_with", lambda self: {"jax": "0.0", "device": "cpu"})
+    monkeypatch.setattr(deep.DeepBackend, "made_with", lambda self: {"jax": "0.0", "device": "cpu"})
     shares: list[float] = []
     monkeypatch.setattr("heavytail.studies.engines._worker._tell", lambda going: shares.append(going.share))
     Study(raw_study(), tmp_path).run("inline")
@@ -256,10 +325,10 @@ def test_what_another_jax_began_is_begun_again(whole: tuple[Study, Files], tmp_p
 
 def test_a_damaged_drawer_is_one_line(tmp_path: Path) -> None:
     study = Study(raw_study(), tmp_path)
-    (part,) = parts_of(tuning_cells(study.spec))
-    drawer = tmp_path / "drawers" / f"{part.id}.npz"
-    drawer.parent.mkdir(parents=True)
-    drawer.write_bytes(b"no file")
+    (part,) = unique_parts(tuning_cells(study.spec))
+    resume_file = tmp_path / "resume" / f"{part.id}.npz"
+    resume_file.parent.mkdir(parents=True)
+    resume_file.write_bytes(b"no file")
     with pytest.raises(InputError, match=f"{part.id}.npz") as caught:
         study.run("inline")
     assert "\n" not in str(caught.value)
@@ -269,7 +338,7 @@ def test_a_failure_is_a_row_and_not_the_end(tmp_path: Path, monkeypatch: pytest.
     def fails(self: Any, part: Any, desk: Any) -> Any:
         raise FloatingPointError("no\nluck")
 
-    monkeypatch.setattr(deep.Deep, "_learnt", fails)
+    monkeypatch.setattr(deep.DeepBackend, "_learnt", fails)
     raw = raw_study()
     raw["agents"]["heavy"].pop("grid")
     study = Study(raw, tmp_path)
@@ -284,7 +353,7 @@ def test_a_gpu_does_one_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     raw = raw_study(episodes=20)
     raw["envs"]["six_arms"] = {}
     raw["agents"] = {"raw": raw["agents"]["raw"], "random": {}}
-    batch, table = parts_of(evaluation_cells(spec_of(raw), {}))
+    batch, table = unique_parts(evaluation_cells(make_spec(raw), {}))
     monkeypatch.setattr(deep, "gpu_there", lambda: False)
     assert next_part([batch], set(), [table]) == batch
     monkeypatch.setattr(deep, "gpu_there", lambda: True)
@@ -292,18 +361,20 @@ def test_a_gpu_does_one_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next_part([table], set(), [batch]) is None
     assert next_part([batch, table], set(), []) == batch
     assert next_part([batch], set(), [table], one_machine=False) == batch
-    assert Local(4)._processes([batch]) == 1
-    assert Local(4)._processes([batch, table]) == 2
+    assert LocalEngine(4)._processes([batch]) == 1
+    assert LocalEngine(4)._processes([batch, table]) == 2
 
 
 def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:
     class Ears(Notes):
         shares: list[float] = []  # noqa: RUF012 - one test, one list
 
-        def going(self, going: Going) -> None:
+        def going(self, going: PartProgress) -> None:
             self.shares.append(going.share)
 
-    Study(raw_study(agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run("local", workers=1, watcher=Ears())
+    Study(raw_study(agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run(
+        "local", workers=1, watcher=Ears()
+    )
     assert np.all(np.diff(Ears.shares) > 0)
     assert Ears.shares[-1] == 1.0
 

@@ -1,4 +1,7 @@
-"""Whoever does the work, the files are the same; and workers need nothing but what a user would expect."""
+"""Whoever does the work, the files are the same.
+
+And workers need nothing but what a user would expect.
+"""
 
 import os
 import signal
@@ -13,10 +16,10 @@ from heavytail.studies import Study, plan
 from heavytail.studies.engines import make_engine
 from heavytail.studies.engines._scheduling import next_part
 from heavytail.studies.engines._worker import modules_for
-from heavytail.studies.engines.inline import Inline
-from heavytail.studies.engines.local import Local
+from heavytail.studies.engines.inline import InlineEngine
+from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.plan import Part, evaluation_cells
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 from support.small_studies import Files, Notes, files, finished, small
 
 PLUGIN = Path(__file__).parents[1] / "support" / "plugin.py"
@@ -33,7 +36,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_files_are_the_same_for_any_number_of_workers(workers: int, whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_the_same_for_any_number_of_workers(
+    workers: int, whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
     notes = Notes()
     Study(small(), tmp_path).run("local", workers=workers, watcher=notes)
@@ -42,13 +47,15 @@ def test_files_are_the_same_for_any_number_of_workers(workers: int, whole: Files
     assert sorted(notes.parts) == sorted(part.id for stage in notes.stages for part in stage.parts)
 
 
-def test_files_are_the_same_when_every_part_is_done_alone(whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_the_same_when_every_part_is_done_alone(
+    whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One part, then a stop; over and over, in the order of an engine that begins at the end."""
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
 
-    class OneBackwards(Inline):
-        def run(self, parts, drawers):  # type: ignore[no-untyped-def]
-            yield from super().run(list(parts)[-1:], drawers)
+    class OneBackwards(InlineEngine):
+        def run(self, parts, resume_folder):  # type: ignore[no-untyped-def]
+            yield from super().run(list(parts)[-1:], resume_folder)
             raise KeyboardInterrupt
 
     stops = 0
@@ -83,7 +90,13 @@ def run_script(text: str, folder: Path) -> list[str]:
     (folder / "script.py").write_text(text)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     done = subprocess.run(
-        [sys.executable, "script.py"], cwd=folder, env=environment, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "script.py"],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     assert done.stderr == ""
     return done.stdout.strip().split("\n")
@@ -105,12 +118,12 @@ def test_what_is_registered_in_the_script_itself_is_sent_elsewhere(tmp_path: Pat
 
 
 def test_an_engine_by_its_name() -> None:
-    assert isinstance(make_engine("inline"), Inline)
+    assert isinstance(make_engine("inline"), InlineEngine)
     local = make_engine("local", workers=3)
-    assert isinstance(local, Local)
+    assert isinstance(local, LocalEngine)
     assert local.workers == 3
     assert make_engine(local) is local
-    assert Local().workers >= 1
+    assert LocalEngine().workers >= 1
     for engine, workers, address, message in (
         ("locl", None, None, "there is no engine 'locl'; choose from: cuda, inline, local, ray"),
         ("local", 0, None, "workers is 0; it must be at least 1"),
@@ -122,7 +135,7 @@ def test_an_engine_by_its_name() -> None:
 
 
 def parts_for(*agents: str) -> list[Part]:
-    spec = spec_of(small(seeds=2, envs={"six_arms": {}}, agents={agent: {} for agent in agents}))
+    spec = make_spec(small(seeds=2, envs={"six_arms": {}}, agents={agent: {} for agent in agents}))
     return [part for cell in evaluation_cells(spec, {}) for part in cell.parts]
 
 
@@ -139,7 +152,7 @@ def test_what_needs_compiling_is_compiled_by_one_worker(monkeypatch: pytest.Monk
 
 def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: Path) -> None:
     main, handler = sys.modules["__main__"], signal.getsignal(signal.SIGINT)
-    list(Local(1).run(parts_for("random"), tmp_path))
+    list(LocalEngine(1).run(parts_for("random"), tmp_path))
     assert sys.modules["__main__"] is main
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])

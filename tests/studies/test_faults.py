@@ -1,4 +1,7 @@
-"""What can happen to a study while it runs, and to its folder: nothing is lost, and the end is always the same files."""
+"""What can happen to a study while it runs, and to its folder.
+
+Nothing is lost, and the end is always the same files.
+"""
 
 import json
 import multiprocessing
@@ -18,11 +21,11 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import Done
-from heavytail.studies.progress import Watcher
+from heavytail.studies.engines import PartDone
+from heavytail.studies.progress import ProgressListener
 from heavytail.studies.store import Store
 from support.processes import python
-from support.small_studies import Files, Notes, files, finished, frame_of, small
+from support.small_studies import Files, Notes, files, finished, small, to_frame
 
 KILLS = 10
 PATIENCE = 60.0  # seconds until a test gives up waiting for something that takes one
@@ -30,9 +33,9 @@ PATIENCE = 60.0  # seconds until a test gives up waiting for something that take
 RUNS = """
 import json, sys
 from heavytail.studies import Study, plan
-from heavytail.studies.progress import Watcher
+from heavytail.studies.progress import ProgressListener
 
-class Says(Watcher):
+class Says(ProgressListener):
     def stage(self, stage):
         print("stage", flush=True)
     def done(self, done):
@@ -51,7 +54,9 @@ def many() -> dict[str, Any]:
 def long_and_short(**changes: Any) -> dict[str, Any]:
     """One part that takes many minutes, and one that is done at once."""
     agents = {"random": {"envs": ["six_arms"]}, "q_learning": {"envs": ["double_chain"]}}
-    return small(agents=agents, envs={"six_arms": {"episodes": 10**9}, "double_chain": {}}, seeds=1, **changes)
+    return small(
+        agents=agents, envs={"six_arms": {"episodes": 10**9}, "double_chain": {}}, seeds=1, **changes
+    )
 
 
 @pytest.fixture
@@ -70,7 +75,9 @@ def many_whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
 def running(raw: dict[str, Any], folder: Path, script: str = RUNS) -> Iterator[subprocess.Popen[str]]:
     """A study in a process group of its own, as a shell would start it."""
     command = [sys.executable, "-W", "error", "-c", script, json.dumps(raw), str(folder)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as child:
         try:
             yield child
         finally:
@@ -114,8 +121,13 @@ def kept(raw: dict[str, Any], folder: Path) -> set[str]:
 
 
 @pytest.mark.usefixtures("one_run_a_part")
-def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(many_whole: Files, tmp_path: Path) -> None:
-    """Every other kill falls into the work itself, soon after a part; the others anywhere, start-up included."""
+def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(
+    many_whole: Files, tmp_path: Path
+) -> None:
+    """Every other kill falls into the work itself, soon after a part.
+
+    The others anywhere, start-up included.
+    """
     chance = random.Random(5)  # noqa: S311 - nothing secret
     folder, kills, steps = tmp_path / "0", 0, 0
     while kills < KILLS:
@@ -141,7 +153,7 @@ def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(m
         notes = Notes()
         Study(many(), each).run("inline", watcher=notes)
         assert files(each) == many_whole
-        assert len(frame_of(each)) == 40 * 10
+        assert len(to_frame(each)) == 40 * 10
         assert not notes.damaged
 
 
@@ -176,10 +188,15 @@ for n in range(14):
 
 @pytest.mark.usefixtures("one_run_a_part")
 def test_killed_at_each_step_of_writing_it_ends_with_the_same_files(tmp_path: Path) -> None:
-    """Before each sync and each renaming of the first files: the study's page, then parts and their sidecars."""
+    """Before each sync and each renaming of the first files.
+
+    The study's page, then parts and their sidecars.
+    """
     raw = small(agents={"random": {}})
     command = [sys.executable, "-c", KILLS_ITSELF, json.dumps(raw), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"})
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    )
     assert done.stdout.split("\n")[:-1] == [f"{n} {-signal.SIGKILL}" for n in range(14)]
     whole = finished(raw, tmp_path / "whole")
     for n in range(14):
@@ -206,8 +223,8 @@ def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
         assert eventually(lambda: not any(map(alive, workers)))
 
 
-class KillsAWorker(Watcher):
-    def done(self, done: Done) -> None:
+class KillsAWorker(ProgressListener):
+    def done(self, done: PartDone) -> None:
         for worker in multiprocessing.active_children()[:1]:
             assert worker.pid is not None
             os.kill(worker.pid, signal.SIGKILL)
@@ -217,7 +234,10 @@ class KillsAWorker(Watcher):
 def test_a_killed_worker_is_one_line_and_nothing_is_lost(many_whole: Files, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         Study(many(), tmp_path).run("local", workers=2, watcher=KillsAWorker())
-    assert str(caught.value) == "a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume"
+    assert (
+        str(caught.value)
+        == "a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume"
+    )
     assert not multiprocessing.active_children()
     before = kept(many(), tmp_path)
     assert 1 <= len(before) < 40
@@ -300,13 +320,33 @@ DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes | None], str]] = {
     "one bit": ("parts/{}.parquet", flipped, "altered"),
     "longer": ("parts/{}.parquet", lambda content: content + b"x", "altered"),
     "deleted": ("parts/{}.parquet", lambda content: None, "deleted"),
-    "sidecar truncated": ("sidecars/{}.json", lambda content: content[:50], "unreadable (Unterminated string"),
+    "sidecar truncated": (
+        "sidecars/{}.json",
+        lambda content: content[:50],
+        "unreadable (Unterminated string",
+    ),
     "sidecar emptied": ("sidecars/{}.json", lambda content: b"", "unreadable (Expecting value"),
-    "sidecar no UTF-8": ("sidecars/{}.json", lambda content: b"\xff", "unreadable ('utf-8' codec can't decode"),
-    "sidecar of another kind": ("sidecars/{}.json", lambda content: b"[]", "unreadable (list indices must be"),
+    "sidecar no UTF-8": (
+        "sidecars/{}.json",
+        lambda content: b"\xff",
+        "unreadable ('utf-8' codec can't decode",
+    ),
+    "sidecar of another kind": (
+        "sidecars/{}.json",
+        lambda content: b"[]",
+        "unreadable (list indices must be",
+    ),
     "sidecar without checksum": ("sidecars/{}.json", lambda content: b"{}", "unreadable ('sha256')"),
-    "sidecar's checksum": ("sidecars/{}.json", lambda content: content.replace(b'"sha256": "', b'"sha256": "0'), "altered"),
-    "sidecar nested": ("sidecars/{}.json", lambda content: b"[" * 100_000, "unreadable (maximum recursion depth"),
+    "sidecar's checksum": (
+        "sidecars/{}.json",
+        lambda content: content.replace(b'"sha256": "', b'"sha256": "0'),
+        "altered",
+    ),
+    "sidecar nested": (
+        "sidecars/{}.json",
+        lambda content: b"[" * 100_000,
+        "unreadable (maximum recursion depth",
+    ),
 }
 
 
@@ -321,7 +361,9 @@ def test_a_damaged_part_is_named_and_done_again_and_the_others_stay(kind: str, t
     path = tmp_path / place.format(victim)
     damaged = change(path.read_bytes())
     path.unlink() if damaged is None else path.write_bytes(damaged)
-    with pytest.raises(InputError, match="5 of 6 parts of the evaluation are done; go on with: heavytail resume"):
+    with pytest.raises(
+        InputError, match="5 of 6 parts of the evaluation are done; go on with: heavytail resume"
+    ):
         Study(raw, tmp_path).curves()
     notes = Notes()
     Study(raw, tmp_path).run("inline", watcher=notes)
@@ -334,12 +376,19 @@ def test_a_damaged_part_is_named_and_done_again_and_the_others_stay(kind: str, t
     assert {path.stem for path in set(times) - same} - {".lock"} == {victim}
 
 
-@pytest.mark.parametrize("gone", ["both files", "the sidecar", "every sidecar", "all parts", "everything but the page"])
+@pytest.mark.parametrize(
+    "gone", ["both files", "the sidecar", "every sidecar", "all parts", "everything but the page"]
+)
 def test_what_was_deleted_is_done_again(gone: str, tmp_path: Path) -> None:
     raw = small(agents={"random": {}})
     whole = finished(raw, tmp_path)
     victim = Study(raw, tmp_path).cells()[1].parts[0].id
-    folders = {"both files": ["parts", "sidecars"], "the sidecar": ["sidecars"], "every sidecar": ["sidecars"], "all parts": ["parts"]}
+    folders = {
+        "both files": ["parts", "sidecars"],
+        "the sidecar": ["sidecars"],
+        "every sidecar": ["sidecars"],
+        "all parts": ["parts"],
+    }
     for name in folders.get(gone, ["parts", "sidecars"]):
         for path in sorted((tmp_path / name).iterdir()):
             if path.stem == victim or gone not in ("both files", "the sidecar"):
@@ -386,7 +435,8 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
             Study(raw, folder).run("inline")
         assert str(caught.value).startswith(str(folder))
         assert str(caught.value).endswith(
-            f"cannot be written: No space left on device; what is done is kept, go on with: heavytail resume {folder}"
+            "cannot be written: No space left on device; what is done is kept, go on with:"
+            f" heavytail resume {folder}"
         )
         found = files(folder)
         assert len(found) == n
@@ -399,7 +449,10 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
 
 
 def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
-    """As real a failure to write as there is without a disk to fill: the kernel refuses. Not a byte of it stays."""
+    """As real a failure to write as there is without a disk to fill: the kernel refuses.
+
+    Not a byte of it stays.
+    """
     script = f"""
     import resource
     from heavytail.studies import Study
@@ -416,7 +469,9 @@ def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
     """
     message, names = python(script, folder=tmp_path, NUMBA_DISABLE_JIT="1").split("\n")
     assert message.startswith("out/parts/")
-    assert message.endswith(".parquet cannot be written: File too large; what is done is kept, go on with: heavytail resume out")
+    assert message.endswith(
+        ".parquet cannot be written: File too large; what is done is kept, go on with: heavytail resume out"
+    )
     assert names == ".lock parts study.json"
     assert files(tmp_path / "out") == finished(small(agents={"random": {}}), tmp_path / "whole")
 
@@ -454,7 +509,11 @@ READ_ONLY = """
 
 
 def test_a_read_only_folder_is_one_line_and_can_still_be_read(tmp_path: Path) -> None:
-    printed = python(READ_ONLY.replace("RAW", repr(json.dumps(small(agents={"random": {}})))), folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    printed = python(
+        READ_ONLY.replace("RAW", repr(json.dumps(small(agents={"random": {}})))),
+        folder=tmp_path,
+        NUMBA_DISABLE_JIT="1",
+    )
     assert printed.split("\n") == [
         "TOP/new cannot be made: Permission denied; choose another folder with --out",
         "TOP/half cannot be written: Permission denied",
@@ -465,7 +524,9 @@ def test_a_read_only_folder_is_one_line_and_can_still_be_read(tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("one_run_a_part")
-def test_a_folder_that_turns_read_only_on_the_way_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_turns_read_only_on_the_way_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     raw = small(agents={"random": {}})
     whole, replace = finished(raw, tmp_path / "whole"), Path.replace
 
@@ -480,7 +541,11 @@ def test_a_folder_that_turns_read_only_on_the_way_is_one_line(tmp_path: Path, mo
         Study(raw, tmp_path / "x").store.write_json("study.json", page)
         patch.setattr(Path, "replace", read_only)
         with pytest.raises(
-            InputError, match="parquet cannot be written: Read-only file system; what is done is kept, go on with: heavytail resume"
+            InputError,
+            match=(
+                "parquet cannot be written: Read-only file system; what is done is kept, go on with:"
+                " heavytail resume"
+            ),
         ):
             Study(raw, tmp_path / "x").run("inline")
     assert len(kept(raw, tmp_path / "x")) == 2
@@ -494,11 +559,11 @@ def test_a_folder_that_turns_read_only_on_the_way_is_one_line(tmp_path: Path, mo
 WAITS = """
 import json, sys
 from heavytail.studies import Study
-from heavytail.studies.engines.inline import Inline
+from heavytail.studies.engines.inline import InlineEngine
 
-class Waits(Inline):
-    def run(self, parts, drawers):
-        for done in super().run(parts, drawers):
+class Waits(InlineEngine):
+    def run(self, parts, resume_folder):
+        for done in super().run(parts, resume_folder):
             print("ready", flush=True)
             sys.stdin.readline()
             yield done
@@ -519,7 +584,10 @@ def test_a_second_process_is_told_of_the_first_and_changes_nothing(tmp_path: Pat
                 Study(spec, tmp_path / "x").run("inline")
             assert "\n" not in str(caught.value)
             if spec == raw:
-                said = f"another process (pid {child.pid} on {os.uname().nodename}) is working on {tmp_path / 'x'}; wait for it, or stop it"
+                said = (
+                    f"another process (pid {child.pid} on {os.uname().nodename}) is working on"
+                    f" {tmp_path / 'x'}; wait for it, or stop it"
+                )
                 assert str(caught.value) == said
             assert files(tmp_path / "x") == before
         child.communicate("\n\n", timeout=PATIENCE)
@@ -528,7 +596,9 @@ def test_a_second_process_is_told_of_the_first_and_changes_nothing(tmp_path: Pat
     Study(raw, tmp_path / "x").run("inline")  # and nobody is told of a process that is gone
 
 
-def test_a_second_process_that_starts_at_the_same_moment_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_process_that_starts_at_the_same_moment_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It looked when there was no study yet, and another one was started before it could."""
     whole = finished(small(agents={"random": {}}), tmp_path)
     answers = [False]
@@ -591,17 +661,25 @@ def test_a_run_that_raises_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> N
     evaluation = [row for row in found["failed"] if row[2] == "evaluation"]
     assert {row[0] for row in evaluation} == {"fragile"}
     assert 1 <= len(evaluation) <= 7
-    assert all(row[3].startswith("InputError: at step ") and row[3].endswith("`act` must return 0 to A - 1") for row in found["failed"])
+    assert all(
+        row[3].startswith("InputError: at step ") and row[3].endswith("`act` must return 0 to A - 1")
+        for row in found["failed"]
+    )
     assert found["rows"] == {"random": 80, "tuned": 80, "fragile": 10 * (8 - len(evaluation))}
     assert found["nulls"]
     assert found["whole"]
-    assert found["choices"] == {"tuned": {"six_arms": {"odds": found["choices"]["tuned"]["six_arms"]["odds"]}}}
+    assert found["choices"] == {
+        "tuned": {"six_arms": {"odds": found["choices"]["tuned"]["six_arms"]["odds"]}}
+    }
     assert found["choices"]["tuned"]["six_arms"]["odds"] != 1.0  # all of its runs failed
 
 
 @pytest.mark.usefixtures("one_run_a_part")
 def test_an_environment_without_an_optimum_is_an_error_of_its_runs_only(tmp_path: Path) -> None:
-    """Two states that are so nearly cut off from each other that planning gives up; that is no reason to lose the others."""
+    """Two states that are so nearly cut off from each other that planning gives up.
+
+    That is no reason to lose the others.
+    """
     hard = {"env": "two_state", "parameters": {"delta": 1e-300, "gap": 1e-300}, "steps": 20}
     raw = small(seeds=2, envs={"hard": hard, "six_arms": {}}, agents={"random": {}})
     study = Study(raw, tmp_path)
@@ -632,7 +710,9 @@ def test_an_environment_without_an_optimum_is_an_error_of_its_runs_only(tmp_path
         ),
     ],
 )
-def test_a_changed_spec_says_what_differs_and_starts_nothing(change: dict[str, Any], what: str, tmp_path: Path) -> None:
+def test_a_changed_spec_says_what_differs_and_starts_nothing(
+    change: dict[str, Any], what: str, tmp_path: Path
+) -> None:
     raw = small(agents={"random": {}})
     Study(raw, tmp_path).run("inline")
     (tmp_path / "parts" / f"{Study(raw, tmp_path).cells()[0].parts[0].id}.parquet").unlink()
@@ -641,7 +721,8 @@ def test_a_changed_spec_says_what_differs_and_starts_nothing(change: dict[str, A
         Study({**raw, **change}, tmp_path).run("inline", watcher=notes)
     assert str(caught.value).startswith(f"{tmp_path} holds another study: {what}")
     assert str(caught.value).endswith(
-        "Nothing was started; choose another folder with --out, or go on with the old one by: heavytail resume"
+        "Nothing was started; choose another folder with --out, or go on with the old one by:"
+        " heavytail resume"
     )
     assert "\n" not in str(caught.value)
     assert not notes.stages
@@ -651,15 +732,17 @@ def test_a_changed_spec_says_what_differs_and_starts_nothing(change: dict[str, A
 def test_the_same_spec_in_other_words_is_no_other_study(tmp_path: Path) -> None:
     Study(small(agents={"random": {}}), tmp_path).run("inline")
     notes = Notes()
-    Study(small(agents={"random": {"agent": "random", "parameters": {}}}, spacing="even", seed=0), tmp_path).run("inline", watcher=notes)
+    Study(
+        small(agents={"random": {"agent": "random", "parameters": {}}}, spacing="even", seed=0), tmp_path
+    ).run("inline", watcher=notes)
     assert notes.parts == []
 
 
 def test_a_mistake_on_the_way_stops_the_workers(tmp_path: Path) -> None:
     """A watcher that raises, as any line of a user's may: the study ends, and no worker goes on."""
 
-    class Raises(Watcher):
-        def done(self, done: Done) -> None:
+    class Raises(ProgressListener):
+        def done(self, done: PartDone) -> None:
             raise LookupError(textwrap.shorten(done.part.id, 5))
 
     with pytest.raises(LookupError) as caught:

@@ -1,11 +1,16 @@
-"""Results that must not change without anybody noticing: how each of heavytail's own agents ends in three small environments.
+"""Results that must not change without anybody noticing.
 
-The numbers in ``tests/golden/results.json`` were made on x86-64 Linux. What kernels compute is the same everywhere; the constants with which agents and laws are built, logarithms, powers and
-cosines, come from the machine's mathematical library, whose last bit may differ from one to the next. So counts are compared exactly and sums of rewards to nine digits: enough for
-any change of an algorithm to show, as a single other action moves them by far more.
+How each of heavytail's own agents ends in three small environments.
 
-If results are meant to change: raise ``RESULTS_VERSION`` in ``src/heavytail/studies/plan.py``, so that nobody's stored parts are taken for new ones, say so in the
-changelog, and write the file anew with ``python tests/studies/test_golden.py --write``.
+The numbers in ``tests/golden/results.json`` were made on x86-64 Linux. What kernels compute is the same
+everywhere; the constants with which agents and laws are built, logarithms, powers and cosines, come from the
+machine's mathematical library, whose last bit may differ from one to the next. So counts are compared exactly
+and sums of rewards to nine digits: enough for any change of an algorithm to show, as a single other action
+moves them by far more.
+
+If results are meant to change: raise ``RESULTS_VERSION`` in ``src/heavytail/studies/plan.py``, so that
+nobody's stored parts are taken for new ones, say so in the changelog, and write the file anew with ``python
+tests/studies/test_golden.py --write``.
 """
 
 import io
@@ -19,10 +24,10 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.registry import find, own_builders
-from heavytail.studies.parts import do_part
+from heavytail.studies.parts import run_part
 from heavytail.studies.plan import RESULTS_VERSION, Part, evaluation_cells
 from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "results.json"
@@ -38,10 +43,19 @@ def spec_for(agent: str, env: str) -> Spec:
     found = find("agent", agent)
     scaled = {"bonus_scale": BONUS_SCALE} if {"bonus_scale", "parameters"} & found.parameters.keys() else {}
     agents = {agent: {"parameters": {**found.example, **scaled}}}
-    return spec_of({"name": "golden", "episodes": 300, "seeds": 2, "checkpoints": 10, "envs": {env: ENVS[env]}, "agents": agents})
+    return make_spec(
+        {
+            "name": "golden",
+            "episodes": 300,
+            "seeds": 2,
+            "checkpoints": 10,
+            "envs": {env: ENVS[env]},
+            "agents": agents,
+        }
+    )
 
 
-def runs_in(agent: str, env: str) -> bool:
+def gather_runs(agent: str, env: str) -> bool:
     """Whether an agent can be built in an environment: some learn in episodes only."""
     try:
         check_plan(spec_for(agent, env))
@@ -58,29 +72,40 @@ def part_of(agent: str, env: str) -> Part:
 def results_of(agent: str, env: str) -> list[dict[str, Any]]:
     """The last checkpoint of each run."""
     part = part_of(agent, env)
-    rows = [row for row in pq.read_table(io.BytesIO(do_part(part))).to_pylist() if row["at"] == part.units]
+    rows = [row for row in pq.read_table(io.BytesIO(run_part(part))).to_pylist() if row["at"] == part.units]
     names = ("run", "replicate", "at", "mean_reward", "realised_reward", "regret")
     return [{**{name: row[name] for name in names}, "counters": dict(row["counters"])} for row in rows]
 
 
 def cases() -> list[str]:
-    return [f"{agent} on {env}" for agent in sorted(own_builders("agent")) for env in ENVS if runs_in(agent, env)]
+    return [
+        f"{agent} on {env}"
+        for agent in sorted(own_builders("agent"))
+        for env in ENVS
+        if gather_runs(agent, env)
+    ]
 
 
 @pytest.mark.parametrize("case", cases())
 def test_results_are_what_they_were(case: str) -> None:
     golden = json.loads(GOLDEN.read_text())
-    assert case in golden["results"], f"{case} is new: write the golden file anew: python tests/studies/test_golden.py --write"
+    assert case in golden["results"], (
+        f"{case} is new: write the golden file anew: python tests/studies/test_golden.py --write"
+    )
     agent, env = case.split(" on ")
     for found, expected in zip(results_of(agent, env), golden["results"][case], strict=True):
         for name in ("run", "replicate", "at"):
             assert found[name] == expected[name], CHANGED.format(f"{case}, {name}")
         for name in ("mean_reward", "realised_reward", "regret"):
-            assert found[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-6), CHANGED.format(f"{case}, {name}")
+            assert found[name] == pytest.approx(expected[name], rel=1e-9, abs=1e-6), CHANGED.format(
+                f"{case}, {name}"
+            )
         assert found["counters"].keys() == expected["counters"].keys(), CHANGED.format(case)
         for name, value in expected["counters"].items():
             exact = value == int(value)
-            assert found["counters"][name] == (value if exact else pytest.approx(value, rel=1e-9)), CHANGED.format(f"{case}, {name}")
+            assert found["counters"][name] == (value if exact else pytest.approx(value, rel=1e-9)), (
+                CHANGED.format(f"{case}, {name}")
+            )
 
 
 def test_the_golden_file_is_of_this_version_and_complete() -> None:
@@ -91,7 +116,10 @@ def test_the_golden_file_is_of_this_version_and_complete() -> None:
 
 def write() -> None:
     """Make the golden file."""
-    page = {"results_version": RESULTS_VERSION["tabular"], "results": {case: results_of(*case.split(" on ")) for case in cases()}}
+    page = {
+        "results_version": RESULTS_VERSION["tabular"],
+        "results": {case: results_of(*case.split(" on ")) for case in cases()},
+    }
     GOLDEN.parent.mkdir(exist_ok=True)
     GOLDEN.write_text(json.dumps(page, indent=1) + "\n")
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavytail.studies.backends.backend import Failed, Outcome, RunCurve
-from heavytail.studies.parts import part_bytes, schema, table_of
+from heavytail.studies.backends.backend import Failed, RunCurve, RunResult
+from heavytail.studies.parts import part_to_parquet, schema, to_table
 from heavytail.studies.plan import Part, evaluation_cells
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import canonical
 from support.small_studies import small
 
@@ -23,10 +23,13 @@ numbers = st.floats(width=64)  # infinite ones and those that are none as well
 
 def part_with(runs: int) -> Part:
     """Runs that differ in their seed, and in a parameter."""
-    (part,) = evaluation_cells(spec_of(small(envs={"six_arms": {"parameters": {"horizon": 5}}}, agents={"random": {}}, seeds=1)), {})[
-        0
-    ].parts
-    return part.changed(replicates=tuple(range(runs)), variants=tuple({"scale": 0.1 * k} for k in range(runs)))
+    (part,) = evaluation_cells(
+        make_spec(small(envs={"six_arms": {"parameters": {"horizon": 5}}}, agents={"random": {}}, seeds=1)),
+        {},
+    )[0].parts
+    return part.changed(
+        replicates=tuple(range(runs)), variants=tuple({"scale": 0.1 * k} for k in range(runs))
+    )
 
 
 @st.composite
@@ -52,12 +55,12 @@ def curves(draw: Any) -> RunCurve:
 outcomes = st.lists(curves() | st.text(max_size=5).map(Failed), min_size=1, max_size=5)
 
 
-def row_by_row(part: Part, found: Sequence[Outcome]) -> pa.Table:
+def row_by_row(part: Part, found: Sequence[RunResult]) -> pa.Table:
     rows = [row for run, outcome in zip(part.runs, found, strict=True) for row in rows_of(part, run, outcome)]
     return pa.table({name: [row[name] for row in rows] for name in schema().names}, schema=schema())
 
 
-def rows_of(part: Part, run: Any, outcome: Outcome) -> Iterator[dict[str, Any]]:
+def rows_of(part: Part, run: Any, outcome: RunResult) -> Iterator[dict[str, Any]]:
     same = {
         "run": run.id,
         "phase": part.phase,
@@ -68,7 +71,12 @@ def rows_of(part: Part, run: Any, outcome: Outcome) -> Iterator[dict[str, Any]]:
         "replicate": run.replicate,
     }
     if isinstance(outcome, Failed):
-        nothing: dict[str, Any] = {"mean_reward": None, "realised_reward": None, "regret": None, "counters": []}
+        nothing: dict[str, Any] = {
+            "mean_reward": None,
+            "realised_reward": None,
+            "regret": None,
+            "counters": [],
+        }
         yield {**same, "at": 0, **nothing, "error": outcome.error}
         return
     for i in range(len(outcome.at)):
@@ -85,17 +93,19 @@ def rows_of(part: Part, run: Any, outcome: Outcome) -> Iterator[dict[str, Any]]:
 
 @given(outcomes)
 @settings(max_examples=200, deadline=None)
-def test_the_table_is_the_one_that_is_made_row_by_row(found: list[Outcome]) -> None:
+def test_the_table_is_the_one_that_is_made_row_by_row(found: list[RunResult]) -> None:
     part = part_with(len(found))
-    table, expected = table_of(part, found), row_by_row(part, found)
+    table, expected = to_table(part, found), row_by_row(part, found)
     table.validate(full=True)
     assert table.schema == expected.schema
-    assert repr(table.to_pylist()) == repr(expected.to_pylist())  # a nan is no other nan, but is written as one
+    assert repr(table.to_pylist()) == repr(
+        expected.to_pylist()
+    )  # a nan is no other nan, but is written as one
 
 
 @given(outcomes)
 @settings(max_examples=50, deadline=None)
-def test_the_file_is_the_one_of_the_table_that_is_made_row_by_row(found: list[Outcome]) -> None:
+def test_the_file_is_the_one_of_the_table_that_is_made_row_by_row(found: list[RunResult]) -> None:
     part, out = part_with(len(found)), io.BytesIO()
     pq.write_table(row_by_row(part, found), out, compression="zstd")
-    assert part_bytes(part, found) == out.getvalue()
+    assert part_to_parquet(part, found) == out.getvalue()

@@ -11,28 +11,30 @@ import heavytail as ht
 from heavytail.planning.reward_moments import reward_moments
 from heavytail.registry import find
 from heavytail.studies import plan
-from heavytail.studies.backends.tabular import Tabular
-from heavytail.studies.plan import Cell, Part, evaluation_cells, parts_of, tuning_cells
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.backends.tabular import TabularBackend
+from heavytail.studies.plan import Cell, Part, evaluation_cells, tuning_cells, unique_parts
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
-from support.small_studies import small, table_of
+from support.small_studies import small, to_table
 
 CHOICES = {"q_learning": {"six_arms": {"transition_scale": 0.01}, "double_chain": {"transition_scale": 0.1}}}
 
 
 def evaluation(raw: dict[str, Any]) -> list[Cell]:
-    return evaluation_cells(spec_of(raw), CHOICES)
+    return evaluation_cells(make_spec(raw), CHOICES)
 
 
 def ids(raw: dict[str, Any]) -> list[str]:
-    return sorted(part.id for part in parts_of([*tuning_cells(spec_of(raw)), *evaluation(raw)]))
+    return sorted(part.id for part in unique_parts([*tuning_cells(make_spec(raw)), *evaluation(raw)]))
 
 
 def test_a_plan_is_every_agent_in_every_environment_at_every_point() -> None:
-    spec = spec_of(small())
+    spec = make_spec(small())
     tuning, evaluation = tuning_cells(spec), evaluation_cells(spec, CHOICES)
     assert [(c.agent, c.env, c.point) for c in tuning] == [
-        ("q_learning", env, {"transition_scale": scale}) for env in ("six_arms", "double_chain") for scale in (0.01, 0.1)
+        ("q_learning", env, {"transition_scale": scale})
+        for env in ("six_arms", "double_chain")
+        for scale in (0.01, 0.1)
     ]
     assert [(c.agent, c.env, c.point) for c in evaluation] == [
         ("random", "six_arms", {}),
@@ -45,12 +47,14 @@ def test_a_plan_is_every_agent_in_every_environment_at_every_point() -> None:
     assert {part.units for cell in tuning for part in cell.parts} == {10}  # a tenth of 60, but at least ten
     assert {part.units for cell in evaluation for part in cell.parts} == {60}
     restricted = small(agents={"random": {"envs": ["double_chain"]}})
-    assert [(c.agent, c.env) for c in evaluation_cells(spec_of(restricted), {})] == [("random", "double_chain")]
+    assert [(c.agent, c.env) for c in evaluation_cells(make_spec(restricted), {})] == [
+        ("random", "double_chain")
+    ]
 
 
 def test_tuning_is_a_share_of_the_length_and_never_longer() -> None:
     def units(episodes: int, share: float) -> int:
-        return tuning_cells(spec_of(small(episodes=episodes, tuning={"share": share})))[0].parts[0].units
+        return tuning_cells(make_spec(small(episodes=episodes, tuning={"share": share})))[0].parts[0].units
 
     assert [units(1000, 0.1), units(1000, 0.25), units(50, 0.1), units(7, 0.5)] == [100, 250, 10, 7]
     assert evaluation(small(episodes=7))[0].parts[0].units == 7
@@ -106,13 +110,26 @@ def test_an_id_depends_on_nothing_else() -> None:
     """Not on words, claims, statistics, keys, [quick], the other agents and environments, nor on the order of anything."""
     before = ids(small())
     claims = [{"claim": "c", "conditions": [{"test": "at_least", "agent": "random", "value": 1}]}]
-    same = small(name="other", title="t", description="d", claims=claims, statistics={"resamples": 7}, quick={"episodes": 5})
+    same = small(
+        name="other",
+        title="t",
+        description="d",
+        claims=claims,
+        statistics={"resamples": 7},
+        quick={"episodes": 5},
+    )
     same["envs"] = {"double_chain": {"label": "two chains"}, "six_arms": {}}
-    same["agents"] = {"q_learning": {**same["agents"]["q_learning"], "setting": "s"}, "random": {"label": "dice"}}
+    same["agents"] = {
+        "q_learning": {**same["agents"]["q_learning"], "setting": "s"},
+        "random": {"label": "dice"},
+    }
     assert ids(same) == before
     renamed = small(agents={"dice": {"agent": "random"}, "q_learning": small()["agents"]["q_learning"]})
     assert ids(renamed) == before
-    more = small(agents={**small()["agents"], "optimal": {}}, envs={**small()["envs"], "river_swim": {"parameters": {"horizon": 5}}})
+    more = small(
+        agents={**small()["agents"], "optimal": {}},
+        envs={**small()["envs"], "river_swim": {"parameters": {"horizon": 5}}},
+    )
     more["agents"]["q_learning"]["envs"] = ["six_arms", "double_chain"]
     assert set(before) < set(ids(more))
 
@@ -149,27 +166,42 @@ def test_the_order_of_keys_means_nothing(seed: int) -> None:
 
 @given(
     st.dictionaries(
-        st.text(), st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**70), 2**70) | st.booleans() | st.text() | st.none()
+        st.text(),
+        st.floats(allow_nan=False, allow_infinity=False)
+        | st.integers(-(2**70), 2**70)
+        | st.booleans()
+        | st.text()
+        | st.none(),
     )
 )
 @settings(max_examples=200)
 def test_a_part_travels_as_json_without_change(parameters: dict[str, Any]) -> None:
-    part = evaluation(small())[0].parts[0].model_copy(update={"parameters": parameters, "env_parameters": parameters})
+    part = (
+        evaluation(small())[0]
+        .parts[0]
+        .model_copy(update={"parameters": parameters, "env_parameters": parameters})
+    )
     arrived = Part.model_validate_json(part.model_dump_json())
     assert arrived == part
     assert arrived.id == part.id
-    assert {key: repr(value) for key, value in arrived.parameters.items()} == {key: repr(value) for key, value in parameters.items()}
+    assert {key: repr(value) for key, value in arrived.parameters.items()} == {
+        key: repr(value) for key, value in parameters.items()
+    }
 
 
 def test_agents_at_the_same_point_share_their_parts() -> None:
     raw = small(
-        agents={"a": {"agent": "q_learning", "parameters": {"delta": 0.05}}, "b": {"agent": "q_learning"}, "c": {"agent": "random"}}
+        agents={
+            "a": {"agent": "q_learning", "parameters": {"delta": 0.05}},
+            "b": {"agent": "q_learning"},
+            "c": {"agent": "random"},
+        }
     )
-    cells = evaluation_cells(spec_of(raw), {})
+    cells = evaluation_cells(make_spec(raw), {})
     by_key = {(c.agent, c.env): c.parts for c in cells}
     assert by_key["a", "six_arms"] == by_key["b", "six_arms"] != by_key["c", "six_arms"]
-    assert len(parts_of(cells)) == 4
-    assert len({part.id for part in parts_of(cells)}) == 4
+    assert len(unique_parts(cells)) == 4
+    assert len({part.id for part in unique_parts(cells)}) == 4
 
 
 # Parts
@@ -177,10 +209,12 @@ def test_agents_at_the_same_point_share_their_parts() -> None:
 
 @given(seeds=st.integers(1, 200), steps_per_part=st.integers(1, 10**5), units=st.integers(1, 300))
 @settings(max_examples=60, deadline=None)
-def test_parts_hold_every_replicate_once_and_at_most_so_many_steps(seeds: int, steps_per_part: int, units: int) -> None:
+def test_parts_hold_every_replicate_once_and_at_most_so_many_steps(
+    seeds: int, steps_per_part: int, units: int
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "STEPS_PER_PART", steps_per_part)
-        cell = evaluation_cells(spec_of(small(seeds=seeds, episodes=units, agents={"random": {}})), {})[0]
+        cell = evaluation_cells(make_spec(small(seeds=seeds, episodes=units, agents={"random": {}})), {})[0]
     assert [r for part in cell.parts for r in part.replicates] == list(range(seeds))
     assert cell.parts[0].steps == 25 * units
     for part in cell.parts[:-1]:
@@ -198,9 +232,9 @@ def test_more_seeds_leave_the_parts_that_were_full(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_run_is_the_same_in_whichever_part_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = table_of(evaluation(small())[2].parts[0]).to_pylist()
+    whole = to_table(evaluation(small())[2].parts[0]).to_pylist()
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
-    single = [row for part in evaluation(small())[2].parts for row in table_of(part).to_pylist()]
+    single = [row for part in evaluation(small())[2].parts for row in to_table(part).to_pylist()]
     assert single == whole
     assert len({row["run"] for row in whole}) == 3
 
@@ -209,26 +243,31 @@ def test_a_run_is_the_same_in_whichever_part_it_is(monkeypatch: pytest.MonkeyPat
 
 
 def test_tuning_and_evaluation_never_share_a_seed_and_agents_do() -> None:
-    spec = spec_of(small(seeds=50, tuning={"seeds": 50}))
+    spec = make_spec(small(seeds=50, tuning={"seeds": 50}))
     tuning, evaluation = tuning_cells(spec), evaluation_cells(spec, CHOICES)
 
     def states(cell: Cell) -> list[tuple[int, ...]]:
-        return [tuple(part.seed_of(r).generate_state(4).tolist()) for part in cell.parts for r in part.replicates]
+        return [
+            tuple(part.seed_for(r).generate_state(4).tolist()) for part in cell.parts for r in part.replicates
+        ]
 
     for cells in (tuning, evaluation):
         assert all(states(cell) == states(cells[0]) for cell in cells)
     assert len(set(states(tuning[0])) | set(states(evaluation[0]))) == 100
-    other = evaluation_cells(spec_of(small(seed=1)), CHOICES)[0]
+    other = evaluation_cells(make_spec(small(seed=1)), CHOICES)[0]
     assert not set(states(other)) & set(states(evaluation[0]))
 
 
 def test_two_agents_meet_the_same_chance() -> None:
-    """With one action there is nothing to choose: whatever the agent, transitions and rewards are the same draws."""
+    """With one action there is nothing to choose.
+
+    Whatever the agent, transitions and rewards are the same draws.
+    """
     raw = small(
         envs={"garnet": {"parameters": {"n_actions": 1, "law": "student_t", "df": 1.5}}},
         agents={"random": {}, "q_learning": {}, "psrl": {}},
     )
-    tables = [table_of(cell.parts[0]) for cell in evaluation_cells(spec_of(raw), {})]
+    tables = [to_table(cell.parts[0]) for cell in evaluation_cells(make_spec(raw), {})]
     first = tables[0]["realised_reward"].to_pylist()
     assert all(table["realised_reward"].to_pylist() == first for table in tables)
     assert all(table["mean_reward"].to_pylist() == tables[0]["mean_reward"].to_pylist() for table in tables)
@@ -240,7 +279,9 @@ def test_two_agents_meet_the_same_chance() -> None:
 
 
 def test_parameters_are_complete_and_cast() -> None:
-    part = evaluation(small(agents={"q_learning": {"parameters": {"delta": 0.1, "transition_scale": 1}}}))[0].parts[0]
+    part = evaluation(small(agents={"q_learning": {"parameters": {"delta": 0.1, "transition_scale": 1}}}))[
+        0
+    ].parts[0]
     names = [name for name in find("agent", "q_learning").parameters if name != "problem"]
     assert sorted(part.parameters) == sorted(names)
     assert part.parameters["planned_steps"] == 60 * 25
@@ -260,18 +301,22 @@ def test_parameters_are_complete_and_cast() -> None:
         ("restarting", {"agent": "heavy_ucrl2", "changes": 1, "estimator": "median_of_means"}, "central"),
     ],
 )
-def test_the_true_moment_is_of_the_kind_that_the_agent_wants(agent: str, parameters: dict[str, Any], kind: Any) -> None:
-    world, mdp = Tabular("six_arms", {}), ht.make_mdp("six_arms")
+def test_the_true_moment_is_of_the_kind_that_the_agent_wants(
+    agent: str, parameters: dict[str, Any], kind: Any
+) -> None:
+    world, mdp = TabularBackend("six_arms", {}), ht.make_mdp("six_arms")
     found = world.resolved(agent, {**parameters, "epsilon": 0.05, "moment": "true"}, 100)
     assert found["moment"] == reward_moments(mdp, 1.05, kind).max()
-    assert reward_moments(mdp, 1.05, "raw").max() != pytest.approx(reward_moments(mdp, 1.05, "central").max(), rel=0.05)
+    assert reward_moments(mdp, 1.05, "raw").max() != pytest.approx(
+        reward_moments(mdp, 1.05, "central").max(), rel=0.05
+    )
 
 
 def test_a_point_that_comes_to_the_true_moment_is_the_same_part() -> None:
     moment = float(reward_moments(ht.make_mdp("six_arms"), 1.05).max())
     agent = {"agent": "heavy_q_learning", "parameters": {"epsilon": 0.05}}
     raw = small(envs={"six_arms": {}}, agents={"heavy": {**agent, "grid": {"moment": ["true", moment, 1.0]}}})
-    cells = tuning_cells(spec_of(raw))
+    cells = tuning_cells(make_spec(raw))
     assert cells[0].parts == cells[1].parts
-    assert len(parts_of(cells)) == 2
+    assert len(unique_parts(cells)) == 2
     assert np.isfinite(cells[0].parts[0].parameters["moment"])

@@ -10,7 +10,7 @@ from heavytail.studies import published as shelf
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
 from heavytail.studies.specs.reading import read_spec
-from heavytail.studies.study import work_of
+from heavytail.studies.study import result_relevant
 
 STUDIES = sorted(path.parent.name for path in (Path(__file__).parents[2] / "studies").glob("*/spec.toml"))
 WITH_RESULTS = [name for name in STUDIES if published_result(name)]
@@ -29,9 +29,12 @@ def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
     assert [stage.missing for stage in study.stages()] == [[]] * len(study.stages())
     assert study.stages()[-1].phase == ("map" if study.spec.maps else "evaluation")
     spec = read_spec(published(name))
-    assert work_of(study.spec.model_dump(mode="json")) == work_of(spec.model_dump(mode="json"))
+    assert result_relevant(study.spec.model_dump(mode="json")) == result_relevant(
+        spec.model_dump(mode="json")
+    )
     assert study.spec.claims == spec.claims, (
-        f"words have changed: heavytail run studies/{name}/spec.toml --out studies/{name}/published --no-report"
+        f"words have changed: heavytail run studies/{name}/spec.toml --out studies/{name}/published"
+        " --no-report"
     )
     assert study.failures().empty
 
@@ -40,7 +43,9 @@ def test_the_deep_study_of_the_paper_is_published() -> None:
     assert {"paper-deep", "deep-control", "deep-noise"} <= set(WITH_RESULTS)
 
 
-def quick_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **changes: Any) -> list[tuple[str, int]]:
+def quick_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **changes: Any
+) -> list[tuple[str, int]]:
     monkeypatch.setattr("heavytail.studies.backends.deep.gpu_there", lambda: gpu)
     for name, value in changes.items():
         monkeypatch.setattr(shelf, name, value)
@@ -50,7 +55,9 @@ def quick_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **ch
     ]
 
 
-def test_what_needs_a_gpu_is_run_at_its_quick_scale_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_needs_a_gpu_is_run_at_its_quick_scale_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert quick_there(tmp_path, monkeypatch, gpu=False) == [("r", 30), ("r/paper-deep-quick", 8)]
     assert quick_there(tmp_path, monkeypatch, gpu=True) == [("r", 30), ("r/paper-deep", 24)]
     assert shelf.left_out("paper") == []

@@ -15,7 +15,7 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines.ray import OnRay
+from heavytail.studies.engines.ray import RayEngine
 from support.small_studies import files, finished, small
 
 
@@ -24,7 +24,13 @@ def on_ray(script: str, raw: dict[str, Any], folder: Path) -> list[str]:
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
     command = [sys.executable, "-c", script, json.dumps(raw), str(folder)]
     with subprocess.Popen(
-        command, env=environment, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        env=environment,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as child:
         try:
             printed, errors = child.communicate(timeout=300)
@@ -44,7 +50,7 @@ HERE = """
 import json, sys
 import ray
 from heavytail.studies import Study, plan
-from heavytail.studies.engines.ray import OnRay
+from heavytail.studies.engines.ray import RayEngine
 
 plan.STEPS_PER_PART = 1
 Study(json.loads(sys.argv[1]), sys.argv[2] + "/ray").run("ray", workers=2)
@@ -78,12 +84,12 @@ def noted(part_json, modules):
         held = node == victim.read_text() and "done" in notes.read_text()
         out.write("held\\n" if held else "")
     time.sleep(600 if held else 0)  # it is at work until it is killed
-    result = _worker.timed_part(part_json, modules)
+    result = _worker.run_part_in_worker(part_json, modules)
     with notes.open("a") as out:
         out.write(f"done {node}\\n")
     return result
 
-ray_engine.timed_part = noted
+ray_engine.run_part_in_worker = noted
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 second = cluster.add_node(num_cpus=1)
 victim.write_text(second.node_id)
@@ -111,10 +117,10 @@ def test_what_a_killed_node_was_doing_is_done_elsewhere(tmp_path: Path) -> None:
 
 
 NOBODY = """
-from heavytail.studies.engines.ray import OnRay
+from heavytail.studies.engines.ray import RayEngine
 for address in ("127.0.0.1:1", "nonsense", "nowhere.invalid:6379"):
     try:
-        OnRay(address)
+        RayEngine(address)
     except ValueError as error:
         print(error)
 """
@@ -155,12 +161,14 @@ def test_what_goes_wrong_on_a_worker_is_told_as_it_was() -> None:
             self.cause = cause
 
     def told(error: Exception) -> Exception:
-        engine = OnRay.__new__(OnRay)
+        engine = RayEngine.__new__(RayEngine)
 
         def get(reference: Any) -> None:
             raise error
 
-        engine._ray = SimpleNamespace(get=get, exceptions=SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError))
+        engine._ray = SimpleNamespace(
+            get=get, exceptions=SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
+        )
         with pytest.raises(Exception) as caught:  # noqa: PT011 - which one is the question
             engine._result(None)
         return caught.value
@@ -170,4 +178,7 @@ def test_what_goes_wrong_on_a_worker_is_told_as_it_was() -> None:
     assert told(bug) is bug
     died = told(RayError("The worker died\nunexpectedly."))
     assert isinstance(died, InputError)
-    assert str(died) == "Ray gave a part up: The worker died unexpectedly.; what is done is kept, go on with: heavytail resume"
+    assert str(died) == (
+        "Ray gave a part up: The worker died unexpectedly.; what is done is kept, go on with:"
+        " heavytail resume"
+    )

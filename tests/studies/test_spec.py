@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from heavytail.errors import InputError
 from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.specs.reading import read_spec, spec_of
-from heavytail.studies.specs.spec import Spec, points
+from heavytail.studies.specs.reading import make_spec, read_spec
+from heavytail.studies.specs.spec import Spec, grid_points
 
 GOOD: dict[str, Any] = {
     "name": "good",
@@ -46,8 +46,18 @@ GOOD: dict[str, Any] = {
     },
     "agents": {
         "random": {"label": "at random"},
-        "optimistic": {"agent": "q_learning", "parameters": {"delta": 0.1}, "grid": {"transition_scale": [0.01, 1]}, "envs": ["arms"]},
-        "heavy": {"agent": "heavy_ucrl2", "setting": "tuned", "parameters": {"epsilon": 0.05}, "grid": {"moment": [1.0, "true"]}},
+        "optimistic": {
+            "agent": "q_learning",
+            "parameters": {"delta": 0.1},
+            "grid": {"transition_scale": [0.01, 1]},
+            "envs": ["arms"],
+        },
+        "heavy": {
+            "agent": "heavy_ucrl2",
+            "setting": "tuned",
+            "parameters": {"epsilon": 0.05},
+            "grid": {"moment": [1.0, "true"]},
+        },
     },
     "maps": {
         "field": {
@@ -68,11 +78,23 @@ GOOD: dict[str, Any] = {
             "place": "5.1",
             "note": "",
             "conditions": [
-                {"test": "better", "agent": "optimistic", "than": "random", "envs": ["arms"], "metric": "final_regret"},
+                {
+                    "test": "better",
+                    "agent": "optimistic",
+                    "than": "random",
+                    "envs": ["arms"],
+                    "metric": "final_regret",
+                },
                 {"test": "at_least", "agent": "heavy", "value": 0.5},
                 {"test": "at_most", "agent": "heavy", "metric": "counter", "counter": "phases", "value": 100},
                 {"test": "no_gain", "agent": "heavy", "than": "random", "margin": 0.1},
-                {"test": "rate_at_most", "agent": "heavy", "metric": "counter", "counter": "truncated", "value": 0.1},
+                {
+                    "test": "rate_at_most",
+                    "agent": "heavy",
+                    "metric": "counter",
+                    "counter": "truncated",
+                    "value": 0.1,
+                },
                 {
                     "test": "at_most",
                     "agent": "heavy",
@@ -106,7 +128,7 @@ def changed(place: str, value: Any = None, *, delete: bool = False) -> dict[str,
 def mistake(raw: Any) -> str:
     """What is said of a spec, which must be one line."""
     with pytest.raises(InputError) as caught:
-        check_plan(spec_of(raw, where="spec.toml"), "spec.toml")
+        check_plan(make_spec(raw, where="spec.toml"), "spec.toml")
     message = str(caught.value)
     assert "\n" not in message
     return message
@@ -114,7 +136,7 @@ def mistake(raw: Any) -> str:
 
 def test_every_key_is_read() -> None:
     """What is given is what is there: the good spec leaves no key at its default."""
-    spec = spec_of(GOOD)
+    spec = make_spec(GOOD)
     check_plan(spec)
     assert spec.envs["double_chain"].env == "double_chain"
     assert spec.agents["random"].agent == "random"
@@ -126,7 +148,7 @@ def test_every_key_is_read() -> None:
     assert [dict(condition, **given) for condition, given in zip(dumped["claims"][0]["conditions"], GOOD["claims"][0]["conditions"], strict=True)] == (
         dumped["claims"][0]["conditions"]
     )  # fmt: skip
-    assert spec_of(dumped) == spec
+    assert make_spec(dumped) == spec
 
 
 MISTAKES: list[tuple[str, Any, str]] = [
@@ -147,7 +169,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "agents/optimistic/parameters/transition_scales",
         1,
-        "spec.toml: agents.optimistic.parameters: there is no 'transition_scales'; did you mean 'transition_scale'?",
+        ("spec.toml: agents.optimistic.parameters: there is no 'transition_scales'; did you mean"
+" 'transition_scale'?"),
     ),
     ("agents/optimistic/parameters/problem", 1, "spec.toml: agents.optimistic.parameters: there is no 'problem'; choose from: bonus, "),
     ("agents/heavy/grid/momentum", [1], "spec.toml: agents.heavy.grid: there is no 'momentum'; did you mean 'moment'?"),
@@ -155,7 +178,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "envs/double_chain/parameters/alpha",
         1.5,
-        "spec.toml: envs.double_chain: neither double_chain nor student_t has a parameter 'alpha'; choose from: df, ",
+        ("spec.toml: envs.double_chain: neither double_chain nor student_t has a parameter 'alpha';"
+" choose from: df, "),
     ),
     ("envs/double_chain/parameters/law", "studnt_t", "spec.toml: envs.double_chain: there is no law 'studnt_t'; did you mean 'student_t'?"),
     ("claims/0/conditions/0/agent", "optimist", "spec.toml: claims.0.conditions.0.agent: there is no 'optimist'; did you mean 'optimistic'?"),
@@ -166,14 +190,17 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "claims/0/conditions/0/envs",
         ["two_state"],
-        "spec.toml: claims.0.conditions.0.envs: where optimistic and random run: there is no 'two_state'; choose from: arms",
+        ("spec.toml: claims.0.conditions.0.envs: where optimistic and random run: there is no"
+" 'two_state'; choose from: arms"),
     ),
     ("claims/0/conditions/2/counter", "phase", "spec.toml: claims.0.conditions.2.counter: heavy counts no 'phase'; did you mean 'phases'?"),
     ("agents/random/envs", ["two_state"], "spec.toml: claims.0.conditions.0: optimistic and random run in no environment together"),
     # Wrong types
     ("name", 3, "spec.toml: name is 3; it must be a string"),
-    ("name", "..", "spec.toml: name is '..'; it must be made of letters, digits, '_', '-' and '.', and not begin with the last two"),
-    ("name", "a/b", "spec.toml: name is 'a/b'; it must be made of letters, digits, '_', '-' and '.', and not begin with the last two"),
+    ("name", "..", ("spec.toml: name is '..'; it must be made of letters, digits, '_', '-' and '.', and not begin"
+" with the last two")),
+    ("name", "a/b", ("spec.toml: name is 'a/b'; it must be made of letters, digits, '_', '-' and '.', and not begin"
+" with the last two")),
     ("name", "a" * 81, f"spec.toml: name is '{'a' * 59}; it must have at most 80 characters"),
     ("episodes", "many", "spec.toml: episodes is 'many'; it must be a whole number"),
     ("episodes", 1.5, "spec.toml: episodes is 1.5; it must be a whole number"),
@@ -187,7 +214,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("spacing", "odd", "spec.toml: spacing is 'odd'; it must be 'even' or 'log'"),
     ("checkpoints", 5, "spec.toml: checkpoints is 5; it must be at least 10"),
     ("envs", [], "spec.toml: envs is []; it must be a table of keys"),
-    ("agents", {}, "spec.toml: a study needs at least one environment under [envs.NAME] and one agent under [agents.NAME]"),
+    ("agents", {}, ("spec.toml: a study needs at least one environment under [envs.NAME] and one agent under"
+" [agents.NAME]")),
     ("envs", {}, "spec.toml: agents.optimistic.envs: there is no 'arms'; choose from: hard.200, hard.400"),
     ("envs/arms", 3, "spec.toml: envs.arms is 3; it must be a table of keys"),
     ("envs/a b", {}, "spec.toml: envs.'a b' is 'a b'; it must be made of letters"),
@@ -200,10 +228,12 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("statistics/confidence", 1, "spec.toml: statistics.confidence is 1; it must be below 1"),
     ("statistics/confidence", "95%", "spec.toml: statistics.confidence is '95%'; it must be a number"),
     ("claims/0/conditions", [], "spec.toml: claims.0.conditions is []; it must not be empty"),
-    ("claims/0/conditions/0/test", "beter", "spec.toml: claims.0.conditions.0.test is 'beter'; it must be 'better', 'no_gain', 'at_least', 'at_most', "),
+    ("claims/0/conditions/0/test", "beter", ("spec.toml: claims.0.conditions.0.test is 'beter'; it must be 'better', 'no_gain', 'at_least',"
+" 'at_most', ")),
     ("quick", 3, "spec.toml: quick is 3; it must be a table of keys"),
     # Values that no file of results can hold
-    ("episodes", float("nan"), "spec.toml: episodes is nan; it must be a finite number, a string, true or false, or a list or table of them"),
+    ("episodes", float("nan"), ("spec.toml: episodes is nan; it must be a finite number, a string, true or false, or a list or"
+" table of them")),
     ("agents/heavy/grid/moment", [1.0, float("inf")], "spec.toml: agents.heavy.grid.moment.1 is inf; it must be a finite number"),
     ("envs/arms/parameters/horizon", float("-inf"), "spec.toml: envs.arms.parameters.horizon is -inf; it must be a finite number"),
     ("title", dt.date(2024, 1, 1), "spec.toml: title is datetime.date(2024, 1, 1); it must be a finite number, a string"),
@@ -211,34 +241,41 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("agents/random/parameters", {1: 2}, "spec.toml: agents.random.parameters.1 is no key; it must be a string"),
     # What contradicts itself, or what builders say
     ("agents/heavy/grid/moment", [], "spec.toml: agents.heavy.grid.moment is empty; it must list at least one value"),
-    ("agents/heavy/grid/epsilon", [0.05], "spec.toml: agents.heavy has epsilon both in its parameters and in its grid; leave one of them out"),
+    ("agents/heavy/grid/epsilon", [0.05], ("spec.toml: agents.heavy has epsilon both in its parameters and in its grid; leave one of them"
+" out")),
     (
         "agents/optimistic/grid",
         {name: list(range(1, 23)) for name in ("transition_scale", "r_max", "planned_steps")},
         "spec.toml: agents.optimistic.grid has more than 10,000 points; it must have fewer values",
     ),
-    ("agents/optimistic/parameters/delta", 2, "spec.toml: agents.optimistic (transition_scale = 0.01) on arms: q_learning: delta must be below 1, got 2.0"),
+    ("agents/optimistic/parameters/delta", 2, ("spec.toml: agents.optimistic (transition_scale = 0.01) on arms: q_learning: delta must be below"
+" 1, got 2.0")),
     (
         "agents/optimistic/grid/transition_scale",
         [1, -1],
-        "spec.toml: agents.optimistic (transition_scale = -1) on arms: q_learning: transition_scale must be at least 0, got -1.0",
+        ("spec.toml: agents.optimistic (transition_scale = -1) on arms: q_learning: transition_scale"
+" must be at least 0, got -1.0"),
     ),
     (
         "agents/optimistic/envs",
         ["arms", "two_state"],
-        "spec.toml: agents.optimistic (transition_scale = 0.01) on two_state: q_learning learns in episodes and this problem is continuing",
+        ("spec.toml: agents.optimistic (transition_scale = 0.01) on two_state: q_learning learns in"
+" episodes and this problem is continuing"),
     ),
-    ("agents/heavy/parameters", {}, "spec.toml: agents.heavy (moment = 1.0) on arms: heavy_ucrl2: missing a required argument: 'epsilon'"),
+    ("agents/heavy/parameters", {}, ("spec.toml: agents.heavy (moment = 1.0) on arms: heavy_ucrl2: missing a required argument:"
+" 'epsilon'")),
     (
         "agents/heavy/parameters/epsilon",
         0.5,
-        "spec.toml: agents.heavy (moment = 'true') on arms: moment is 'true', and the rewards have no finite moment of order 1.5; epsilon must be smaller",
+        ("spec.toml: agents.heavy (moment = 'true') on arms: moment is 'true', and the rewards have"
+" no finite moment of order 1.5; epsilon must be smaller"),
     ),
     ("envs/arms/parameters/horizon", 10**15, "spec.toml: agents.optimistic (transition_scale = 0.01) on arms: it cannot be built ("),
     ("claims/0/conditions/1/value", None, "spec.toml: claims.0.conditions.1: 'at_least' needs value=, a share of the optimum"),
     ("claims/0/conditions/4/value", None, "spec.toml: claims.0.conditions.4: 'rate_at_most' needs value=, a share of runs"),
     ("claims/0/conditions/1/test", "rate_at_least", "spec.toml: claims.0.conditions.1: 'rate_at_least' is for counters; say metric = \"counter\""),
-    ("claims/0/conditions/1/of", "ucrl2", "spec.toml: claims.0.conditions.1: of is 'ucrl2', a bound on regret; that is for 'at_least' and 'at_most'"),
+    ("claims/0/conditions/1/of", "ucrl2", ("spec.toml: claims.0.conditions.1: of is 'ucrl2', a bound on regret; that is for 'at_least' and"
+" 'at_most'")),
     # Families
     ("families/hard/vari", {}, "spec.toml: there is no key families.hard.vari; did you mean 'vary'?"),
     ("families/hard/vary/steps", [200], "spec.toml: families.hard: vary must hold lists of one length, of two values or more"),
@@ -257,7 +294,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("maps/field/axes", {"moment": [1.0]}, "spec.toml: maps.field: axes has 1 of them; a map has two or three"),
     ("maps/field/axes/momentum", [1], "spec.toml: maps.field.axes: there is no 'momentum'; did you mean 'moment'?"),
     ("maps/field/axes/delta", [], "spec.toml: maps.field: axes.delta is empty; it must list at least one value"),
-    ("maps/field/axes/delta", [True], "spec.toml: maps.field: axes.delta has True; it must be a number, since what is none may need another program"),
+    ("maps/field/axes/delta", [True], ("spec.toml: maps.field: axes.delta has True; it must be a number, since what is none may need"
+" another program")),
     ("maps/field/axes/bonus", ["hoeffding"], "spec.toml: maps.field: axes.bonus has 'hoeffding'; it must be a number, since"),
     ("maps/field/axes/delta", ["true"], "spec.toml: maps.field: axes.delta has 'true'; it must be a number, since"),
     ("maps/field/axes/delta", [0.1, 0.2, 0.1], "spec.toml: maps.field: axes.delta has 0.1 twice; once will do"),
@@ -265,21 +303,27 @@ MISTAKES: list[tuple[str, Any, str]] = [
     (
         "maps/field",
         {**GOOD["maps"]["field"], "parameters": {}, "axes": {"epsilon": [0.01, 0.05], "moment": [1, "true"]}},
-        "spec.toml: maps.field: moment is 'true', but of which order depends on epsilon, which is an axis; give numbers",
+        ("spec.toml: maps.field: moment is 'true', but of which order depends on epsilon, which is an"
+" axis; give numbers"),
     ),
     (
         "maps/field/axes",
         {name: list(range(1, 102)) for name in ("moment", "r_max", "planned_steps")},
         "spec.toml: maps.field: axes have more than 1,000,000 points; they must have fewer values",
     ),
-    ("maps/field/axes/delta", [0.1, 2], "spec.toml: maps.field (moment = 1, reward_scale = 0.1, delta = 2) on arms: heavy_q_learning: delta must be below 1"),
-    ("maps/field/parameters", {}, "spec.toml: maps.field (moment = 1, reward_scale = 0.1) on arms: heavy_q_learning: missing a required argument: 'epsilon'"),
+    ("maps/field/axes/delta", [0.1, 2], ("spec.toml: maps.field (moment = 1, reward_scale = 0.1, delta = 2) on arms: heavy_q_learning:"
+" delta must be below 1")),
+    ("maps/field/parameters", {}, ("spec.toml: maps.field (moment = 1, reward_scale = 0.1) on arms: heavy_q_learning: missing a"
+" required argument: 'epsilon'")),
     ("claims/0/conditions/2/counter", "", "spec.toml: claims.0.conditions.2: metric is 'counter' and counter is ''; name a counter if"),
-    ("claims/0/conditions/0/counter", "phases", "spec.toml: claims.0.conditions.0: metric is 'final_regret' and counter is 'phases'; name a counter"),
+    ("claims/0/conditions/0/counter", "phases", ("spec.toml: claims.0.conditions.0: metric is 'final_regret' and counter is 'phases'; name a"
+" counter")),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("place", "value", "message"), MISTAKES, ids=[f"{i}-{case[0]!r}" for i, case in enumerate(MISTAKES)])
+@pytest.mark.parametrize(
+    ("place", "value", "message"), MISTAKES, ids=[f"{i}-{case[0]!r}" for i, case in enumerate(MISTAKES)]
+)
 def test_mistakes_are_one_line_with_file_key_value_and_remedy(place: str, value: Any, message: str) -> None:
     assert mistake(changed(place, value))[: len(message)] == message
 
@@ -292,7 +336,8 @@ def test_mistakes_are_one_line_with_file_key_value_and_remedy(place: str, value:
         ("agents", "spec.toml: the key agents is missing"),
         ("claims/0/claim", "spec.toml: the key claims.0.claim is missing"),
         ("claims/0/conditions/0/agent", "spec.toml: the key claims.0.conditions.0.agent is missing"),
-        ("episodes", "spec.toml: envs.double_chain: it counts episodes, and the study does not say how many; give episodes= for envs.double_chain"),
+        ("episodes", ("spec.toml: envs.double_chain: it counts episodes, and the study does not say how many; give"
+" episodes= for envs.double_chain")),
     ],
 )  # fmt: skip
 def test_what_is_missing_is_named(place: str, message: str) -> None:
@@ -301,10 +346,11 @@ def test_what_is_missing_is_named(place: str, message: str) -> None:
 
 def test_a_continuing_environment_wants_steps() -> None:
     raw = changed("steps", delete=True)
-    assert spec_of(raw)
+    assert make_spec(raw)
     del raw["envs"]["two_state"]["steps"]
     assert mistake(raw).startswith(
-        "spec.toml: envs.two_state: it counts steps, and the study does not say how many; give steps= for envs.two_state"
+        "spec.toml: envs.two_state: it counts steps, and the study does not say how many; give"
+        " steps= for envs.two_state"
     )
 
 
@@ -313,12 +359,21 @@ def test_a_continuing_environment_wants_steps() -> None:
     [
         (b"name = ", "is no TOML: Invalid value (at end of document)"),
         (b"name = 1\nname = 2", "is no TOML: Cannot overwrite a value (at end of document)"),
-        (b"\xff\xfe", "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (
+            b"\xff\xfe",
+            "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
         (b"a = " + b"[" * 100_000, "is no TOML: it is nested too deeply"),
         (b"a = " + b"9" * 5000, "is no TOML: Exceeds the limit"),
-        (b"a = " + b"[" * 100 + b"]" * 100, ": a.0.0 is nested too deeply; 20 tables or lists in each other must do"),
+        (
+            b"a = " + b"[" * 100 + b"]" * 100,
+            ": a.0.0 is nested too deeply; 20 tables or lists in each other must do",
+        ),
         (b"", ": the key name is missing"),
-        (b"name = 2024-01-01", ": name is datetime.date(2024, 1, 1); it must be a finite number, a string, true or false"),
+        (
+            b"name = 2024-01-01",
+            ": name is datetime.date(2024, 1, 1); it must be a finite number, a string, true or false",
+        ),
         (b"name = nan", ": name is nan; it must be a finite number"),
     ],
     ids=range(9),
@@ -333,7 +388,10 @@ def test_a_file_that_is_no_spec_is_one_line(content: bytes, message: str, tmp_pa
 
 
 def test_no_file_and_a_folder_are_named(tmp_path: Path) -> None:
-    for path, message in ((tmp_path / "none.toml", "No such file or directory"), (tmp_path, "Is a directory")):
+    for path, message in (
+        (tmp_path / "none.toml", "No such file or directory"),
+        (tmp_path, "Is a directory"),
+    ):
         with pytest.raises(InputError) as caught:
             read_spec(path)
         assert str(caught.value) == f"{path} cannot be read: {message}"
@@ -348,35 +406,43 @@ def test_something_else_than_a_table_is_one_line() -> None:
 
 
 def test_quick_replaces_values_table_by_table_and_nothing_else() -> None:
-    full, quick = spec_of(GOOD), spec_of(GOOD, quick=True)
+    full, quick = make_spec(GOOD), make_spec(GOOD, quick=True)
     assert (full.episodes, full.envs["arms"].episodes, full.tuning.seeds) == (100, 50, 2)
     assert (quick.episodes, quick.envs["arms"].episodes, quick.tuning.seeds) == (10, 5, 1)
     back = quick.model_dump()
-    back["episodes"], back["envs"]["arms"]["episodes"], back["tuning"]["seeds"], back["quick"] = 100, 50, 2, full.quick
+    back["episodes"], back["envs"]["arms"]["episodes"], back["tuning"]["seeds"], back["quick"] = (
+        100,
+        50,
+        2,
+        full.quick,
+    )
     assert back == full.model_dump()
 
 
 def test_quick_makes_a_map_coarser() -> None:
     raw = changed("quick", {"maps": {"field": {"seeds": 1, "axes": {"reward_scale": [1.0]}}}})
-    spec = spec_of(raw, quick=True)
-    assert (spec.maps["field"].seeds, spec.maps["field"].axes) == (1, {"moment": [1, "true"], "reward_scale": [1.0]})
+    spec = make_spec(raw, quick=True)
+    assert (spec.maps["field"].seeds, spec.maps["field"].axes) == (
+        1,
+        {"moment": [1, "true"], "reward_scale": [1.0]},
+    )
 
 
 def test_a_study_without_maps_says_nothing_of_them() -> None:
     """So that studies from before there were any keep their digest and their page."""
-    with_maps, without = spec_of(GOOD), spec_of(changed("maps", {}))
+    with_maps, without = make_spec(GOOD), make_spec(changed("maps", {}))
     assert "maps" in with_maps.model_dump()
     assert "maps" not in without.model_dump()
-    assert without.digest() == spec_of(changed("maps", delete=True)).digest() != with_maps.digest()
+    assert without.digest() == make_spec(changed("maps", delete=True)).digest() != with_maps.digest()
 
 
 def test_quick_may_change_what_is_called_quick_and_replaces_lists_whole() -> None:
     raw = changed("envs/quick", {"env": "river_swim"})
     raw["quick"] = {"envs": {"quick": {"steps": 7}}, "agents": {"heavy": {"grid": {"moment": [2.0]}}}}
-    spec = spec_of(raw, quick=True)
+    spec = make_spec(raw, quick=True)
     assert (spec.envs["quick"].env, spec.envs["quick"].steps) == ("river_swim", 7)
     assert spec.agents["heavy"].grid == {"moment": [2.0]}
-    assert spec_of(raw).envs["quick"].steps is None
+    assert make_spec(raw).envs["quick"].steps is None
     assert spec.quick == {}
 
 
@@ -392,13 +458,13 @@ def test_a_file_says_the_same_as_a_dictionary(tmp_path: Path) -> None:
     """
     (tmp_path / "mine.toml").write_text(text)
     for quick in (False, True):
-        assert read_spec(tmp_path / "mine.toml", quick=quick) == spec_of(tomllib.loads(text), quick=quick)
+        assert read_spec(tmp_path / "mine.toml", quick=quick) == make_spec(tomllib.loads(text), quick=quick)
     assert read_spec(tmp_path / "mine.toml", quick=True).episodes == 10
 
 
 @given(st.dictionaries(st.text(), st.lists(st.integers(), max_size=4), max_size=4))
 def test_points_are_all_combinations_each_once(grid: dict[str, list[int]]) -> None:
-    found = list(points(grid))
+    found = list(grid_points(grid))
     size = 1
     for values in grid.values():
         size *= len(values)
@@ -417,19 +483,36 @@ def _products(grid: dict[str, list[int]]) -> set[str]:
 
 # Whatever is in it: a study, or one line
 
-# Whole numbers are small or far too large: those between would be tried, and building an environment with a billion states takes a while.
+# Whole numbers are small or far too large: those between would be tried, and building an environment with a
+# billion states takes a while.
 NUMBERS = st.integers(-30, 30) | st.sampled_from([2**53, 2**63, 10**30, 10**400]) | st.floats()
 WORDS = st.text(max_size=8) | st.sampled_from(
-    [*GOOD, *GOOD["envs"], *GOOD["agents"], *GOOD["agents"]["heavy"], *GOOD["maps"]["field"], "six_arms", "heavy_ucrl2", "true", "law"]
+    [
+        *GOOD,
+        *GOOD["envs"],
+        *GOOD["agents"],
+        *GOOD["agents"]["heavy"],
+        *GOOD["maps"]["field"],
+        "six_arms",
+        "heavy_ucrl2",
+        "true",
+        "law",
+    ]
 )
 LEAVES = st.none() | st.booleans() | NUMBERS | WORDS
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3), max_leaves=6)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=6,
+)
 
 
 def containers(value: Any) -> list[Any]:
     """Every non-empty table and list in a value."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [each for item in inner for each in containers(item)] + ([value] if isinstance(value, (dict, list)) and value else [])
+    return [each for item in inner for each in containers(item)] + (
+        [value] if isinstance(value, (dict, list)) and value else []
+    )
 
 
 @st.composite
@@ -457,7 +540,7 @@ def mutated(draw: st.DrawFn) -> Any:
 
 def study_or_one_line(raw: Any) -> Spec | None:
     try:
-        spec = spec_of(raw)
+        spec = make_spec(raw)
         check_plan(spec)
     except InputError as error:
         assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
@@ -472,15 +555,18 @@ def study_or_one_line(raw: Any) -> Spec | None:
 @example(raw=changed("agents/heavy/parameters/estimator_options", "x"), quick=False)
 @example(raw=changed("agents/heavy/parameters/estimator_options", {"\n": 1}), quick=False)
 @example(
-    raw=changed("agents/random", {"agent": "restarting", "parameters": {"agent": "q_learning", "changes": 1, "epsilon": 1, "a\nb": 1}}),
+    raw=changed(
+        "agents/random",
+        {"agent": "restarting", "parameters": {"agent": "q_learning", "changes": 1, "epsilon": 1, "a\nb": 1}},
+    ),
     quick=True,
 )
 def test_a_damaged_spec_is_a_study_or_one_line(raw: Any, quick: bool) -> None:
     spec = study_or_one_line(raw)
     if spec is not None:
-        assert spec_of(json.loads(json.dumps(spec.model_dump(mode="json")))) == spec
+        assert make_spec(json.loads(json.dumps(spec.model_dump(mode="json")))) == spec
         if quick:
-            study_or_one_line(spec_of(raw, quick=True).model_dump(mode="json"))
+            study_or_one_line(make_spec(raw, quick=True).model_dump(mode="json"))
 
 
 TOKENS = st.sampled_from(
@@ -490,7 +576,9 @@ TOKENS = st.sampled_from(
 
 @given(text=st.lists(TOKENS, max_size=40).map("".join) | st.text(max_size=60), after=st.booleans())
 @settings(max_examples=300, deadline=None)
-def test_any_text_is_a_study_or_one_line(tmp_path_factory: pytest.TempPathFactory, text: str, after: bool) -> None:
+def test_any_text_is_a_study_or_one_line(
+    tmp_path_factory: pytest.TempPathFactory, text: str, after: bool
+) -> None:
     path = tmp_path_factory.getbasetemp() / "any.toml"
     good = 'name = "x"\nepisodes = 5\nenvs.six_arms = {}\nagents.random = {}\n'
     path.write_text(good + text if after else text, encoding="utf-8", errors="replace")

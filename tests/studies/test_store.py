@@ -11,23 +11,25 @@ import pytest
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.studies import Study
-from heavytail.studies.parts import do_part, schema
+from heavytail.studies.parts import run_part, schema
 from heavytail.studies.plan import RESULTS_VERSION, Part
 from heavytail.studies.store import Store
-from support.small_studies import files, frame_of, small
+from support.small_studies import files, small, to_frame
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """A study that came to its end; not to be changed."""
-    study = Study(small(), tmp_path_factory.mktemp("stored") / "alpha=1")  # a name that readers of folders take for a column
+    study = Study(
+        small(), tmp_path_factory.mktemp("stored") / "alpha=1"
+    )  # a name that readers of folders take for a column
     study.run("inline")
     return study
 
 
 def test_any_reader_of_parquet_folders_reads_it(done: Study) -> None:
     """With nothing of heavytail: pandas, and Arrow's datasets, on which most others build."""
-    frame = frame_of(done.store.folder)
+    frame = to_frame(done.store.folder)
     table = ds.dataset(done.store.parts).to_table()
     assert list(frame.columns) == table.column_names == schema().names
     assert len(frame) == table.num_rows == (4 * 2 + 4 * 3) * 10
@@ -44,16 +46,26 @@ def test_any_reader_of_parquet_folders_reads_it(done: Study) -> None:
 
 def test_a_run_in_a_study_is_the_run_that_a_learner_makes(done: Study) -> None:
     (cell,) = (c for c in done.cells() if (c.agent, c.env) == ("q_learning", "six_arms"))
-    part, frame = cell.parts[0], frame_of(done.store.folder)
+    part, frame = cell.parts[0], to_frame(done.store.folder)
     mdp = ht.make_mdp("six_arms")
-    learner = ht.make_agent("q_learning", mdp, seed=np.random.SeedSequence(0, spawn_key=(1, 2)), planned_steps=60 * 25, **cell.point)
+    learner = ht.make_agent(
+        "q_learning",
+        mdp,
+        seed=np.random.SeedSequence(0, spawn_key=(1, 2)),
+        planned_steps=60 * 25,
+        **cell.point,
+    )
     curve = learner.learn(60, checkpoints=10)
     rows = frame[frame["run"] == part.run_id(2)]
     assert (rows["mean_reward"] == curve.mean_reward).all()
     assert (rows["realised_reward"] == curve.realised_reward).all()
     assert (rows["at"] == curve.at).all()
-    assert rows["regret"].to_numpy() == pytest.approx(ht.planning.optimal_value(mdp) * curve.at - curve.mean_reward, rel=1e-12)
-    assert [dict(pairs)["cells_visited"] for pairs in rows["counters"]] == curve.counters["cells_visited"].tolist()
+    assert rows["regret"].to_numpy() == pytest.approx(
+        ht.planning.optimal_value(mdp) * curve.at - curve.mean_reward, rel=1e-12
+    )
+    assert [dict(pairs)["cells_visited"] for pairs in rows["counters"]] == curve.counters[
+        "cells_visited"
+    ].tolist()
     assert json.loads(rows["parameters"].iloc[0]) == learner.parameters
 
 
@@ -82,7 +94,7 @@ def test_a_sidecar_says_who_computed_a_part_and_how_fast(done: Study) -> None:
 def test_a_part_knows_its_bytes_and_nothing_of_the_clock(done: Study) -> None:
     part = done.cells()[0].parts[0]
     kept = (done.store.parts / f"{part.id}.parquet").read_bytes()
-    assert do_part(part) == kept
+    assert run_part(part) == kept
     metadata = pq.read_metadata(done.store.parts / f"{part.id}.parquet")
     assert set(metadata.metadata or {}) <= {b"ARROW:schema"}
 
@@ -125,19 +137,27 @@ def test_a_damaged_first_page_is_one_line(content: str, message: str, tmp_path: 
 def test_a_folder_without_a_study_says_how_to_start_one(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         Study.open(tmp_path / "none")
-    assert str(caught.value) == f"{tmp_path / 'none'} holds no study; start one with: heavytail run SPEC.toml --out {tmp_path / 'none'}"
+    assert str(caught.value) == (
+        f"{tmp_path / 'none'} holds no study; start one with: heavytail run SPEC.toml --out"
+        f" {tmp_path / 'none'}"
+    )
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file cannot be made: File exists; choose another folder with --out"):
+    with pytest.raises(
+        InputError, match="file cannot be made: File exists; choose another folder with --out"
+    ):
         Study(small(), tmp_path / "file").run("inline")
 
 
-@pytest.mark.parametrize("left", ["parts/.x.parquet.abc.unfinished", "sidecars/.x.json.abc.unfinished", ".study.json.abc.unfinished"])
+@pytest.mark.parametrize(
+    "left",
+    ["parts/.x.parquet.abc.unfinished", "sidecars/.x.json.abc.unfinished", ".study.json.abc.unfinished"],
+)
 def test_what_a_killed_process_was_writing_is_no_result_and_is_removed(left: str, tmp_path: Path) -> None:
     study = Study(small(agents={"random": {}}), tmp_path)
     study.run("inline")
-    before, rows = files(tmp_path), len(frame_of(tmp_path))
+    before, rows = files(tmp_path), len(to_frame(tmp_path))
     (tmp_path / left).write_bytes(b"half")
-    assert len(frame_of(tmp_path)) == rows
+    assert len(to_frame(tmp_path)) == rows
     assert study.stages()[-1].missing == []
     assert len(study.curves()) == rows
     with Store(tmp_path).locked():
@@ -150,7 +170,10 @@ def test_half_a_study_has_no_curves_and_says_how_much_is_there(tmp_path: Path) -
     study.store.create(study.spec, {})
     with pytest.raises(InputError) as caught:
         study.curves("tuning")
-    assert str(caught.value) == f"{tmp_path}: 0 of 4 parts of the tuning are done; go on with: heavytail resume {tmp_path}"
+    assert (
+        str(caught.value)
+        == f"{tmp_path}: 0 of 4 parts of the tuning are done; go on with: heavytail resume {tmp_path}"
+    )
 
 
 def test_an_empty_table_has_the_columns_of_a_full_one(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 
 SPEC: dict[str, Any] = {
     "name": "small",
@@ -18,7 +18,11 @@ SPEC: dict[str, Any] = {
     "seeds": 3,
     "tuning": {"seeds": 1, "share": 0.5},
     "envs": {"two": {"env": "two_state", "parameters": {"horizon": 20}}, "chain": {"env": "double_chain"}},
-    "agents": {"random": {}, "q_learning": {"grid": {"bonus_scale": [0.01, 0.1]}}, "here": {"agent": "psrl", "envs": ["two"]}},
+    "agents": {
+        "random": {},
+        "q_learning": {"grid": {"bonus_scale": [0.01, 0.1]}},
+        "here": {"agent": "psrl", "envs": ["two"]},
+    },
 }
 DOCS = Path(__file__).parent.parent.parent / "docs" / "studies.md"
 
@@ -27,11 +31,18 @@ def test_words_may_change_and_work_may_not(tmp_path: Path) -> None:
     ht.Study(SPEC, tmp_path).run("inline")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
     condition = {"test": "at_least", "agent": "random", "value": 0.1}
-    words = {**SPEC, "title": "Another", "claims": [{"claim": "It plays.", "conditions": [condition]}], "statistics": {"confidence": 0.9}}
+    words = {
+        **SPEC,
+        "title": "Another",
+        "claims": [{"claim": "It plays.", "conditions": [condition]}],
+        "statistics": {"confidence": 0.9},
+    }
     ht.Study(words, tmp_path).run("inline")
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
     assert ht.Study.open(tmp_path).spec.claims[0].claim == "It plays."
-    with pytest.raises(ht.InputError, match=r"holds another study: seeds was 3 and is 4\. Nothing was started"):
+    with pytest.raises(
+        ht.InputError, match=r"holds another study: seeds was 3 and is 4\. Nothing was started"
+    ):
         ht.Study({**words, "seeds": 4}, tmp_path).run("inline")
 
 
@@ -51,10 +62,12 @@ def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     spec, *more = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     raw = {**tomllib.loads(spec), "episodes": 300, "seeds": 2}
     for table in more:
-        check_plan(spec_of({**raw, "agents": {"random": {}}, "claims": [], **tomllib.loads(table)}))
+        check_plan(make_spec({**raw, "agents": {"random": {}}, "claims": [], **tomllib.loads(table)}))
     monkeypatch.chdir(tmp_path)
     ht.Study(raw).run("inline")
-    Path("spec.toml").write_text(re.sub("episodes = .*", "episodes = 300", spec).replace("seeds = 10", "seeds = 2"))
+    Path("spec.toml").write_text(
+        re.sub("episodes = .*", "episodes = 300", spec).replace("seeds = 10", "seeds = 2")
+    )
     scope: dict[str, Any] = {}
     for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         if "polars" not in snippet:  # no dependency

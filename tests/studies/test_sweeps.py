@@ -1,4 +1,7 @@
-"""Maps: every point of a fine grid, at full length; their plan, their runs, and the file that sums them up."""
+"""Maps: every point of a fine grid, at full length.
+
+Their plan, their runs, and the file that sums them up.
+"""
 
 import itertools
 import json
@@ -18,22 +21,33 @@ from heavytail.errors import InputError
 from heavytail.planning.reward_moments import reward_moments
 from heavytail.studies import Study
 from heavytail.studies.backends.backend import RunCurve
-from heavytail.studies.backends.tabular import Tabular
-from heavytail.studies.plan import Part, evaluation_cells, parts_of, tuning_cells
-from heavytail.studies.progress import BarWatcher
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.backends.tabular import TabularBackend
+from heavytail.studies.plan import Part, evaluation_cells, tuning_cells, unique_parts
+from heavytail.studies.progress import BarListener
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.sweeps import plan as sweep_plan
-from heavytail.studies.sweeps.plan import check_maps, map_sheets
-from heavytail.studies.sweeps.summary import NAME, digest_of, from_file
-from support.small_studies import Notes, done, files, small, table_of
+from heavytail.studies.sweeps.plan import check_maps, plan_sweeps
+from heavytail.studies.sweeps.summary import NAME, from_file, sweep_digest
+from support.small_studies import Notes, done, files, small, to_table
 
-AXES: dict[str, list[Any]] = {"moment": [1.0, "true", 0.1], "reward_scale": [0.01, 0.001], "transition_scale": [1.0, 0.01]}
+AXES: dict[str, list[Any]] = {
+    "moment": [1.0, "true", 0.1],
+    "reward_scale": [0.01, 0.001],
+    "transition_scale": [1.0, 0.01],
+}
 STEPS_OF_FIVE_RUNS = 5 * 60 * 25  # of SixArms
 
 
 def mapped(**changes: Any) -> dict[str, Any]:
     """A small study with a map of twelve points, four runs each, on two environments."""
-    said = {"agent": "heavy_q_learning", "label": "a field", "parameters": {"epsilon": 0.05}, "seeds": 4, "axes": AXES, **changes}
+    said = {
+        "agent": "heavy_q_learning",
+        "label": "a field",
+        "parameters": {"epsilon": 0.05},
+        "seeds": 4,
+        "axes": AXES,
+        **changes,
+    }
     return small(agents={"random": {}}, maps={"field": said})
 
 
@@ -44,7 +58,7 @@ def five_runs_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parts(raw: dict[str, Any]) -> list[Part]:
-    return parts_of(map_sheets(spec_of(raw)))
+    return unique_parts(plan_sweeps(make_spec(raw)))
 
 
 # The plan
@@ -57,22 +71,30 @@ def parts(raw: dict[str, Any]) -> list[Part]:
     most=st.integers(1, 9),
 )
 @settings(max_examples=40, deadline=None)
-def test_every_point_has_every_seed_once_and_parts_are_bounded(moments: list[float], scales: list[float], seeds: int, most: int) -> None:
+def test_every_point_has_every_seed_once_and_parts_are_bounded(
+    moments: list[float], scales: list[float], seeds: int, most: int
+) -> None:
     raw = mapped(axes={"moment": moments, "reward_scale": scales}, seeds=seeds, envs=["six_arms"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep_plan, "MOST_RUNS", most)
         patch.setattr(sweep_plan, "STEPS_PER_PART", 10**9)
-        (sheet,) = map_sheets(spec_of(raw))
-    found = [(run.parameters["moment"], run.parameters["reward_scale"], run.replicate) for part in sheet.parts for run in part.runs]
+        (sheet,) = plan_sweeps(make_spec(raw))
+    found = [
+        (run.parameters["moment"], run.parameters["reward_scale"], run.replicate)
+        for part in sheet.parts
+        for run in part.runs
+    ]
     assert found == list(itertools.product(sorted(moments), sorted(scales), range(seeds)))
     assert all(len(part.replicates) == most for part in sheet.parts[:-1])
     assert 1 <= len(sheet.parts[-1].replicates) <= most
 
 
 def test_a_map_leaves_the_rest_of_the_study_as_it_was() -> None:
-    with_map, without = spec_of(mapped()), spec_of({**mapped(), "maps": {}})
+    with_map, without = make_spec(mapped()), make_spec({**mapped(), "maps": {}})
     assert tuning_cells(with_map) == tuning_cells(without)
-    assert [cell.parts for cell in evaluation_cells(with_map, {})] == [cell.parts for cell in evaluation_cells(without, {})]
+    assert [cell.parts for cell in evaluation_cells(with_map, {})] == [
+        cell.parts for cell in evaluation_cells(without, {})
+    ]
 
 
 def test_the_order_of_axes_and_values_means_nothing_to_the_work() -> None:
@@ -81,37 +103,59 @@ def test_the_order_of_axes_and_values_means_nothing_to_the_work() -> None:
 
 
 def test_a_map_has_seeds_of_its_own() -> None:
-    spec = spec_of(
-        small(seeds=50, tuning={"seeds": 50}, maps={"q_learning": {"seeds": 50, "axes": {"delta": [0.1], "transition_scale": [0.1]}}})
+    spec = make_spec(
+        small(
+            seeds=50,
+            tuning={"seeds": 50},
+            maps={"q_learning": {"seeds": 50, "axes": {"delta": [0.1], "transition_scale": [0.1]}}},
+        )
     )
     choices = {"q_learning": {env: {"transition_scale": 0.01} for env in spec.envs}}
-    every = [tuning_cells(spec)[0].parts, evaluation_cells(spec, choices)[0].parts, map_sheets(spec)[0].parts]
-    states = {tuple(part.seed_of(r).generate_state(4).tolist()) for phase in every for part in phase for r in part.replicates}
+    every = [
+        tuning_cells(spec)[0].parts,
+        evaluation_cells(spec, choices)[0].parts,
+        plan_sweeps(spec)[0].parts,
+    ]
+    states = {
+        tuple(part.seed_for(r).generate_state(4).tolist())
+        for phase in every
+        for part in phase
+        for r in part.replicates
+    }
     assert len(states) == 150
 
 
 def test_the_true_moment_has_its_place_among_the_others_in_each_environment() -> None:
-    six, chain = map_sheets(spec_of(mapped()))
+    six, chain = plan_sweeps(make_spec(mapped()))
     for sheet, env in ((six, "six_arms"), (chain, "double_chain")):
         true = float(reward_moments(ht.make_mdp(env), 1.05).max())
-        assert sheet.axes == {"moment": (0.1, 1.0, true), "reward_scale": (0.001, 0.01), "transition_scale": (0.01, 1.0)}
+        assert sheet.axes == {
+            "moment": (0.1, 1.0, true),
+            "reward_scale": (0.001, 0.01),
+            "transition_scale": (0.01, 1.0),
+        }
 
 
 def test_two_ways_to_say_the_same_point_are_a_mistake() -> None:
     true = float(reward_moments(ht.make_mdp("six_arms"), 1.05).max())
-    with pytest.raises(InputError, match=r"^spec: maps\.field on six_arms: axes\.moment comes to 14\.2\d* twice; leave one of them out$"):
-        check_maps(spec_of(mapped(axes={**AXES, "moment": [true, "true"]})))
+    with pytest.raises(
+        InputError,
+        match=r"^spec: maps\.field on six_arms: axes\.moment comes to 14\.2\d* twice; leave one of them out$",
+    ):
+        check_maps(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
 
 
 def test_a_plan_of_a_large_map_builds_few_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     built, resolved = [], []
-    counters, resolve = Tabular.counters, Tabular.resolved
-    monkeypatch.setattr(Tabular, "counters", lambda *given: built.append(1) or counters(*given))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(Tabular, "resolved", lambda *given: resolved.append(1) or resolve(*given))  # type: ignore[func-returns-value]
+    counters, resolve = TabularBackend.counters, TabularBackend.resolved
+    monkeypatch.setattr(TabularBackend, "counters", lambda *given: built.append(1) or counters(*given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(TabularBackend, "resolved", lambda *given: resolved.append(1) or resolve(*given))  # type: ignore[func-returns-value]
     axis = np.geomspace(0.001, 1.0, 20).tolist()
-    spec = spec_of(mapped(axes={"moment": axis, "reward_scale": axis, "transition_scale": axis}, envs=["six_arms"]))
+    spec = make_spec(
+        mapped(axes={"moment": axis, "reward_scale": axis, "transition_scale": axis}, envs=["six_arms"])
+    )
     check_maps(spec)
-    assert sum(len(part.replicates) for part in map_sheets(spec)[0].parts) == 4 * 20**3
+    assert sum(len(part.replicates) for part in plan_sweeps(spec)[0].parts) == 4 * 20**3
     assert len(built) < 100
     assert len(resolved) < 300
 
@@ -120,14 +164,17 @@ def test_a_plan_of_a_large_map_builds_few_agents(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_run_of_a_map_is_the_run_that_stands_alone() -> None:
-    """Beside runs of other points, and as the only one of a part without variants: the same id, the same numbers."""
+    """Beside runs of other points, and as the only one of a part without variants.
+
+    The same id, the same numbers.
+    """
     part = parts(mapped())[0]
     assert len({run.parameters["transition_scale"] for run in part.runs}) == 2
-    rows = pd.DataFrame(table_of(part).to_pylist())
+    rows = pd.DataFrame(to_table(part).to_pylist())
     for run in part.runs:
         alone = part.changed(replicates=(run.replicate,), variants=(), parameters=run.parameters)
         assert alone.id == run.id
-        expected = pd.DataFrame(table_of(alone).to_pylist())
+        expected = pd.DataFrame(to_table(alone).to_pylist())
         pd.testing.assert_frame_equal(rows[rows["run"] == run.id].reset_index(drop=True), expected)
 
 
@@ -145,18 +192,29 @@ def naive(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """The slow, obvious way, from the parts as pandas reads them."""
     rows = []
     frame = frame[(frame["phase"] == "map") & frame["error"].isna()]
-    points = pd.DataFrame([{name: json.loads(text)[name] for name in names} for text in frame["parameters"]], index=frame.index)
+    points = pd.DataFrame(
+        [{name: json.loads(text)[name] for name in names} for text in frame["parameters"]], index=frame.index
+    )
     for key, group in frame.join(points).groupby(["env", *names]):
         runs = [run.sort_values("at") for _, run in group.groupby("run")]
-        world = Tabular(str(key[0]), {})
+        world = TabularBackend(str(key[0]), {})
         total, ninth = world.best(np.array([60, 54]))
-        shares = [(run["mean_reward"].iloc[-1] - run["mean_reward"].iloc[-2]) / (total - ninth) for run in runs]
+        shares = [
+            (run["mean_reward"].iloc[-1] - run["mean_reward"].iloc[-2]) / (total - ninth) for run in runs
+        ]
         regret = [run["regret"].iloc[-1] for run in runs]
         counters = {
-            f"counter_{name}": np.median([dict(run["counters"].iloc[-1])[name] for run in runs]) for name in ("truncated", "cells_visited")
+            f"counter_{name}": np.median([dict(run["counters"].iloc[-1])[name] for run in runs])
+            for name in ("truncated", "cells_visited")
         }
         median = np.median(regret)
-        found = {"regret_median": median, "regret_share": median / total, "last_tenth": np.median(shares), "best": total, **counters}
+        found = {
+            "regret_median": median,
+            "regret_share": median / total,
+            "last_tenth": np.median(shares),
+            "best": total,
+            **counters,
+        }
         rows.append({**dict(zip(["env", *names], key, strict=True)), **found, "done": len(runs)})
     return pd.DataFrame(rows).set_index(["env", *names]).sort_index()
 
@@ -180,14 +238,18 @@ def test_a_map_is_summed_up_point_by_point(whole: Path) -> None:
 
 
 def test_runs_that_failed_are_counted_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Tabular._run
+    run = TabularBackend._run
 
-    def sometimes(self: Tabular, part: Part, one: Any) -> RunCurve:
-        if part.phase == "map" and one.parameters["moment"] == 1.0 and (one.replicate == 2 or one.parameters["reward_scale"] == 0.01):
+    def sometimes(self: TabularBackend, part: Part, one: Any) -> RunCurve:
+        if (
+            part.phase == "map"
+            and one.parameters["moment"] == 1.0
+            and (one.replicate == 2 or one.parameters["reward_scale"] == 0.01)
+        ):
             raise ValueError("no\nluck")
         return run(self, part, one)
 
-    monkeypatch.setattr(Tabular, "_run", sometimes)
+    monkeypatch.setattr(TabularBackend, "_run", sometimes)
     study = done(mapped(), tmp_path)
     found = assert_summed_up(study)
     assert found["failures"].value_counts().to_dict() == {0: 16, 1: 4, 4: 4}
@@ -204,7 +266,7 @@ def test_runs_that_failed_are_counted_and_left_out(tmp_path: Path, monkeypatch: 
 def without_parts(whole: Path, folder: Path) -> Path:
     """A study as it is published: all but the parts of its map."""
     shutil.copytree(whole, folder)
-    for part in parts_of(Study.open(folder).sheets):
+    for part in unique_parts(Study.open(folder).sheets):
         (folder / "parts" / f"{part.id}.parquet").unlink()
         (folder / "sidecars" / f"{part.id}.json").unlink()
     return folder
@@ -223,7 +285,7 @@ def test_with_its_file_a_map_needs_no_parts(whole: Path, tmp_path: Path) -> None
 
 def test_a_file_with_an_altered_byte_is_no_file_or_the_same(whole: Path) -> None:
     study = Study.open(whole)
-    content, digest = (whole / NAME).read_bytes(), digest_of(study.sheets)
+    content, digest = (whole / NAME).read_bytes(), sweep_digest(study.sheets)
     read = []
     for place in range(0, len(content), 37):
         altered = bytearray(content)
@@ -234,7 +296,9 @@ def test_a_file_with_an_altered_byte_is_no_file_or_the_same(whole: Path) -> None
 
 
 @pytest.mark.parametrize("damage", ["cut", "of another plan", "no Parquet", "not ours"])
-def test_a_file_that_does_not_fit_is_no_file(whole: Path, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_does_not_fit_is_no_file(
+    whole: Path, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = without_parts(whole, tmp_path / "published")
     path = folder / NAME
     if damage == "cut":
@@ -247,7 +311,10 @@ def test_a_file_that_does_not_fit_is_no_file(whole: Path, tmp_path: Path, damage
         pq.write_table(pq.read_table(path).replace_schema_metadata({}), path)
     stage = Study.open(folder).stages()[-1]
     assert (stage.phase, len(stage.missing)) == ("map", len(stage.parts))
-    with pytest.raises(InputError, match=f"^{folder}: 0 of {len(stage.parts)} parts of the map are done; go on with: heavytail resume"):
+    with pytest.raises(
+        InputError,
+        match=f"^{folder}: 0 of {len(stage.parts)} parts of the map are done; go on with: heavytail resume",
+    ):
         Study.open(folder).maps()
 
 
@@ -328,7 +395,7 @@ def test_bars_know_maps(tmp_path: Path) -> None:
 
     study = Study(mapped(), tmp_path)
     with Progress(disable=True) as progress:
-        watcher = BarWatcher(study.spec, progress)
+        watcher = BarListener(study.spec, progress)
         study.run("inline", watcher=watcher)
         tasks = {task.description: task for task in progress.tasks}
     n, steps = len(parts(mapped())), sum(part.steps * len(part.replicates) for part in parts(mapped()))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from heavytail.errors import InputError
 from heavytail.studies.parts import schema
 from heavytail.studies.plan import Cell, tuning_cells
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.tuning import Scored, choose, final_regrets, scores
 from support.small_studies import small
 
@@ -18,7 +18,7 @@ Regrets = list[list[float | None]]  # [point, run]; None where a run failed
 
 def cells_of(points: int, seeds: int) -> list[Cell]:
     agents = {"q_learning": {"grid": {"transition_scale": [float(k) for k in range(points)]}}}
-    return tuning_cells(spec_of(small(envs={"six_arms": {}}, agents=agents, tuning={"seeds": seeds})))
+    return tuning_cells(make_spec(small(envs={"six_arms": {}}, agents=agents, tuning={"seeds": seeds})))
 
 
 def table_for(cells: list[Cell], regrets: Regrets) -> pa.Table:
@@ -48,7 +48,11 @@ def best_point(regrets: Regrets) -> int | None:
 # Few different values, so that many points are equal.
 some_regrets = st.integers(1, 4).flatmap(
     lambda seeds: st.lists(
-        st.lists(st.sampled_from([None, 0.0, 1.0, 2.0, -3.5]) | st.floats(-1e6, 1e6), min_size=seeds, max_size=seeds),
+        st.lists(
+            st.sampled_from([None, 0.0, 1.0, 2.0, -3.5]) | st.floats(-1e6, 1e6),
+            min_size=seeds,
+            max_size=seeds,
+        ),
         min_size=2,  # a single point is not searched
         max_size=5,
     )
@@ -64,7 +68,11 @@ def test_the_first_point_of_smallest_median_final_regret_is_chosen(regrets: Regr
     best = best_point(regrets)
     if best is None:
         with pytest.raises(
-            InputError, match=r"^tuning: every run of q_learning on six_arms failed, so that nothing can be chosen; see heavytail status$"
+            InputError,
+            match=(
+                r"^tuning: every run of q_learning on six_arms failed, so that nothing can be chosen;"
+                r" see heavytail status$"
+            ),
         ):
             choose(scored)
     else:

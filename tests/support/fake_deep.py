@@ -1,4 +1,8 @@
-"""Deep agents made up in no time: episodes of a mountain car become shorter as they would, the sooner the better noise is kept out. No JAX, no networks."""
+"""Deep agents made up in no time.
+
+Episodes of a mountain car become shorter as they would, the sooner the better noise is kept out. No JAX, no
+networks.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,7 +14,7 @@ import pytest
 from heavytail.arrays import Ints
 from heavytail.deep.parameters import DEFAULTS
 from heavytail.studies import backends
-from heavytail.studies.backends.backend import Desk, Outcome, RunCurve
+from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext
 
 if TYPE_CHECKING:
     from heavytail.studies.plan import Part
@@ -28,7 +32,12 @@ SPEC: dict[str, Any] = {
         "louder": {"env": "mountain_car", "label": "noise 20", "parameters": {"noise_scale": 20.0}},
     },
     "agents": {
-        "plain": {"agent": "heavy_dqn", "label": "unclipped", "setting": "baseline", "parameters": {"transform": "none"}},
+        "plain": {
+            "agent": "heavy_dqn",
+            "label": "unclipped",
+            "setting": "baseline",
+            "parameters": {"transform": "none"},
+        },
         "clipped": {
             "agent": "heavy_dqn",
             "label": "clipped",
@@ -46,12 +55,29 @@ SPEC: dict[str, Any] = {
     "tuning": {"seeds": 2, "share": 0.5},
     "statistics": {"resamples": 100, "permutations": 200},
     "claims": [
-        {"claim": "Truncation helps.", "conditions": [{"test": "better", "agent": "heavy", "than": "plain", "envs": ["loud"]}]},
-        {"claim": "It solves the task.", "conditions": [{"test": "at_least", "agent": "heavy", "value": -180.0, "envs": ["quiet"]}]},
-        {"claim": "It learns late.", "conditions": [{"test": "at_most", "agent": "heavy", "metric": "first_tenth", "value": -100.0}]},
+        {
+            "claim": "Truncation helps.",
+            "conditions": [{"test": "better", "agent": "heavy", "than": "plain", "envs": ["loud"]}],
+        },
+        {
+            "claim": "It solves the task.",
+            "conditions": [{"test": "at_least", "agent": "heavy", "value": -180.0, "envs": ["quiet"]}],
+        },
+        {
+            "claim": "It learns late.",
+            "conditions": [{"test": "at_most", "agent": "heavy", "metric": "first_tenth", "value": -100.0}],
+        },
         {
             "claim": "It leaves most rewards alone.",
-            "conditions": [{"test": "at_most", "agent": "heavy", "metric": "counter", "counter": "truncated", "value": 2000.0}],
+            "conditions": [
+                {
+                    "test": "at_most",
+                    "agent": "heavy",
+                    "metric": "counter",
+                    "counter": "truncated",
+                    "value": 2000.0,
+                }
+            ],
         },
     ],
 }
@@ -79,18 +105,25 @@ class MadeUp:
     def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         return ("episodes", "truncated")
 
-    def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
+    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
         for run in part.runs:
-            yield self._run(part, run.parameters, np.random.default_rng(part.seed_of(run.replicate)))
+            yield self._run(part, run.parameters, np.random.default_rng(part.seed_for(run.replicate)))
 
     def made_with(self) -> dict[str, str]:
         return {}
 
     def _run(self, part: "Part", parameters: Mapping[str, Any], rng: np.random.Generator) -> RunCurve:
         at = np.arange(1, part.checkpoints + 1) * part.units // part.checkpoints
-        share = {"none": 0.0, "clip": 0.5, "zero": parameters["coefficient"] * self.noise}[parameters["transform"]]
+        share = {"none": 0.0, "clip": 0.5, "zero": parameters["coefficient"] * self.noise}[
+            parameters["transform"]
+        ]
         off = abs(np.log(parameters["coefficient"] / 0.015)) + 1000.0 * parameters["learning_rate"]
-        harm = self.noise * {"none": 1.0, "clip": 0.2 * parameters["clip"], "zero": 0.1 + 0.2 * off}[parameters["transform"]]
+        harm = (
+            self.noise
+            * {"none": 1.0, "clip": 0.2 * parameters["clip"], "zero": 0.1 + 0.2 * off}[
+                parameters["transform"]
+            ]
+        )
         ends = np.cumsum(self._lengths(part.units, harm, rng))
         ended = np.searchsorted(ends, at, side="right")
         returns = np.concatenate([[0.0], -ends.astype(np.float64)])  # every step costs 1

@@ -30,7 +30,9 @@ def _act(agent: Growing, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Growing)
-def _update(agent: Growing, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Growing, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     agent.rewards[agent.used[0]] = r
     agent.used[0] += 1
 

@@ -32,9 +32,13 @@ def mixed(horizon: int | None = 4) -> MDP:
     transitions = rng.dirichlet(np.ones(3), size=(3, 2))
     transitions[1, 1] = [0.0, 1.0, 0.0]
     every = all_laws()
-    per_slot = [[[every[(7 * s + 3 * a + k) % len(every)] for k in range(3)] for a in range(2)] for s in range(3)]
+    per_slot = [
+        [[every[(7 * s + 3 * a + k) % len(every)] for k in range(3)] for a in range(2)] for s in range(3)
+    ]
     terminal = [False, False, True] if horizon else None
-    return ht.mdp_from_arrays(transitions, laws=per_slot, horizon=horizon, start=[0.7, 0.3, 0.0], terminal=terminal)
+    return ht.mdp_from_arrays(
+        transitions, laws=per_slot, horizon=horizon, start=[0.7, 0.3, 0.0], terminal=terminal
+    )
 
 
 def staged() -> MDP:
@@ -42,12 +46,16 @@ def staged() -> MDP:
     rng = np.random.default_rng(6)
     transitions = rng.dirichlet(np.ones(2), size=(3, 2, 2))
     every = all_laws()
-    per_step = [[[every[(h + 2 * s + 5 * a) % len(every)] for a in range(2)] for s in range(2)] for h in range(3)]
+    per_step = [
+        [[every[(h + 2 * s + 5 * a) % len(every)] for a in range(2)] for s in range(2)] for h in range(3)
+    ]
     return ht.mdp_from_arrays(transitions, laws=per_step)
 
 
 def infinite() -> MDP:
-    """Now and then a reward is infinite, of either sign; in one cell always, so that it is on the first visit.
+    """Now and then a reward is infinite, of either sign.
+
+    In one cell always, so that it is on the first visit.
 
     No law has an infinite mean: the samples are changed behind its back.
     """
@@ -61,4 +69,9 @@ def infinite() -> MDP:
     return mdp
 
 
-WORLDS: dict[str, Callable[[], MDP]] = {"mixed": mixed, "staged": staged, "infinite": infinite, "continuing": lambda: mixed(horizon=None)}
+WORLDS: dict[str, Callable[[], MDP]] = {
+    "mixed": mixed,
+    "staged": staged,
+    "infinite": infinite,
+    "continuing": lambda: mixed(horizon=None),
+}

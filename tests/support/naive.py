@@ -1,4 +1,7 @@
-"""Slow, obvious twins of the fast code: plain Python on dictionaries and dense arrays, written from the papers."""
+"""Slow, obvious twins of the fast code.
+
+Plain Python on dictionaries and dense arrays, written from the papers.
+"""
 
 import math
 from collections.abc import Callable
@@ -42,7 +45,9 @@ def q_learning(
         s = successor(start, uniform())
         for h in range(H):
             a = max(range(A), key=lambda a: q[h, s, a])
-            s_next = successor(transitions[h, s, a] if transitions.ndim == 4 else transitions[s, a], uniform())
+            s_next = successor(
+                transitions[h, s, a] if transitions.ndim == 4 else transitions[s, a], uniform()
+            )
             r = reward(h, s, a, s_next)
             n[h, s, a] += 1
             t = n[h, s, a]
@@ -85,7 +90,10 @@ def truncated_mean(x: Floats, log_confidence: float, *, epsilon: float, moment: 
 
 
 def median_of_means(x: Floats, log_confidence: float, max_log_confidence: float) -> float:
-    """The median of means over the blocks that a stream of this length leaves: the smallest power of two of which there are fewer than 2 k_max."""
+    """The median of means over the blocks that a stream of this length leaves.
+
+    The smallest power of two of which there are fewer than 2 k_max.
+    """
     most = math.floor(8 * max_log_confidence + 1)
     size = 1
     while len(x) // size >= 2 * most:

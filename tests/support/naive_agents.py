@@ -1,6 +1,9 @@
-"""Slow, obvious twins of the model-based agents and of the bonuses: lists of everything that was seen, dense arrays, written from the papers.
+"""Slow, obvious twins of the model-based agents and of the bonuses.
 
-A twin has the three methods of an agent. `play` lets one loose in an MDP with the random numbers of a seed, so that a fused run with that seed meets the same noise.
+Lists of everything that was seen, dense arrays, written from the papers.
+
+A twin has the three methods of an agent. `play` lets one loose in an MDP with the random numbers of a seed,
+so that a fused run with that seed meets the same noise.
 """
 
 import math
@@ -14,7 +17,7 @@ from scipy.optimize import linprog
 from heavytail.arrays import Floats
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.training.stepwise import MDPWorld
+from heavytail.training.stepwise import MDPStepper
 
 
 class Step(NamedTuple):
@@ -37,7 +40,7 @@ class Twin(Protocol):
 
 def play(twin: Twin, mdp: MDP, seed: int, units: int) -> list[Step]:
     """Everything that a twin meets in so many episodes, or steps in a continuing problem."""
-    world, path, done = MDPWorld(mdp, streams(seed)), [], 0
+    world, path, done = MDPStepper(mdp, streams(seed)), [], 0
     s, h = -1, -1
     while done < units:
         if s < 0:
@@ -64,8 +67,11 @@ def visits(path: list[Step], S: int, A: int) -> list[int]:
     return count
 
 
-class Seen:
-    """Every reward and every successor of each cell; the end of an episode in a terminal state is the successor S."""
+class Observed:
+    """Every reward and every successor of each cell.
+
+    The end of an episode in a terminal state is the successor S.
+    """
 
     def __init__(self, S: int, A: int) -> None:
         self.S, self.A = S, A
@@ -103,7 +109,10 @@ def best_expectation_by_sorting(p: Floats, distance: float, values: Floats) -> f
 
 
 def best_expectation_by_linear_program(p: Floats, distance: float, values: Floats) -> float:
-    """The same as its definition has it: maximise q @ values over distributions q with sum |q - p| <= distance. Variables are q and |q - p|."""
+    """The same as its definition has it.
+
+    Maximise q @ values over distributions q with sum |q - p| <= distance. Variables are q and |q - p|.
+    """
     n = len(p)
     one, nothing = np.eye(n), np.zeros((n, n))
     upper = np.vstack([np.hstack([one, -one]), np.hstack([-one, -one]), np.hstack([np.zeros(n), np.ones(n)])])
@@ -130,11 +139,16 @@ def hoeffding_radius(length: float) -> Radius:
 
 def truncated_radius(epsilon: float, moment: float) -> Radius:
     constant = 1 + epsilon + math.sqrt(2) + 1 / 3
-    return lambda n, log_confidence: constant * moment ** (1 / (1 + epsilon)) * (log_confidence / n) ** (epsilon / (1 + epsilon))
+    return lambda n, log_confidence: (
+        constant * moment ** (1 / (1 + epsilon)) * (log_confidence / n) ** (epsilon / (1 + epsilon))
+    )
 
 
 class UCRL2:
-    """Algorithm 1 of the paper: phases, intervals, extended value iteration. Plans when an action is asked for and the rule says so."""
+    """Algorithm 1 of the paper: phases, intervals, extended value iteration.
+
+    Plans when an action is asked for and the rule says so.
+    """
 
     def __init__(
         self, S: int, A: int, H: int, estimate: Estimate, radius: Radius, *,
@@ -142,8 +156,13 @@ class UCRL2:
     ) -> None:  # fmt: skip
         self.S, self.A, self.H = S, A, H
         self.estimate, self.radius = estimate, radius
-        self.delta, self.transition_scale, self.reward_scale, self.largest_reward = delta, transition_scale, reward_scale, largest_reward
-        self.seen, self.t = Seen(S, A), 1
+        self.delta, self.transition_scale, self.reward_scale, self.largest_reward = (
+            delta,
+            transition_scale,
+            reward_scale,
+            largest_reward,
+        )
+        self.seen, self.t = Observed(S, A), 1
         self.before: dict[tuple[int, int], int] = {}  # N_k
         self.in_phase: dict[tuple[int, int], int] = {}  # v_k
         self.policy = np.zeros((max(H, 1), S), int)
@@ -177,7 +196,9 @@ class UCRL2:
         for cell in cells:
             n = self.before[cell]
             centre = self.estimate(self.seen.rewards[cell], level) if n else 0.0
-            self.rewards[cell] = min(centre + self.reward_scale * self.radius(max(1, n), level), self.largest_reward)
+            self.rewards[cell] = min(
+                centre + self.reward_scale * self.radius(max(1, n), level), self.largest_reward
+            )
             self.distances[cell] = self.transition_scale * math.sqrt(spread / max(1, n))
         if self.H:
             self.plan_episode()
@@ -226,7 +247,7 @@ class UCBVI:
         self.S, self.A, self.H = S, A, H
         self.estimate, self.radius, self.level, self.reward_scale = estimate, radius, level, reward_scale
         self.bonus, self.cap, self.clipped = bonus, cap, clipped
-        self.seen = Seen(S, A)
+        self.seen = Observed(S, A)
         self.q = np.array([np.full((S, A), cap[h] if clipped else math.inf) for h in range(H)])
 
     def begin(self, first: int) -> None:
@@ -236,7 +257,9 @@ class UCBVI:
                 for a in range(self.A):
                     n = self.seen.n(s, a)
                     if n:
-                        r = self.estimate(self.seen.rewards[s, a], self.level) + self.reward_scale * self.radius(n, self.level)
+                        r = self.estimate(
+                            self.seen.rewards[s, a], self.level
+                        ) + self.reward_scale * self.radius(n, self.level)
                         new = r + self.seen.frequencies(s, a) @ values + self.bonus[h] / math.sqrt(n)
                         self.q[h, s, a] = min(self.q[h, s, a], self.cap[h], new) if self.clipped else new
             values = np.append(np.minimum(self.q[h].max(axis=1), self.cap[h]), 0.0)
@@ -253,14 +276,30 @@ class UCBVI:
 
 def bernstein_beta(t: int, W: float, H: int, S: int, A: int, *, r_max: float, iota: float, c: float) -> float:
     """beta_t of Jin et al. (2018), made equivariant under scaling, with c1 = c2 = 2 c."""
-    first = 2 * c * (math.sqrt(H / t * (W + H * r_max**2) * iota) + r_max * math.sqrt(H**7 * S * A) * iota / t)
+    first = (
+        2 * c * (math.sqrt(H / t * (W + H * r_max**2) * iota) + r_max * math.sqrt(H**7 * S * A) * iota / t)
+    )
     return min(first, 2 * c * r_max * math.sqrt(H**3 * iota / t))
 
 
 def paper_beta(
-    t: int, W: float, H: int, S: int, A: int, *, r_max: float, iota: float, c: float, epsilon: float, moment: float, c_reward: float = 1.0
+    t: int,
+    W: float,
+    H: int,
+    S: int,
+    A: int,
+    *,
+    r_max: float,
+    iota: float,
+    c: float,
+    epsilon: float,
+    moment: float,
+    c_reward: float = 1.0,
 ) -> float:
-    """beta'_t of the paper's appendix, letter by letter, with c1 = c2 = 2 c; `c_reward` multiplies its last term."""
+    """beta'_t of the paper's appendix, letter by letter, with c1 = c2 = 2 c.
+
+    `c_reward` multiplies its last term.
+    """
     first = (2 * c) * (
         math.sqrt(H * r_max / t * (W + H) * iota)
         + math.sqrt(H**7 * r_max * S * A) * iota / t
@@ -268,7 +307,9 @@ def paper_beta(
         + H ** ((1 + 2 * epsilon) / epsilon) * iota * math.sqrt(S * A * epsilon) / t
     )
     second = (2 * c) * r_max * math.sqrt(H**3 * iota / t)
-    return min(first, second) + c_reward * 8 * H * moment ** (1 / (1 + epsilon)) * (iota / t) ** (epsilon / (1 + epsilon))
+    return min(first, second) + c_reward * 8 * H * moment ** (1 / (1 + epsilon)) * (iota / t) ** (
+        epsilon / (1 + epsilon)
+    )
 
 
 class Met(NamedTuple):
@@ -286,7 +327,12 @@ class QLearning:
     """Q-learning whose bonus at visit t is b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t), beta_t a function of t and of the variance W_t."""
 
     def __init__(
-        self, S: int, A: int, cap: list[float], beta: Callable[[int, float], float], kept: Callable[[int, float], float] = lambda t, r: r
+        self,
+        S: int,
+        A: int,
+        cap: list[float],
+        beta: Callable[[int, float], float],
+        kept: Callable[[int, float], float] = lambda t, r: r,
     ) -> None:
         self.H, self.cap, self.beta, self.kept = len(cap), cap, beta, kept
         self.q = np.array([np.full((S, A), bound) for bound in cap])
@@ -299,7 +345,9 @@ class QLearning:
         return int(self.q[h, s].argmax())
 
     def update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
-        value = 0.0 if terminated or h + 1 == self.H else min(self.cap[h + 1], float(self.q[h + 1, s_next].max()))
+        value = (
+            0.0 if terminated or h + 1 == self.H else min(self.cap[h + 1], float(self.q[h + 1, s_next].max()))
+        )
         old = self.met[h, s, a]
         new = self.met[h, s, a] = Met(old.t + 1, old.total + value, old.squares + value**2)
         rate = (self.H + 1) / (self.H + new.t)

@@ -55,7 +55,9 @@ def resolved(value: Any, colours: tuple[str, ...]) -> Any:
     """With colours for their names, as the page does it."""
     if isinstance(value, dict):
         kept = {"traces": "data"}
-        return {kept.get(k, k): v if k == "meta" else resolved(v, colours) for k, v in value.items() if k != "env"}
+        return {
+            kept.get(k, k): v if k == "meta" else resolved(v, colours) for k, v in value.items() if k != "env"
+        }
     if isinstance(value, list):
         return [resolved(each, colours) for each in value]
     if isinstance(value, str) and (match := re.fullmatch(r"@([a-z]+)(\d*)(/[\d.]+)?", value)):

@@ -30,7 +30,9 @@ def _act(agent: Stubborn, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Stubborn)
-def _update(agent: Stubborn, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Stubborn, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     pass
 
 

@@ -10,16 +10,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heavytail.studies import Study
-from heavytail.studies.engines import Done
-from heavytail.studies.parts import do_part
+from heavytail.studies.engines import PartDone
+from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part
-from heavytail.studies.progress import Stage, Watcher
+from heavytail.studies.progress import ProgressListener, Stage
 
 Files = dict[str, bytes]
 
 
 def small(**changes: Any) -> dict[str, Any]:
-    """Two environments, an agent without a grid and one with: four parts of evaluation behind four of tuning."""
+    """Two environments, an agent without a grid and one with.
+
+    Four parts of evaluation behind four of tuning.
+    """
     raw: dict[str, Any] = {
         "name": "small",
         "episodes": 60,
@@ -33,8 +36,16 @@ def small(**changes: Any) -> dict[str, Any]:
 
 
 def files(folder: Path) -> Files:
-    """What a study has computed, by name: the spec of its page, the bytes of its parts, and of sidecars, which say when and where, that they are there."""
-    found = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != ".lock"}
+    """What a study has computed, by name.
+
+    The spec of its page, the bytes of its parts, and of sidecars, which say when and where, that they are
+    there.
+    """
+    found = {
+        path.relative_to(folder).as_posix(): path
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
     return {name: _content(name, path) for name, path in found.items()}
 
 
@@ -56,17 +67,17 @@ def finished(raw: dict[str, Any], folder: Path) -> Files:
     return files(done(raw, folder).store.folder)
 
 
-def table_of(part: Part) -> pa.Table:
+def to_table(part: Part) -> pa.Table:
     """What a part holds when it is done."""
-    return pq.read_table(io.BytesIO(do_part(part)))
+    return pq.read_table(io.BytesIO(run_part(part)))
 
 
-def frame_of(folder: Path) -> pd.DataFrame:
+def to_frame(folder: Path) -> pd.DataFrame:
     """All results as pandas reads them, without heavytail."""
     return pd.read_parquet(folder / "parts")
 
 
-class Notes(Watcher):
+class Notes(ProgressListener):
     """Remembers what it was told."""
 
     def __init__(self) -> None:
@@ -77,7 +88,7 @@ class Notes(Watcher):
     def stage(self, stage: Stage) -> None:
         self.stages.append(stage)
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PartDone) -> None:
         self.parts.append(done.part.id)
 
     def damage(self, part: str, what: str) -> None:

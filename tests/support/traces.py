@@ -1,4 +1,7 @@
-"""Everything that a run leaves behind, for comparing two runs bit for bit. Also a script: it prints the traces of a list of runs as one npz file."""
+"""Everything that a run leaves behind, for comparing two runs bit for bit.
+
+Also a script: it prints the traces of a list of runs as one npz file.
+"""
 
 import sys
 from typing import Any
@@ -23,8 +26,17 @@ def new_learner(agent: str, world: str, seed: int = 3) -> Learner:
 
 
 def trace_of(learner: Learner, recorded: fused.Checkpoints) -> Trace:
-    records = {"agent": learner.agent, "clock": learner.clock, "streams": learner.streams, "recorded": recorded}
-    return {path: array.copy() for name, record in records.items() for path, array in flatten(name, record).items()}
+    records = {
+        "agent": learner.agent,
+        "clock": learner.clock,
+        "streams": learner.streams,
+        "recorded": recorded,
+    }
+    return {
+        path: array.copy()
+        for name, record in records.items()
+        for path, array in flatten(name, record).items()
+    }
 
 
 def learn(learner: Learner, units: int) -> ht.Curve:
@@ -40,7 +52,14 @@ def run_fused(agent: str, world: str) -> Trace:
 def one_by_one(agent: str, world: str) -> Trace:
     learner, recorded, until = _start(agent, world)
     steps = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
-    stepwise.run(steps, stepwise.MDPWorld(learner.mdp, learner.streams), learner.mdp.horizon, learner.clock, recorded, until)
+    stepwise.run(
+        steps,
+        stepwise.MDPStepper(learner.mdp, learner.streams),
+        learner.mdp.horizon,
+        learner.clock,
+        recorded,
+        until,
+    )
     learner.agent = steps.agent
     return trace_of(learner, recorded)
 
@@ -59,5 +78,9 @@ def assert_same(left: Trace, right: Trace) -> None:
 
 if __name__ == "__main__":
     pairs = [name.split(":") for name in sys.argv[2:]]
-    found: dict[str, Any] = {f"{agent}:{world}:{path}": array for agent, world in pairs for path, array in run_fused(agent, world).items()}
+    found: dict[str, Any] = {
+        f"{agent}:{world}:{path}": array
+        for agent, world in pairs
+        for path, array in run_fused(agent, world).items()
+    }
     np.savez(sys.argv[1], **found)

@@ -15,14 +15,16 @@ from heavytail.kernels.verbs import act, full, update
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.training import fused, stepwise
-from heavytail.training.reward_batches import new_ahead
+from heavytail.training.reward_batches import new_reward_batch
 from support import mdps, naive
 from support.growing_agent import Growing, growing
 
 
-def _chunked(agent: Any, mdp: MDP, until: int, sizes: list[int], seed: int = 1) -> tuple[fused.Clock, fused.Checkpoints]:
+def _chunked(
+    agent: Any, mdp: MDP, until: int, sizes: list[int], seed: int = 1
+) -> tuple[fused.RunState, fused.Checkpoints]:
     """A run in chunks of given sizes, over and over."""
-    run_streams, ahead, clock = streams(seed), new_ahead(mdp), fused.new_clock()
+    run_streams, ahead, clock = streams(seed), new_reward_batch(mdp), fused.new_clock()
     recorded = fused.new_checkpoints(np.unique(np.array([1, until // 3, until])), agent)
     chunk = entry(fused.run_chunk, agent, mdp, run_streams, ahead, clock, recorded)
     status, k = fused.PAUSED, 0
@@ -36,18 +38,25 @@ def _chunked(agent: Any, mdp: MDP, until: int, sizes: list[int], seed: int = 1) 
 @pytest.mark.parametrize("world", ["mixed", "staged", "continuing"])
 def test_where_chunks_end_changes_nothing(world: str) -> None:
     mdp = mdps.WORLDS[world]()
-    runs = [_chunked(ht.make_agent("random", mdp).agent, mdp, 100, sizes) for sizes in ([10**9], [1], [2, 3, 50])]
+    runs = [
+        _chunked(ht.make_agent("random", mdp).agent, mdp, 100, sizes) for sizes in ([10**9], [1], [2, 3, 50])
+    ]
     for clock, recorded in runs[1:]:
         for left, right in zip((*clock, *recorded), (*runs[0][0], *runs[0][1]), strict=True):
             np.testing.assert_array_equal(left, right)
 
 
 def test_q_learning_equals_its_naive_twin() -> None:
-    """On deterministic rewards, with the transitions' own stream. The two round differently (b_t is one product there, a quotient here)."""
+    """On deterministic rewards, with the transitions' own stream.
+
+    The two round differently (b_t is one product there, a quotient here).
+    """
     for mdp in (ht.make_mdp("six_arms"), mdps.staged()):
         exact = ht.mdp_from_arrays(mdp.transitions, mdp.mean_rewards, horizon=mdp.horizon)
         for constants in ("tight", "paper"):
-            learner = ht.make_agent("q_learning", exact, seed=4, bonus_scale=0.5, transition_scale=0.1, constants=constants)
+            learner = ht.make_agent(
+                "q_learning", exact, seed=4, bonus_scale=0.5, transition_scale=0.1, constants=constants
+            )
             learner.learn(300)
             twin = naive.q_learning(
                 exact, 300, partial(uniform, streams(4).transitions), partial(_mean, exact),
@@ -85,7 +94,10 @@ def test_curves_are_cumulative_and_end_with_the_clock() -> None:
 
 
 def test_mean_and_realised_rewards_agree_on_average() -> None:
-    """Normal rewards: the difference of the two totals is a sum of 50,000 N(0, 0.1**2); six standard errors fail once in 5e8."""
+    """Normal rewards: the difference of the two totals is a sum of 50,000 N(0, 0.1**2).
+
+    Six standard errors fail once in 5e8.
+    """
     mdp = ht.mdp_from_arrays([[[1.0]]], laws=[[ht.laws.normal(2.0, 0.1)]])
     curve = ht.make_agent("random", mdp).learn(steps=50_000)
     assert curve.mean_reward[-1] == pytest.approx(100_000)
@@ -113,7 +125,11 @@ def test_an_episode_ends_in_a_terminal_state_or_at_the_horizon() -> None:
 
 
 def test_a_nan_reward_names_its_step() -> None:
-    mdp = ht.mdp_from_arrays(np.roll(np.eye(4), 1, axis=1)[:, None, :], laws=[[0.0], [0.0], [ht.laws.empirical([1.0])], [0.0]], horizon=4)
+    mdp = ht.mdp_from_arrays(
+        np.roll(np.eye(4), 1, axis=1)[:, None, :],
+        laws=[[0.0], [0.0], [ht.laws.empirical([1.0])], [0.0]],
+        horizon=4,
+    )
     mdp.laws.samples[:] = math.nan
     with pytest.raises(InputError, match=r"the reward of step 2 \(in state 2\) is nan"):
         ht.make_agent("random", mdp).learn(1)
@@ -145,7 +161,9 @@ def _signs_act(agent: Any, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Signs)
-def _signs_update(agent: Any, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _signs_update(
+    agent: Any, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     agent.total[0] += min(s - s_next, 0) + min(a - s - 1, 0) + min(h - s_next - 1, 0)
 
 
@@ -157,7 +175,7 @@ def test_states_and_steps_are_ordinary_integers() -> None:
     run_streams = streams(0)
     stepwise.run(
         stepwise.Stepwise(steps, run_streams.agent, Problem(3, 2, 4, None)),
-        stepwise.MDPWorld(mdp, run_streams),
+        stepwise.MDPStepper(mdp, run_streams),
         4,
         fused.new_clock(),
         recorded,

@@ -98,7 +98,9 @@ def test_running_past_the_plan_warns_once() -> None:
         learner.learn(1)
 
 
-def test_a_progress_bar_shows_speed_and_total(learner: ht.Learner, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_progress_bar_shows_speed_and_total(
+    learner: ht.Learner, capsys: pytest.CaptureFixture[str]
+) -> None:
     learner.learn(2000, progress=True)
     shown = capsys.readouterr().out
     assert "2,000/2,000 episodes" in shown
@@ -144,7 +146,13 @@ def test_ctrl_c_from_a_terminal_ends_the_program(tmp_path: Path) -> None:
         print("ready", flush=True)
         learner.learn(10**9)
     """)
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as child:
+    with subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGINT)
@@ -178,7 +186,9 @@ def test_loading_does_not_need_the_environment_again(learner: ht.Learner, tmp_pa
         np.testing.assert_equal(left, right)
 
 
-def test_a_failed_save_leaves_the_old_file(learner: ht.Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_leaves_the_old_file(
+    learner: ht.Learner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "agent.npz"
     learner.save(path)
     before = path.read_bytes()
@@ -218,7 +228,9 @@ def _load(data: bytes, folder: Path) -> ht.Learner:
 
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
-def test_a_truncated_file_is_one_line(saved: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_a_truncated_file_is_one_line(
+    saved: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     length = data.draw(st.integers(0, len(saved) - 1))
     with pytest.raises(InputError) as caught:
         _load(saved[:length], tmp_path_factory.getbasetemp())
@@ -227,7 +239,9 @@ def test_a_truncated_file_is_one_line(saved: bytes, tmp_path_factory: pytest.Tem
 
 @given(data=st.data())
 @settings(max_examples=300, deadline=None)
-def test_an_altered_file_is_one_line_or_the_same_agent(saved: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+def test_an_altered_file_is_one_line_or_the_same_agent(
+    saved: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
     """Some bytes of a zip file mean nothing (dates, attributes): then what is loaded is what was saved."""
     at, value = data.draw(st.integers(0, len(saved) - 1)), data.draw(st.integers(1, 255))
     altered = bytearray(saved)
@@ -264,7 +278,9 @@ def test_foreign_arrays_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is no agent file, or a damaged one: File is not a zip file"):
         ht.load_agent(tmp_path / "one.npy")
     np.savez(tmp_path / "objects.npz", x=np.array([{}], dtype=object))
-    with pytest.raises(InputError, match="is no agent file, or a damaged one: Object arrays cannot be loaded"):
+    with pytest.raises(
+        InputError, match="is no agent file, or a damaged one: Object arrays cannot be loaded"
+    ):
         ht.load_agent(tmp_path / "objects.npz")
     with zipfile.ZipFile(tmp_path / "plain.zip", "w") as archive:
         archive.writestr("readme.txt", "hello")
@@ -276,27 +292,49 @@ def _rewrite(path: Path, page: dict[str, Any] | None = None, **arrays: Any) -> N
     """Change a saved file as no honest program would, keeping its checksums right."""
     file = read_agent_file(path)
     write_agent_file(
-        path, AgentFile({**file.page, **(page or {})}, {**file.arrays, **{k.replace("__", "/"): v for k, v in arrays.items()}})
+        path,
+        AgentFile(
+            {**file.page, **(page or {})},
+            {**file.arrays, **{k.replace("__", "/"): v for k, v in arrays.items()}},
+        ),
     )
 
 
 @pytest.mark.parametrize(
     ("page", "arrays", "message"),
     [
-        ({"agent": "q_lerning"}, {}, r"cannot be used: there is no agent 'q_lerning'; did you mean 'q_learning'\?"),
+        (
+            {"agent": "q_lerning"},
+            {},
+            r"cannot be used: there is no agent 'q_lerning'; did you mean 'q_learning'\?",
+        ),
         ({"parameters": {"delta": 2}}, {}, "cannot be used: q_learning: delta must be below 1"),
         ({"parameters": None}, {}, "cannot be used"),
-        ({}, {"agent__q": np.zeros((1, 1, 1))}, r"cannot be used: agent/q is float64\[1, 1, 1\] where float64\[4, 3, 2\] is expected"),
+        (
+            {},
+            {"agent__q": np.zeros((1, 1, 1))},
+            r"cannot be used: agent/q is float64\[1, 1, 1\] where float64\[4, 3, 2\] is expected",
+        ),
         (
             {},
             {"agent__visits": np.zeros((4, 3, 2))},
             r"cannot be used: agent/visits is float64\[4, 3, 2\] where int64\[4, 3, 2\] is expected",
         ),
-        ({}, {"mdp0__successors": np.full(17, 9, np.uint32)}, "cannot be used: the arrays of this MDP do not fit together"),
-        ({}, {"clock__state": np.array([3], np.uint32)}, "cannot be used: its clock does not fit its environment"),
+        (
+            {},
+            {"mdp0__successors": np.full(17, 9, np.uint32)},
+            "cannot be used: the arrays of this MDP do not fit together",
+        ),
+        (
+            {},
+            {"clock__state": np.array([3], np.uint32)},
+            "cannot be used: its clock does not fit its environment",
+        ),
     ],
 )
-def test_a_file_that_lies_is_one_line(saved: bytes, tmp_path: Path, page: dict[str, Any], arrays: dict[str, Any], message: str) -> None:
+def test_a_file_that_lies_is_one_line(
+    saved: bytes, tmp_path: Path, page: dict[str, Any], arrays: dict[str, Any], message: str
+) -> None:
     path = tmp_path / "agent.npz"
     path.write_bytes(saved)
     _rewrite(path, page, **arrays)
@@ -343,7 +381,10 @@ def test_a_loop_of_ones_own_is_checked_and_learns_what_the_learner_learns() -> N
 
 @pytest.mark.parametrize("seed", [-1, 1.5, None, "a"])
 def test_a_bad_seed_is_one_line(seed: Any) -> None:
-    for call in (lambda: ht.make_agent("random", mdps.mixed(), seed=seed), lambda: ht.laws.normal().sample(1, seed=seed)):
+    for call in (
+        lambda: ht.make_agent("random", mdps.mixed(), seed=seed),
+        lambda: ht.laws.normal().sample(1, seed=seed),
+    ):
         with pytest.raises(InputError, match="it must be a whole number, at least 0"):
             call()
 

@@ -10,14 +10,14 @@ import heavytail as ht
 from heavytail.arrays import Floats, Record, Stream
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.elementary import log
-from heavytail.kernels.rng import open_uniform_of, pair, skip_pair, stream, streams
+from heavytail.kernels.rng import pair, skip_pair, stream, streams, to_open_uniform
 from heavytail.laws.table import draw_law, law_table
 from heavytail.mdp import MDP
 from heavytail.training import fused, reward_batches
 from support import mdps, traces
 
 laws = ht.laws
-LARGEST = 2**64 - 1
+MAX_INT = 2**64 - 1
 STABLE = [
     laws.alpha_stable(1.1),
     laws.alpha_stable(1.5, beta=0.5),
@@ -30,18 +30,21 @@ STABLE = [
 
 
 def one_law(*given: ht.laws.Law) -> MDP:
-    """A state in which every action pays by a law of its own; laws without a mean are put in behind its back."""
+    """A state in which every action pays by a law of its own.
+
+    Laws without a mean are put in behind its back.
+    """
     stand_in = [laws.constant(float(i)) for i in range(len(given))]
     mdp = ht.mdp_from_arrays(np.ones((1, len(given), 1)), laws=[stand_in], horizon=10)
     return mdp._replace(laws=law_table(given))
 
 
-def _prepare(record: reward_batches.Ahead, rewards: Stream) -> None:
-    reward_batches.begin_stretch(record, rewards)
+def _prepare(record: reward_batches.RewardBatch, rewards: Stream) -> None:
+    reward_batches.refill(record, rewards)
 
 
-def prepared(mdp: MDP, seed: int = 1) -> reward_batches.Ahead:
-    record = reward_batches.new_ahead(mdp)
+def prepared(mdp: MDP, seed: int = 1) -> reward_batches.RewardBatch:
+    record = reward_batches.new_reward_batch(mdp)
     entry(_prepare, record)(record, stream(seed))
     return record
 
@@ -53,12 +56,14 @@ def test_prepared_variates_are_the_draws_of_plain_python_bit_for_bit(law: ht.law
     family = int(record.family[0])
     assert record.prepared[family] == 1
     with np.errstate(all="ignore"):
-        single = [draw_law(mdp.laws.code[0], law_table([law]), 0, *pair(rng)) for _ in range(reward_batches.BATCH)]
+        single = [
+            draw_law(mdp.laws.code[0], law_table([law]), 0, *pair(rng)) for _ in range(reward_batches.BATCH)
+        ]
     scale = mdp.laws.parameters[0, 1]
     assert (scale * record.variates[family]).tobytes() == np.array(single).tobytes()
 
 
-def _again(record: reward_batches.Ahead) -> None:
+def _again(record: reward_batches.RewardBatch) -> None:
     reward_batches._prepare(record)  # the batch, given its raw draws
 
 
@@ -66,13 +71,16 @@ def _again(record: reward_batches.Ahead) -> None:
 def test_so_are_those_of_extreme_pairs(law: ht.laws.Law) -> None:
     mdp = one_law(law)
     record = prepared(mdp)
-    middle = [0, 1, 2**11, 2**63 - 1, 2**63, 2**63 + 2**12, LARGEST - 2**12, LARGEST]
+    middle = [0, 1, 2**11, 2**63 - 1, 2**63, 2**63 + 2**12, MAX_INT - 2**12, MAX_INT]
     raw = np.array([(first, second) for first in middle for second in middle], np.uint64)
     record.first[: len(raw)], record.second[: len(raw)] = raw.T
     entry(_again, record)(record)
     plain: Any = draw_law.cases[int(mdp.laws.code[0])]
     with np.errstate(all="ignore"):
-        single = [getattr(plain, "py_func", plain)(mdp.laws, 0, open_uniform_of(u), -log(open_uniform_of(w))) for u, w in raw]
+        single = [
+            getattr(plain, "py_func", plain)(mdp.laws, 0, to_open_uniform(u), -log(to_open_uniform(w)))
+            for u, w in raw
+        ]
     drawn = mdp.laws.parameters[0, 1] * record.variates[int(record.family[0]), : len(raw)]
     assert drawn.tobytes() == np.array(single).tobytes()
     assert not np.isnan(drawn).any()
@@ -81,9 +89,15 @@ def test_so_are_those_of_extreme_pairs(law: ht.laws.Law) -> None:
 def test_the_commonest_stable_law_is_prepared_and_the_others_draw_by_themselves() -> None:
     common, rare = laws.alpha_stable(1.1, loc=1.0), laws.alpha_stable(1.3)
     mdp = one_law(
-        laws.constant(2.0), rare, common, laws.normal(3.0), laws.alpha_stable(1.1, scale=2.0), laws.pareto(1.5), laws.alpha_stable(1.0)
+        laws.constant(2.0),
+        rare,
+        common,
+        laws.normal(3.0),
+        laws.alpha_stable(1.1, scale=2.0),
+        laws.pareto(1.5),
+        laws.alpha_stable(1.0),
     )
-    record = reward_batches.new_ahead(mdp)
+    record = reward_batches.new_reward_batch(mdp)
     assert record.family.tolist() == [
         reward_batches.FIXED,
         reward_batches.OTHER,
@@ -120,7 +134,9 @@ CASES = {
     "six arms, learning": Case("q_learning", ht.make_mdp("six_arms", horizon=7)),
     "all laws": Case("random", mdps.mixed()),
     "continuing": Case("random", mdps.mixed(horizon=None)),
-    "stable throughout": Case("random", one_law(laws.alpha_stable(1.1, loc=1.0), laws.alpha_stable(1.1, scale=0.1))),
+    "stable throughout": Case(
+        "random", one_law(laws.alpha_stable(1.1, loc=1.0), laws.alpha_stable(1.1, scale=0.1))
+    ),
 }
 
 
@@ -147,7 +163,9 @@ def test_a_run_uses_one_pair_for_every_step(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_run_saved_in_the_middle_of_a_batch_goes_on_as_if_it_had_not_been(case: str, tmp_path: Path) -> None:
+def test_a_run_saved_in_the_middle_of_a_batch_goes_on_as_if_it_had_not_been(
+    case: str, tmp_path: Path
+) -> None:
     once, first = CASES[case].learner(), CASES[case].learner()
     traces.learn(once, 200)
     traces.learn(first, 61)
@@ -157,19 +175,25 @@ def test_a_run_saved_in_the_middle_of_a_batch_goes_on_as_if_it_had_not_been(case
     traces.assert_same(everything(once), everything(second))
 
 
-def _steps(mdp: MDP, record: reward_batches.Ahead, transitions: Stream, rewards: Stream, out: Floats) -> None:
+def _steps(
+    mdp: MDP, record: reward_batches.RewardBatch, transitions: Stream, rewards: Stream, out: Floats
+) -> None:
     """Rewards of one cell, by hand: stretch after stretch."""
     for i in range(out.size):
         if record.taken[0] == record.first.size:
-            reward_batches.begin_stretch(record, rewards)
-        _, out[i], _, _ = reward_batches.step_ahead(mdp, 0, 0, 0, transitions, record, record.drawn[0] == 1, record.taken[0], rewards)
+            reward_batches.refill(record, rewards)
+        _, out[i], _, _ = reward_batches.step_ahead(
+            mdp, 0, 0, 0, transitions, record, record.drawn[0] == 1, record.taken[0], rewards
+        )
         record.taken[0] += 1
-    reward_batches.settle(record, rewards)
+    reward_batches.rewind(record, rewards)
 
 
-@pytest.mark.parametrize("law", [laws.normal(1.0), laws.alpha_stable(1.1, loc=2.0), laws.pareto(1.5), laws.constant(4.0)], ids=str)
+@pytest.mark.parametrize(
+    "law", [laws.normal(1.0), laws.alpha_stable(1.1, loc=2.0), laws.pareto(1.5), laws.constant(4.0)], ids=str
+)
 def test_rewards_in_stretches_are_the_draws_of_the_law(law: ht.laws.Law) -> None:
     mdp, out, rewards = one_law(law), np.empty(700), stream(3)
-    record: Record = reward_batches.new_ahead(mdp)
+    record: Record = reward_batches.new_reward_batch(mdp)
     entry(_steps, mdp, record)(mdp, record, stream(0), rewards, out)
     assert out.tobytes() == law.sample(700, seed=3).tobytes()

@@ -12,13 +12,16 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.mdp.builders import mdp_with_horizon
 from heavytail.mdp.from_gymnasium import mdp_from_table
-from heavytail.training.runners import GymSetting
+from heavytail.training.runners import GymRunner
 
 P = ht.planning
 
 
 def test_q_learning_solves_the_dry_lake() -> None:
-    """FrozenLake without slipping, shortened to ten steps: the goal is six away, and the agent ends up reaching it every time."""
+    """FrozenLake without slipping, shortened to ten steps.
+
+    The goal is six away, and the agent ends up reaching it every time.
+    """
     env = gymnasium.make("FrozenLake-v1", is_slippery=False)
     learner = ht.make_agent("q_learning", env, seed=0, horizon=10, r_max=1.0, transition_scale=0.003)
     curve = learner.learn(episodes=5000)
@@ -87,7 +90,9 @@ def test_spaces_need_not_start_at_zero() -> None:
     curve = learner.learn(500)
     assert curve.mean_reward[-1] - curve.mean_reward[-2] == 15
     assert learner.predict(6, 1) == 2
-    with pytest.raises(InputError, match=r"1 is none of the observations of this environment, Discrete\(2, start=5\)"):
+    with pytest.raises(
+        InputError, match=r"1 is none of the observations of this environment, Discrete\(2, start=5\)"
+    ):
         learner.predict(1)
 
 
@@ -100,7 +105,10 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.learn(50).realised_reward, learner.learn(50).realised_reward)
     with pytest.raises(InputError, match="it was saved in a Gymnasium environment; give that to load_agent"):
         ht.load_agent(tmp_path / "agent.npz")
-    with pytest.raises(InputError, match=r"it is for \(2, 2, 4\) states, actions and steps, and the environment has \(16, 4, 4\)"):
+    with pytest.raises(
+        InputError,
+        match=r"it is for \(2, 2, 4\) states, actions and steps, and the environment has \(16, 4, 4\)",
+    ):
         ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
     with pytest.raises(InputError, match="this learner is in a Gymnasium environment"):
         loaded.mdp  # noqa: B018 - the look-up is the test
@@ -118,10 +126,22 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
             lambda: ht.make_agent("random", gymnasium.make("FrozenLake-v1"), horizon=200),
             "horizon is 200, but the environment cuts its episodes after 100 steps",
         ),
-        (lambda: ht.make_agent("q_learning", gymnasium.make("FrozenLake-v1")), "q_learning needs r_max=, the largest expected reward"),
-        (lambda: ht.make_agent("random", ht.make_mdp("six_arms"), horizon=3), "horizon is 3, but an MDP has its own, 25"),
-        (lambda: ht.make_agent("random", "FrozenLake-v1"), "env is a str; it must be an MDP, such as make_mdp"),
-        (lambda: ht.mdp_from_gymnasium(gymnasium.make("CartPole-v1")), "CartPoleEnv shows no table P of its transitions"),
+        (
+            lambda: ht.make_agent("q_learning", gymnasium.make("FrozenLake-v1")),
+            "q_learning needs r_max=, the largest expected reward",
+        ),
+        (
+            lambda: ht.make_agent("random", ht.make_mdp("six_arms"), horizon=3),
+            "horizon is 3, but an MDP has its own, 25",
+        ),
+        (
+            lambda: ht.make_agent("random", "FrozenLake-v1"),
+            "env is a str; it must be an MDP, such as make_mdp",
+        ),
+        (
+            lambda: ht.mdp_from_gymnasium(gymnasium.make("CartPole-v1")),
+            "CartPoleEnv shows no table P of its transitions",
+        ),
         (
             lambda: ht.mdp_from_gymnasium(gymnasium.make("CliffWalking-v1").unwrapped),
             "CliffWalkingEnv has no limit of steps; give horizon=",
@@ -134,8 +154,14 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
             lambda: ht.make_agent("random", gymnasium.make("FrozenLake-v1"), horizon=0),
             "horizon is 0; it must be a whole number, at least 1",
         ),
-        (lambda: mdp_from_table({1: {0: [(1.0, 0, 0.0, False)]}}, horizon=2), "must list every state from 0 on"),
-        (lambda: mdp_from_table({0: {0: [(1.0, 0, 0.0)]}}, horizon=2), "each with .probability, next state, reward, terminated."),  # type: ignore[list-item]
+        (
+            lambda: mdp_from_table({1: {0: [(1.0, 0, 0.0, False)]}}, horizon=2),
+            "must list every state from 0 on",
+        ),
+        (
+            lambda: mdp_from_table({0: {0: [(1.0, 0, 0.0)]}}, horizon=2),  # type: ignore[list-item]
+            "each with .probability, next state, reward, terminated.",
+        ),
         (lambda: mdp_with_horizon(ht.make_mdp("deep_sea"), None), "terminal states need episodes"),
         (lambda: mdp_with_horizon(ht.make_mdp("heavy_chain"), 7), "its horizon cannot become 7"),
     ],
@@ -161,7 +187,9 @@ def test_a_stray_observation_is_an_error_not_a_place_in_memory() -> None:
 def test_what_wrappers_do_to_rewards_is_known_or_not_believed() -> None:
     plain = gymnasium.make("heavytail/SixArms-v0")
     moved = ht.gym.AddRewardNoise(gymnasium.make("heavytail/SixArms-v0"), ht.laws.normal(10.0, 1.0))
-    scaled = gymnasium.wrappers.TransformReward(gymnasium.make("heavytail/SixArms-v0"), lambda r: 100 * float(r))
+    scaled = gymnasium.wrappers.TransformReward(
+        gymnasium.make("heavytail/SixArms-v0"), lambda r: 100 * float(r)
+    )
     assert ht.make_agent("random", plain).problem.r_max == 2.0
     assert ht.make_agent("random", moved).problem.r_max == 12.0
     learner = ht.make_agent("random", scaled)
@@ -174,7 +202,7 @@ def test_a_loaded_learner_meets_new_noise(tmp_path: Path) -> None:
     learner.learn(40)
     learner.save(tmp_path / "agent.npz")
     again = ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
-    assert isinstance(again.setting, GymSetting)
+    assert isinstance(again.setting, GymRunner)
     assert again.setting._seed not in (0, None)
     assert len(again.learn(40, checkpoints=40).at) == 40
 
@@ -183,7 +211,11 @@ def test_a_loaded_learner_meets_new_noise(tmp_path: Path) -> None:
 
 
 def test_known_optima_of_toy_text() -> None:
-    """CliffWalking needs 13 steps. On the slippery lake 14/17 is the chance to arrive if time does not matter; on the dry one it is 1. Taxi's best is 7.93 on average."""
+    """CliffWalking needs 13 steps.
+
+    On the slippery lake 14/17 is the chance to arrive if time does not matter; on the dry one it is 1. Taxi's
+    best is 7.93 on average.
+    """
     cliff = ht.mdp_from_gymnasium(gymnasium.make("CliffWalking-v1"), horizon=60)
     assert P.optimal_value(cliff) == -13
     lake = ht.mdp_from_gymnasium(gymnasium.make("FrozenLake-v1"), horizon=20_000)
@@ -195,7 +227,10 @@ def test_known_optima_of_toy_text() -> None:
 
 
 def test_a_table_agrees_with_the_environment_it_came_from() -> None:
-    """The share of episodes that random play wins on the lake: exact evaluation against 20,000 episodes of Gymnasium, five standard errors (one in two million)."""
+    """The share of episodes that random play wins on the lake.
+
+    Exact evaluation against 20,000 episodes of Gymnasium, five standard errors (one in two million).
+    """
     env = gymnasium.make("FrozenLake-v1")
     mdp = ht.mdp_from_gymnasium(env)
     exact = P.policy_value(mdp, np.full((16, 4), 0.25))
@@ -209,7 +244,9 @@ def test_a_successor_may_be_listed_twice_with_two_rewards() -> None:
     assert mdp.transitions.tolist() == [[[1.0]]]
     assert mdp.mean_rewards.tolist() == [[6.0]]
     assert P.optimal_value(mdp) == 6.0 + 0.5 * 6.0
-    rewards = {float(ht.make_agent("random", mdp, seed=seed).learn(1).realised_reward[0]) for seed in range(60)}
+    rewards = {
+        float(ht.make_agent("random", mdp, seed=seed).learn(1).realised_reward[0]) for seed in range(60)
+    }
     assert {10.0, 11.0, 13.0} <= rewards
 
 
@@ -223,7 +260,9 @@ def _two(best: int, horizon: int | None = None) -> ht.MDP:
 def test_a_change_comes_when_it_should_and_the_state_stays() -> None:
     """One ring of states turning one way, then the other."""
     ring = np.roll(np.eye(5), 1, axis=1)
-    forth, back = (ht.mdp_from_arrays(p[:, None, :], np.full((5, 1), r)) for p, r in ((ring, 1.0), (ring.T, 10.0)))
+    forth, back = (
+        ht.mdp_from_arrays(p[:, None, :], np.full((5, 1), r)) for p, r in ((ring, 1.0), (ring.T, 10.0))
+    )
     learner = ht.make_agent("random", ht.changing_mdp([forth, back, forth], at=[7, 10]))
     curve = learner.learn(steps=12, checkpoints=12)
     assert np.diff(curve.mean_reward, prepend=0.0).tolist() == [1.0] * 7 + [10.0] * 3 + [1.0] * 2

@@ -1,20 +1,26 @@
-r"""The two exploration bonuses of Q-learning: Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018.
+r"""The two exploration bonuses of Q-learning.
+
+Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018.
 
 At the t-th visit of a cell, with iota = log(2 S A T / delta) and a constant c that the analysis leaves open:
 
 *Hoeffding*: b_t = c r_max sqrt(H^3 iota / t).
 
-*Bernstein*: what matters is how much the value of the next state varies. With W_t the variance of the t values met so far,
+*Bernstein*: what matters is how much the value of the next state varies. With W_t the variance of the t
+values met so far,
 
-    beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),  c2 r_max sqrt(H^3 iota / t) },
-    b_1 = beta_1 / 2,    b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t),
+    beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),  c2 r_max sqrt(H^3
+    iota / t) }, b_1 = beta_1 / 2,    b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t),
 
-so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. (None is negative: W_t is at least W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the
-powers of r_max make it equivariant under scaling. c1 = c2 = 2 c: then a W_t as large as can be gives the sum that Hoeffding's bonus has at least.
-Note how large sqrt(H^7 S A) is: at the sizes of the paper the first branch comes into play after hundreds of millions of visits.
+so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. (None is negative: W_t is at least
+W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the powers of r_max make it equivariant under scaling. c1
+= c2 = 2 c: then a W_t as large as can be gives the sum that Hoeffding's bonus has at least. Note how large
+sqrt(H^7 S A) is: at the sizes of the paper the first branch comes into play after hundreds of millions of
+visits.
 
-``literal`` gives the first branch of the paper's appendix (its equation for beta'), whose powers of r_max do not agree with each other and whose last term has
-H^((1+2 epsilon)/epsilon), 25^22 in its experiments: the first branch is then never the smaller one.
+``literal`` gives the first branch of the paper's appendix (its equation for beta'), whose powers of r_max do
+not agree with each other and whose last term has H^((1+2 epsilon)/epsilon), 25^22 in its experiments: the
+first branch is then never the smaller one.
 """
 
 import math
@@ -71,10 +77,16 @@ def new_bonus(
     if literal_epsilon is not None:
         factor, offset = factor * r_max, float(H)
         powers = math.sqrt(H**7 * r_max * S * A) + H**2 * r_max**1.5
-        log_last = (1 + 2 * literal_epsilon) / literal_epsilon * math.log(H) + 0.5 * math.log(S * A * literal_epsilon)
-        decay = c * iota * (powers + (math.exp(log_last) if log_last < 600.0 else math.inf)) if scale > 0 else 0.0
+        log_last = (1 + 2 * literal_epsilon) / literal_epsilon * math.log(H) + 0.5 * math.log(
+            S * A * literal_epsilon
+        )
+        decay = (
+            c * iota * (powers + (math.exp(log_last) if log_last < 600.0 else math.inf)) if scale > 0 else 0.0
+        )
     cells = H * S * A
-    return Bernstein(np.zeros(cells), np.zeros(cells), np.zeros(cells), factor, offset, decay, 2.0 * hoeffding)
+    return Bernstein(
+        np.zeros(cells), np.zeros(cells), np.zeros(cells), factor, offset, decay, 2.0 * hoeffding
+    )
 
 
 @pay.method(Hoeffding)

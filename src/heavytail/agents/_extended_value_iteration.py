@@ -1,28 +1,34 @@
-r"""Extended value iteration: planning in the best of all plausible MDPs (Jaksch, Ortner and Auer, "Near-optimal regret bounds for reinforcement learning", 2010).
+r"""Extended value iteration.
 
-Plausible transitions of a cell are those within an L1 distance d of the observed frequencies. The best of them for values V moves a mass of d/2 to the state of the
-largest value, taking it from the successors of the lowest. What is left of the expectation is
+Planning in the best of all plausible MDPs (Jaksch, Ortner and Auer, "Near-optimal regret bounds for
+reinforcement learning", 2010).
 
-    sum_s' p(s') V(s') + m max V - (the integral of V over the mass m of the lowest successors),      m = min(d/2, 1 - p(best)),
+Plausible transitions of a cell are those within an L1 distance d of the observed frequencies. The best of
+them for values V moves a mass of d/2 to the state of the largest value, taking it from the successors of the
+lowest. What is left of the expectation is
 
-which needs the observed successors only, and no sorting: the lowest mass is found as a median is, by partitioning. Before a cell's first visit anything is plausible, and the best
-state follows.
+    sum_s' p(s') V(s') + m max V - (the integral of V over the mass m of the lowest successors),      m =
+    min(d/2, 1 - p(best)),
 
-`plan_episode`: H backups. `plan_average`: backups V' of V until max(V' - V) - min(V' - V) is below a tolerance; the policy is then optimal up to it. Value iteration converges
-only where the optimistic chain is aperiodic, so values move 0.9 of the way to their backup, which is the chain that stays where it is with probability 0.1. It starts from the
-values of the plan before, and stops after `MOST_BACKUPS` in any case.
+which needs the observed successors only, and no sorting: the lowest mass is found as a median is, by
+partitioning. Before a cell's first visit anything is plausible, and the best state follows.
+
+`plan_episode`: H backups. `plan_average`: backups V' of V until max(V' - V) - min(V' - V) is below a
+tolerance; the policy is then optimal up to it. Value iteration converges only where the optimistic chain is
+aperiodic, so values move 0.9 of the way to their backup, which is the chain that stays where it is with
+probability 0.1. It starts from the values of the plan before, and stops after `MAX_BACKUPS` in any case.
 """
 
 import math
 
-from heavytail.agents._transition_counts import Model
+from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Floats, Indices, U
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 
 FEW = 8  # successors, of which the lowest are found one after the other
 MOVE = 0.9  # the aperiodicity transform: how far values move towards their backup
-MOST_BACKUPS = 10_000
+MAX_BACKUPS = 10_000
 RESOLUTION = 1e-12  # of floats, relative to the largest reward: no tolerance is below it
 
 
@@ -52,7 +58,8 @@ def lowest_mass(keys: Floats, weights: Floats, n: int, mass: float) -> float:
             low = cut + 1
         else:
             high = cut
-    # Of a few the lowest one after the other: comparisons that become moves, where partitioning would guess wrong every other time.
+    # Of a few the lowest one after the other: comparisons that become moves, where partitioning would guess
+    # wrong every other time.
     while low < high:
         where = low
         for k in range(low + 1, high + 1):
@@ -68,7 +75,16 @@ def lowest_mass(keys: Floats, weights: Floats, n: int, mass: float) -> float:
 
 
 @kernel
-def optimistic_value(model: Model, cell: int, values: Floats, row: int, best: int, half: float, keys: Floats, weights: Floats) -> float:
+def optimistic_value(
+    model: TransitionCounts,
+    cell: int,
+    values: Floats,
+    row: int,
+    best: int,
+    half: float,
+    keys: Floats,
+    weights: Floats,
+) -> float:
     """The largest plausible expectation of values[row] after a cell, `half` being half the L1 distance and `best` the state of the largest value."""
     c = U(cell)
     highest = values[U(row), U(best)]
@@ -89,7 +105,7 @@ def optimistic_value(model: Model, cell: int, values: Floats, row: int, best: in
 
 
 @kernel
-def best_state(model: Model, values: Floats, row: int) -> int:
+def best_state(model: TransitionCounts, values: Floats, row: int) -> int:
     """The first state of the largest value; the end counts among them once it was seen."""
     best = 0
     for s in range(1, model.n_states + model.ended[0]):
@@ -100,7 +116,15 @@ def best_state(model: Model, values: Floats, row: int) -> int:
 
 @kernel
 def backup(
-    model: Model, rewards: Floats, halves: Floats, values: Floats, row: int, policy: Indices, h: int, keys: Floats, weights: Floats
+    model: TransitionCounts,
+    rewards: Floats,
+    halves: Floats,
+    values: Floats,
+    row: int,
+    policy: Indices,
+    h: int,
+    keys: Floats,
+    weights: Floats,
 ) -> None:
     """values[1 - row] and policy[h] out of values[row]."""
     S, A = model.n_states, model.visits.size // model.n_states
@@ -109,7 +133,9 @@ def backup(
         largest, chosen = -math.inf, 0
         for a in range(A):
             cell = s * A + a
-            q = rewards[U(cell)] + optimistic_value(model, cell, values, row, best, halves[U(cell)], keys, weights)
+            q = rewards[U(cell)] + optimistic_value(
+                model, cell, values, row, best, halves[U(cell)], keys, weights
+            )
             if q > largest:
                 largest, chosen = q, a
         values[U(1 - row), U(s)] = largest
@@ -117,7 +143,15 @@ def backup(
 
 
 @kernel
-def plan_episode(model: Model, rewards: Floats, halves: Floats, values: Floats, policy: Indices, keys: Floats, weights: Floats) -> None:
+def plan_episode(
+    model: TransitionCounts,
+    rewards: Floats,
+    halves: Floats,
+    values: Floats,
+    policy: Indices,
+    keys: Floats,
+    weights: Floats,
+) -> None:
     """The optimistic policy of each step, policy [H, S], for optimistic rewards and half distances of each cell; values [2, S + 1] is scratch."""
     values[0, :] = 0.0
     values[1, :] = 0.0
@@ -129,23 +163,32 @@ def plan_episode(model: Model, rewards: Floats, halves: Floats, values: Floats, 
 
 @kernel
 def plan_average(
-    model: Model, rewards: Floats, halves: Floats, values: Floats, policy: Indices, keys: Floats, weights: Floats, tolerance: float
+    model: TransitionCounts,
+    rewards: Floats,
+    halves: Floats,
+    values: Floats,
+    policy: Indices,
+    keys: Floats,
+    weights: Floats,
+    tolerance: float,
 ) -> int:
     """The optimistic policy[0] for the average reward, from values[0] on, which the next plan starts from; how many backups it took."""
     S, largest = model.n_states, 0.0
     for cell in range(rewards.size):
         largest = max(largest, abs(rewards[cell]))
     tolerance = max(tolerance, RESOLUTION * largest)
-    for i in range(MOST_BACKUPS):
+    for i in range(MAX_BACKUPS):
         backup(model, rewards, halves, values, 0, policy, 0, keys, weights)
         low, high = math.inf, -math.inf
         for s in range(S):
             change = values[1, s] - values[0, s]
             low = min(low, change)
             high = max(high, change)
-        shift = MOVE * values[1, 0] + (1.0 - MOVE) * values[0, 0]  # the values of the first state stay 0, so that none grows without end
+        shift = (
+            MOVE * values[1, 0] + (1.0 - MOVE) * values[0, 0]
+        )  # the values of the first state stay 0, so that none grows without end
         for s in range(S):
             values[0, s] = MOVE * values[1, s] + (1.0 - MOVE) * values[0, s] - shift
         if not high - low >= tolerance:
             return i + 1
-    return MOST_BACKUPS
+    return MAX_BACKUPS

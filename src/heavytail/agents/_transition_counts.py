@@ -1,7 +1,8 @@
 r"""What was seen of an environment: for each state and action, which successors followed and how often.
 
-Only what was observed is kept, so memory and planning cost what the observed successors cost, never S squared. A cell's successors stand together in a pool, in
-ascending order; when their place is full they move to one of twice the size. Places left behind are not used again: together they are smaller than those that
+Only what was observed is kept, so memory and planning cost what the observed successors cost, never S
+squared. A cell's successors stand together in a pool, in ascending order; when their place is full they move
+to one of twice the size. Places left behind are not used again: together they are smaller than those that
 replaced them.
 
 After a terminal state nothing follows: that is the successor number S, *the end*, whose value is always 0.
@@ -20,7 +21,7 @@ from heavytail.kernels.verbs import full, reset
 FIRST_ROOM = 4
 
 
-class Model(NamedTuple):
+class TransitionCounts(NamedTuple):
     """Counts of observed transitions. A cell is s * A + a."""
 
     visits: Ints  # [S*A]
@@ -39,11 +40,11 @@ class Model(NamedTuple):
         return ("successor", "times")
 
 
-def new_model(n_states: int, n_actions: int) -> Model:
+def new_model(n_states: int, n_actions: int) -> TransitionCounts:
     """A model that has seen nothing."""
     cells = n_states * n_actions
     pool = 4 * FIRST_ROOM
-    return Model(
+    return TransitionCounts(
         visits=np.zeros(cells, np.int64),
         first=np.zeros(cells, np.int64),
         room=np.zeros(cells, np.int64),
@@ -57,13 +58,13 @@ def new_model(n_states: int, n_actions: int) -> Model:
     )
 
 
-@full.method(Model)
-def _full(record: Model) -> bool:
+@full.method(TransitionCounts)
+def _full(record: TransitionCounts) -> bool:
     return record.top[0] + 2 * record.widest[0] > record.times.size
 
 
 @kernel
-def observe(model: Model, cell: int, s_next: int, terminated: bool) -> None:
+def observe(model: TransitionCounts, cell: int, s_next: int, terminated: bool) -> None:
     """Count a transition."""
     model.visits[U(cell)] += 1
     if terminated:
@@ -77,7 +78,7 @@ def observe(model: Model, cell: int, s_next: int, terminated: bool) -> None:
 
 
 @kernel
-def _find(model: Model, cell: int, s_next: int) -> int:
+def _find(model: TransitionCounts, cell: int, s_next: int) -> int:
     """Where a successor stands, or would."""
     low, high = model.first[U(cell)], model.first[U(cell)] + model.used[U(cell)]
     while low < high:
@@ -90,7 +91,7 @@ def _find(model: Model, cell: int, s_next: int) -> int:
 
 
 @kernel
-def _insert(model: Model, cell: int, s_next: int, place: int) -> int:
+def _insert(model: TransitionCounts, cell: int, s_next: int, place: int) -> int:
     """Make room for a successor at a place among those of its cell; its count is 0."""
     i = U(cell)
     if model.used[i] == model.room[i]:
@@ -113,8 +114,11 @@ def _insert(model: Model, cell: int, s_next: int, place: int) -> int:
 
 
 @kernel
-def expected(model: Model, cell: int, values: Floats, row: int) -> float:
-    """The mean of values[row] over the successors seen so far, each as often as it was; 0 before the first."""
+def expected(model: TransitionCounts, cell: int, values: Floats, row: int) -> float:
+    """The mean of values[row] over the successors seen so far, each as often as it was.
+
+    0 before the first.
+    """
     first, total = model.first[U(cell)], 0.0
     for k in range(first, first + model.used[U(cell)]):
         total += model.times[U(k)] * values[U(row), U(model.successor[U(k)])]
@@ -122,8 +126,12 @@ def expected(model: Model, cell: int, values: Floats, row: int) -> float:
 
 
 @kernel
-def uniformity(model: Model) -> float:
-    """How evenly actions were played: the entropy of the actions of each state over its largest value log A, weighted by visits; 1 for uniform play, 0 for one action throughout."""
+def uniformity(model: TransitionCounts) -> float:
+    """How evenly actions were played.
+
+    The entropy of the actions of each state over its largest value log A, weighted by visits; 1 for uniform
+    play, 0 for one action throughout.
+    """
     A, entropy, steps = model.visits.size // model.n_states, 0.0, 0
     for s in range(model.n_states):
         here = 0
@@ -137,8 +145,8 @@ def uniformity(model: Model) -> float:
     return entropy / (steps * log(float(A))) if steps > 0 and A > 1 else 1.0
 
 
-@reset.method(Model)
-def _reset(record: Model) -> None:
+@reset.method(TransitionCounts)
+def _reset(record: TransitionCounts) -> None:
     record.visits[:] = 0
     record.first[:] = 0
     record.room[:] = 0

@@ -1,13 +1,19 @@
-r"""An agent that is watched: whether what it believes holds the truth, as the theory promises with probability 1 - delta.
+r"""An agent that is watched.
+
+Whether what it believes holds the truth, as the theory promises with probability 1 - delta.
 
 The auditor knows the MDP, changes nothing and looks
 
-* at UCRL2 and Heavy-UCRL2 whenever a phase starts: whether for every state and action the mean reward lies within the interval, and the transitions within their L1 distance;
-* at Q-learning and Heavy-Q-Learning after every step: whether Q is at least Q*, where it was changed. (Nowhere else can it have become smaller.)
+* at UCRL2 and Heavy-UCRL2 whenever a phase starts: whether for every state and action the mean reward lies
+  within the interval, and the transitions within their L1 distance;
+* at Q-learning and Heavy-Q-Learning after every step: whether Q is at least Q*, where it was changed.
+  (Nowhere else can it have become smaller.)
 
-A run *escapes* if that fails once. The theorems say that at most a share delta of runs does, with all scales at 1; that says something only where the intervals are not so wide that nothing
-could escape. So the auditor also tells how narrow they are where the agent has been most often: of UCRL2 the wider of the radius of rewards over r_max and of half the L1 distance, of
-Q-learning the bonus over H r_max, at the step of an episode where it is largest.
+A run *escapes* if that fails once. The theorems say that at most a share delta of runs does, with all scales
+at 1; that says something only where the intervals are not so wide that nothing could escape. So the auditor
+also tells how narrow they are where the agent has been most often: of UCRL2 the wider of the radius of
+rewards over r_max and of half the L1 distance, of Q-learning the bonus over H r_max, at the step of an
+episode where it is largest.
 """
 
 import math
@@ -18,7 +24,7 @@ import numpy as np
 from heavytail.agents._bonuses import Bernstein, Hoeffding
 from heavytail.agents.heavy_q_learning import HeavyQLearning
 from heavytail.agents.q_learning import QLearning
-from heavytail.agents.ucrl2 import MOST_RADIUS, UCRL2
+from heavytail.agents.ucrl2 import MAX_RADIUS, UCRL2
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
@@ -30,13 +36,13 @@ from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, r
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.planning.episodic import episodic_plan
-from heavytail.planning.matrices import matrix_of
+from heavytail.planning.matrices import transition_matrix
 from heavytail.registry import find, register
 
 ROUNDING = 1e-9  # of the largest value: so far below Q* is no escape
 
 
-class Truth(NamedTuple):
+class GroundTruth(NamedTuple):
     """What is so. A row is (stage, state, action)."""
 
     means: Floats  # [G*S*A]
@@ -53,7 +59,7 @@ class Audited(NamedTuple):
     """An agent, the truth, and how often the two were found apart."""
 
     agent: Record
-    truth: Truth
+    truth: GroundTruth
     audits: Ints  # [1]
     escapes: Ints  # [1]
 
@@ -72,7 +78,9 @@ def audited(
     planned_steps: Count | None = None,
     **parameters: Any,
 ) -> Audited:
-    """An agent that is watched: how often the true MDP leaves its confidence set, or its values fall below the optimal ones.
+    """An agent that is watched.
+
+    How often the true MDP leaves its confidence set, or its values fall below the optimal ones.
 
     Args:
         problem: the environment, which must be an MDP that stays as it is.
@@ -90,28 +98,32 @@ def audited(
     """
     if problem.mdp is None:
         raise InputError(
-            "audited compares an agent with the MDP it plays in, and this environment is none, or one that changes; give it an MDP such as make_mdp('six_arms')"
+            "audited compares an agent with the MDP it plays in, and this environment is none, or"
+            " one that changes; give it an MDP such as make_mdp('six_arms')"
         )
     found = find("agent", agent)
     shared = {"epsilon": epsilon, "delta": delta, "planned_steps": planned_steps}
-    inner = found.builder(problem, **{k: v for k, v in shared.items() if k in found.parameters and v is not None}, **parameters)
+    inner = found.builder(
+        problem, **{k: v for k, v in shared.items() if k in found.parameters and v is not None}, **parameters
+    )
     if type(inner) not in outside.methods:
         raise InputError(
-            f"audited: {agent} promises nothing that could be looked at; choose from: heavy_q_learning, heavy_ucrl2, q_learning, ucrl2"
+            f"audited: {agent} promises nothing that could be looked at; choose from:"
+            " heavy_q_learning, heavy_ucrl2, q_learning, ucrl2"
         )
-    return Audited(inner, truth_of(problem.mdp), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    return Audited(inner, ground_truth(problem.mdp), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
-def truth_of(mdp: MDP) -> Truth:
+def ground_truth(mdp: MDP) -> GroundTruth:
     """What is exactly so of an MDP.
 
     >>> import heavytail as ht
-    >>> truth_of(ht.make_mdp("two_state")).transitions.round(2).tolist()
+    >>> ground_truth(ht.make_mdp("two_state")).transitions.round(2).tolist()
     [[0.85, 0.15, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.1, 0.9, 0.0]]
     """
-    alive = np.asarray(matrix_of(mdp, restart=False).todense())
+    alive = np.asarray(transition_matrix(mdp, restart=False).todense())
     ended = 1.0 - alive.sum(axis=1, keepdims=True)
-    return Truth(
+    return GroundTruth(
         means=mdp.row_means.copy(),
         transitions=np.concatenate([alive, np.maximum(ended, 0.0)], axis=1),
         values=_optimal_values(mdp, alive),
@@ -133,16 +145,19 @@ def _optimal_values(mdp: MDP, alive: Floats) -> Floats:
 
 @generic()
 def due(agent: Record, audits: int, learnt: bool) -> bool:  # type: ignore[empty-body]
-    """Whether to look now, after so many audits; `learnt`: a step was just made, and no episode just begun."""
+    """Whether to look now, after so many audits.
+
+    `learnt`: a step was just made, and no episode just begun.
+    """
 
 
 @generic()
-def outside(agent: Record, truth: Truth, s: int, a: int, h: int) -> bool:  # type: ignore[empty-body]
+def outside(agent: Record, truth: GroundTruth, s: int, a: int, h: int) -> bool:  # type: ignore[empty-body]
     """Whether the truth is outside what the agent believes; (s, a) was played at step h."""
 
 
 @generic()
-def narrowest(agent: Record, truth: Truth) -> float:  # type: ignore[empty-body]
+def narrowest(agent: Record, truth: GroundTruth) -> float:  # type: ignore[empty-body]
     """How wide intervals are where the agent has been most often, as a share of the largest value there may be."""
 
 
@@ -160,14 +175,14 @@ def _new_phase(agent: UCRL2, audits: int, learnt: bool) -> bool:
 
 
 @outside.method(UCRL2)
-def _mdp_outside(agent: UCRL2, truth: Truth, s: int, a: int, h: int) -> bool:
+def _mdp_outside(agent: UCRL2, truth: GroundTruth, s: int, a: int, h: int) -> bool:
     cells = agent.rewards.size
     level = _level(agent)
     for row in range(truth.means.size):
         cell = row % cells
         n = agent.model.visits[cell]
         centre = mean(agent.estimator, cell, level)
-        if not abs(centre) < MOST_RADIUS:  # as the agent does
+        if not abs(centre) < MAX_RADIUS:  # as the agent does
             centre = 0.0
         width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
         if abs(centre - truth.means[row]) > width:
@@ -184,8 +199,11 @@ def _level(agent: UCRL2) -> float:
 
 
 @kernel
-def _distance(agent: UCRL2, truth: Truth, row: int, cell: int) -> float:
-    """The L1 distance of the frequencies of a cell from the probabilities of a row: of those that were never seen, their sum."""
+def _distance(agent: UCRL2, truth: GroundTruth, row: int, cell: int) -> float:
+    """The L1 distance of the frequencies of a cell from the probabilities of a row.
+
+    Of those that were never seen, their sum.
+    """
     model, distance = agent.model, 1.0
     for k in range(model.first[cell], model.first[cell] + model.used[cell]):
         p = truth.transitions[row, model.successor[k]]
@@ -194,12 +212,14 @@ def _distance(agent: UCRL2, truth: Truth, row: int, cell: int) -> float:
 
 
 @narrowest.method(UCRL2)
-def _ucrl2_narrowest(agent: UCRL2, truth: Truth) -> float:
+def _ucrl2_narrowest(agent: UCRL2, truth: GroundTruth) -> float:
     most = 0
     for cell in range(agent.rewards.size):
         if agent.model.visits[cell] > agent.model.visits[most]:
             most = cell
-    return max(agent.reward_scale * radius(agent.estimator, most, _level(agent)) / truth.r_max, agent.halves[most])
+    return max(
+        agent.reward_scale * radius(agent.estimator, most, _level(agent)) / truth.r_max, agent.halves[most]
+    )
 
 
 # Q-learning
@@ -216,17 +236,17 @@ def _heavy_table_changed(agent: HeavyQLearning, audits: int, learnt: bool) -> bo
 
 
 @outside.method(QLearning)
-def _below(agent: QLearning, truth: Truth, s: int, a: int, h: int) -> bool:
+def _below(agent: QLearning, truth: GroundTruth, s: int, a: int, h: int) -> bool:
     return not agent.q[U(h), U(s), U(a)] >= truth.values[U(h), U(s), U(a)]
 
 
 @outside.method(HeavyQLearning)
-def _heavy_below(agent: HeavyQLearning, truth: Truth, s: int, a: int, h: int) -> bool:
+def _heavy_below(agent: HeavyQLearning, truth: GroundTruth, s: int, a: int, h: int) -> bool:
     return outside(agent.table, truth, s, a, h)
 
 
 @narrowest.method(QLearning)
-def _q_narrowest(agent: QLearning, truth: Truth) -> float:
+def _q_narrowest(agent: QLearning, truth: GroundTruth) -> float:
     largest = 0.0
     for h in range(agent.q.shape[0]):
         cell, t = _most_visited(agent, h)
@@ -235,11 +255,13 @@ def _q_narrowest(agent: QLearning, truth: Truth) -> float:
 
 
 @narrowest.method(HeavyQLearning)
-def _heavy_q_narrowest(agent: HeavyQLearning, truth: Truth) -> float:
+def _heavy_q_narrowest(agent: HeavyQLearning, truth: GroundTruth) -> float:
     largest = 0.0
     for h in range(agent.table.q.shape[0]):
         cell, t = _most_visited(agent.table, h)
-        largest = max(largest, bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * power(agent.decay, t))
+        largest = max(
+            largest, bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * power(agent.decay, t)
+        )
     return largest / (agent.table.horizon * truth.r_max)
 
 
@@ -287,7 +309,9 @@ def _act(agent: Audited, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Audited)
-def _update(agent: Audited, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Audited, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     update(agent.agent, s, a, r, s_next, h, terminated, rng)
     _look(agent, s, a, h, True)
 

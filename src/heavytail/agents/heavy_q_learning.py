@@ -1,16 +1,22 @@
-r"""Heavy-Q-Learning: Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses or those of its appendix, UCB-Bernstein.
+r"""Heavy-Q-Learning.
 
-Q-learning (`heavytail.agents.q_learning`) of truncated rewards. At the t-th visit of (s, a) at step h a reward counts as it is if |r| <= B_t and as 0 if
-not, and the bonus has a second part for what truncation and noise may cost:
+Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses or those of its appendix, UCB-Bernstein.
 
-    B_t = (u t / iota)^(1/(1+epsilon)),    b_t = c r_max sqrt(H^3 iota / t) + K u^(1/(1+epsilon)) (iota / t)^(epsilon/(1+epsilon)),
+Q-learning (`heavytail.agents.q_learning`) of truncated rewards. At the t-th visit of (s, a) at step h a
+reward counts as it is if |r| <= B_t and as 0 if not, and the bonus has a second part for what truncation and
+noise may cost:
 
-with u a bound on the raw moments E|r|^(1+epsilon) and iota = log(2 S A T / delta). The threshold is fixed when the sample arrives, so nothing is stored.
+    B_t = (u t / iota)^(1/(1+epsilon)),    b_t = c r_max sqrt(H^3 iota / t) + K u^(1/(1+epsilon)) (iota /
+    t)^(epsilon/(1+epsilon)),
 
-The paper's K is 8 H, by an argument that is not valid (it bounds a sum of terms of both signs term by term); Bernstein's inequality for the sum weighted
-by the learning rates alpha_t^i gives
+with u a bound on the raw moments E|r|^(1+epsilon) and iota = log(2 S A T / delta). The threshold is fixed
+when the sample arrives, so nothing is stored.
 
-    K(t) = t^b [ sum_i alpha_t^i i^-b + sqrt(2 sum_i (alpha_t^i)^2 i^((1-epsilon)/(1+epsilon))) + max_i alpha_t^i i^a / 3 ],   a = 1/(1+epsilon), b = epsilon a,
+The paper's K is 8 H, by an argument that is not valid (it bounds a sum of terms of both signs term by term);
+Bernstein's inequality for the sum weighted by the learning rates alpha_t^i gives
+
+    K(t) = t^b [ sum_i alpha_t^i i^-b + sqrt(2 sum_i (alpha_t^i)^2 i^((1-epsilon)/(1+epsilon))) + max_i
+    alpha_t^i i^a / 3 ],   a = 1/(1+epsilon), b = epsilon a,
 
 which grows towards
 
@@ -18,8 +24,9 @@ which grows towards
 
 10 to 13 times less than 8 H: ``constants="tight"``, the default, uses the supremum, ``"paper"`` 8 H.
 
-With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of
-it, less than optimism needs; here it stays outside. ``constants="paper"`` does as the paper says, literally.
+With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The
+paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of it, less than optimism needs; here
+it stays outside. ``constants="paper"`` does as the paper says, literally.
 """
 
 import math
@@ -32,9 +39,9 @@ from heavytail.agents._bonuses import new_bonus
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
-from heavytail.kernels.count_powers import Powers, power, powers_of
-from heavytail.kernels.verbs import act, counters, foresee, reset, update
-from heavytail.mdp.problem import Problem, need_episodes, need_r_max
+from heavytail.kernels.count_powers import CountPowers, count_powers, power
+from heavytail.kernels.verbs import act, counters, prefetch, reset, update
+from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
 STEPS_PER_HORIZON = 20  # how far K(t) is followed to see that it stays below its limit
@@ -47,7 +54,7 @@ class HeavyQLearning(NamedTuple):
     truncated: Ints  # [1] how many rewards were
     threshold: float  # B_t over t**a, where a = 1 - b
     reward_bonus: float  # over t**b
-    decay: Powers  # t**-b
+    decay: CountPowers  # t**-b
     inside: bool  # whether the reward's part stands inside beta_t, as the paper writes it
 
     def counter_names(self) -> tuple[str, ...]:
@@ -75,18 +82,20 @@ def heavy_q_learning(
     Args:
         problem: the environment's sizes.
         epsilon: rewards have a finite moment of order 1 + epsilon.
-        moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest law. A smaller one truncates harder than the
-            theory allows, and may learn where the true one does not.
+        moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest
+            law. A smaller one truncates harder than the theory allows, and may learn where the true one does
+            not.
         r_max: the largest expected reward; known for an MDP. A small `moment` does not change it.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the first part of the bonus; the c of the analysis, 1 as in theory. The paper searched "within [1e-2, 1]" without saying what it found.
+        transition_scale: multiplies the first part of the bonus; the c of the analysis, 1 as in theory. The
+            paper searched "within [1e-2, 1]" without saying what it found.
         reward_scale: multiplies the second part; likewise.
         bonus_scale: multiplies both.
         bonus: "hoeffding", which the paper's experiments use, or "bernstein".
         constants: "tight" for the exact constants, "paper" for the paper's.
     """
-    H = need_episodes("heavy_q_learning", problem)
+    H = require_horizon("heavy_q_learning", problem)
     table = q_learning(
         problem,
         r_max=r_max, delta=delta, planned_steps=planned_steps, transition_scale=transition_scale, bonus_scale=bonus_scale, bonus=bonus, constants=constants,
@@ -97,27 +106,35 @@ def heavy_q_learning(
     constant = weighted_bernstein_constant(H, epsilon) if constants == "tight" else 8.0 * H
     reward_bonus = bonus_scale * reward_scale * constant * moment**a * iota**b
     if bonus == "bernstein" and constants == "paper":
-        largest = abs(need_r_max("heavy_q_learning", problem, r_max))
-        table = table._replace(bonus=new_bonus(bonus, sizes, largest, iota, bonus_scale * transition_scale, literal_epsilon=epsilon))
+        largest = abs(require_r_max("heavy_q_learning", problem, r_max))
+        table = table._replace(
+            bonus=new_bonus(
+                bonus, sizes, largest, iota, bonus_scale * transition_scale, literal_epsilon=epsilon
+            )
+        )
     return HeavyQLearning(
         table=table,
         truncated=np.zeros(1, np.int64),
         threshold=(moment / iota) ** a,
         reward_bonus=reward_bonus,
-        decay=powers_of(-b),
+        decay=count_powers(-b),
         inside=bonus == "bernstein" and constants == "paper",
     )
 
 
 @cache
 def weighted_bernstein_constant(horizon: int, epsilon: float) -> float:
-    """The supremum of K(t) over t: its limit, or a larger value on the way; each of its sums follows from the one before.
+    """The supremum of K(t) over t: its limit, or a larger value on the way.
+
+    Each of its sums follows from the one before.
 
     >>> [round(weighted_bernstein_constant(H, 0.05), 1) for H in (2, 10, 25)]
     [3.8, 8.0, 14.8]
     """
     a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
-    best = (horizon + 1) * (1 / (horizon + 1 - b) + math.sqrt(2 / (2 * horizon + 1 + (1 - epsilon) * a)) + 1 / 3)
+    best = (horizon + 1) * (
+        1 / (horizon + 1 - b) + math.sqrt(2 / (2 * horizon + 1 + (1 - epsilon) * a)) + 1 / 3
+    )
     bias = variance = largest = 0.0
     for t in range(1, STEPS_PER_HORIZON * (horizon + 1)):
         rate = (horizon + 1) / (horizon + t)
@@ -133,13 +150,15 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
     return act(agent.table, s, h, rng)
 
 
-@foresee.method(HeavyQLearning)
+@prefetch.method(HeavyQLearning)
 def _foresee(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> None:
-    foresee(agent.table, s, a, s_next, h)
+    prefetch(agent.table, s, a, s_next, h)
 
 
 @update.method(HeavyQLearning)
-def _update(agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
     decayed = power(agent.decay, t)
     kept = r

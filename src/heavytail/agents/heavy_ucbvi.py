@@ -1,14 +1,15 @@
 """Heavy-UCBVI: UCBVI (`heavytail.agents.ucbvi`) with a robust mean estimator for rewards, as the conclusion of Zhuang and Sui (2021) says can be done.
 
-The log-confidence is the same throughout, so that the truncated mean needs no sample to be held: its thresholds are fixed.
+The log-confidence is the same throughout, so that the truncated mean needs no sample to be held: its
+thresholds are fixed.
 """
 
 from typing import Any, Literal
 
 from heavytail.agents.ucbvi import UCBVI, new_ucbvi, reward_level
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
-from heavytail.estimators.estimator import estimator_for
-from heavytail.mdp.problem import Problem, need_r_max
+from heavytail.estimators.estimator import build_estimator
+from heavytail.mdp.problem import Problem, require_r_max
 from heavytail.registry import register
 
 
@@ -34,7 +35,8 @@ def heavy_ucbvi(
     Args:
         problem: the environment's sizes.
         epsilon: rewards have a finite moment of order 1 + epsilon.
-        moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central ones for the median of means.
+        moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central
+            ones for the median of means.
         estimator: the id of a mean estimator; the truncated mean, as in the paper's other agents.
         estimator_options: further parameters of the estimator.
         r_max: the largest expected reward; known for an MDP.
@@ -43,16 +45,24 @@ def heavy_ucbvi(
         transition_scale: multiplies the bonus for transitions; 1 as published for UCBVI.
         reward_scale: multiplies the radius of rewards; 1 as the estimator promises.
         bonus_scale: multiplies both.
-        clip_optimism: never let Q grow, nor pass its cap, as published for UCBVI; off, because with intervals as wide as these it ties all actions at the cap and keeps what noise
-            once took away.
+        clip_optimism: never let Q grow, nor pass its cap, as published for UCBVI; off, because with intervals
+            as wide as these it ties all actions at the cap and keeps what noise once took away.
         constants: "tight" for what optimism needs, "paper" for the published ones.
     """
-    record = estimator_for(
+    record = build_estimator(
         "heavy_ucbvi", estimator, problem.n_states * problem.n_actions, estimator_options,
         epsilon=epsilon, moment=moment, constants=constants, strict=False, thresholds="fixed",
         max_log_confidence=reward_level(problem, planned_steps, delta),
     )  # fmt: skip
-    largest = need_r_max("heavy_ucbvi", problem, r_max)
+    largest = require_r_max("heavy_ucbvi", problem, r_max)
     return new_ucbvi(
-        problem, record, largest, delta, planned_steps, bonus_scale * transition_scale, bonus_scale * reward_scale, clip_optimism, constants
+        problem,
+        record,
+        largest,
+        delta,
+        planned_steps,
+        bonus_scale * transition_scale,
+        bonus_scale * reward_scale,
+        clip_optimism,
+        constants,
     )

@@ -1,19 +1,23 @@
-r"""Heavy-UCRL2: Zhuang and Sui (2021), algorithm 1: UCRL2 (`heavytail.agents.ucrl2`) with a robust mean estimator for rewards.
+r"""Heavy-UCRL2: Zhuang and Sui (2021), algorithm 1.
 
-The log-confidence L = 7 log(2 S A t_k / delta) goes into the radius and into the estimate itself: it sets the truncation thresholds and the number of blocks, and grows
-from phase to phase. The truncated mean needs a bound on raw moments, the median of means one on central moments; the paper writes v for both.
+UCRL2 (`heavytail.agents.ucrl2`) with a robust mean estimator for rewards.
 
-Optimistic rewards are not cut, as in the paper's algorithm. Its theorem 1 has a factor (r_max - r_min) D that is proved only if they are cut at r_max (``clip_optimism=True``);
-but at every scale at which anything is learnt, cutting ties all arms at r_max, and the agent stays with the first.
+The log-confidence L = 7 log(2 S A t_k / delta) goes into the radius and into the estimate itself: it sets the
+truncation thresholds and the number of blocks, and grows from phase to phase. The truncated mean needs a
+bound on raw moments, the median of means one on central moments; the paper writes v for both.
+
+Optimistic rewards are not cut, as in the paper's algorithm. Its theorem 1 has a factor (r_max - r_min) D that
+is proved only if they are cut at r_max (``clip_optimism=True``); but at every scale at which anything is
+learnt, cutting ties all arms at r_max, and the agent stays with the first.
 """
 
 import math
 from typing import Any, Literal
 
-from heavytail.agents.ucrl2 import MOST_STEPS, UCRL2, new_ucrl2, reward_log_confidence
+from heavytail.agents.ucrl2 import MAX_STEPS, UCRL2, new_ucrl2, reward_log_confidence
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
-from heavytail.estimators.estimator import estimator_for
-from heavytail.mdp.problem import Problem, need_r_max
+from heavytail.estimators.estimator import build_estimator
+from heavytail.mdp.problem import Problem, require_r_max
 from heavytail.registry import register
 
 
@@ -38,20 +42,25 @@ def heavy_ucrl2(
     Args:
         problem: the environment's sizes.
         epsilon: rewards have a finite moment of order 1 + epsilon.
-        moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central ones for the median of means.
+        moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central
+            ones for the median of means.
         estimator: the id of a mean estimator; the paper's experiments use the truncated mean.
         estimator_options: further parameters of the estimator.
         r_max: the largest expected reward, for `clip_optimism`; known for an MDP.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
-        transition_scale: multiplies the distance of plausible transitions; 1 as in theory. The paper searched "within [1e-2, 1]" without saying what it found.
+        transition_scale: multiplies the distance of plausible transitions; 1 as in theory. The paper searched
+            "within [1e-2, 1]" without saying what it found.
         reward_scale: multiplies the radius of rewards; likewise.
         bonus_scale: multiplies both.
-        clip_optimism: cut optimistic rewards at r_max, which theorem 1 needs and the algorithm as published does not do.
+        clip_optimism: cut optimistic rewards at r_max, which theorem 1 needs and the algorithm as published
+            does not do.
         constants: "tight" for the exact constants of the estimator, "paper" for the paper's.
     """
-    record = estimator_for(
+    record = build_estimator(
         "heavy_ucrl2", estimator, problem.n_states * problem.n_actions + 1, estimator_options,
-        epsilon=epsilon, moment=moment, constants=constants, strict=False, max_log_confidence=reward_log_confidence(problem, MOST_STEPS, delta),
+        epsilon=epsilon, moment=moment, constants=constants, strict=False, max_log_confidence=reward_log_confidence(problem, MAX_STEPS, delta),
     )  # fmt: skip
-    largest = need_r_max("heavy_ucrl2", problem, r_max) if clip_optimism else math.inf
-    return new_ucrl2(problem, record, delta, bonus_scale * transition_scale, bonus_scale * reward_scale, largest)
+    largest = require_r_max("heavy_ucrl2", problem, r_max) if clip_optimism else math.inf
+    return new_ucrl2(
+        problem, record, delta, bonus_scale * transition_scale, bonus_scale * reward_scale, largest
+    )

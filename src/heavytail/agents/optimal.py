@@ -24,10 +24,14 @@ class Optimal(NamedTuple):
 
 @register("agent", "optimal")
 def optimal(problem: Problem) -> Optimal:
-    """The best policy, for an episode or for the average reward; a yardstick that knows its MDP and learns nothing."""
+    """The best policy, for an episode or for the average reward.
+
+    A yardstick that knows its MDP and learns nothing.
+    """
     if problem.mdp is None:
         raise InputError(
-            "optimal knows the MDP it plays in, and this environment is none, or one that changes; give it an MDP such as make_mdp('six_arms')"
+            "optimal knows the MDP it plays in, and this environment is none, or one that changes;"
+            " give it an MDP such as make_mdp('six_arms')"
         )
     plan = episodic_plan(problem.mdp) if problem.horizon else average_plan(problem.mdp)
     return Optimal(plan.policy.reshape(max(problem.horizon, 1), problem.n_states).astype("uint32"))
@@ -39,7 +43,9 @@ def _act(agent: Optimal, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Optimal)
-def _update(agent: Optimal, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Optimal, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     pass
 
 

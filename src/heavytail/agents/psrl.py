@@ -1,10 +1,14 @@
-r"""Posterior sampling: Strens (2000); Osband, Russo and Van Roy, "(More) efficient reinforcement learning via posterior sampling", NIPS 2013.
+r"""Posterior sampling: Strens (2000).
 
-Before each episode an MDP is drawn from the posterior and solved, and its policy is played. Transitions have a Dirichlet prior of weight `prior_count` on every state; mean
-rewards have a normal prior N(prior_mean, 1 / prior_precision) and noise of known precision. These are the conventions of Osband's TabulaRL, with which the paper's
-"Gaussian PSRL" most likely ran. Normal noise is what heavy tails are not: this is a baseline.
+Osband, Russo and Van Roy, "(More) efficient reinforcement learning via posterior sampling", NIPS 2013.
 
-The end of an episode in a terminal state counts as one more successor, without prior weight: it is expected only where it was seen.
+Before each episode an MDP is drawn from the posterior and solved, and its policy is played. Transitions have
+a Dirichlet prior of weight `prior_count` on every state; mean rewards have a normal prior N(prior_mean, 1 /
+prior_precision) and noise of known precision. These are the conventions of Osband's TabulaRL, with which the
+paper's "Gaussian PSRL" most likely ran. Normal noise is what heavy tails are not: this is a baseline.
+
+The end of an episode in a terminal state counts as one more successor, without prior weight: it is expected
+only where it was seen.
 
 The posterior over all S successors is drawn for every cell, so memory and time per episode grow with S^2 A.
 """
@@ -17,15 +21,15 @@ import numpy as np
 from heavytail.arrays import Floats, Stream, U
 from heavytail.checks import NonNegative, Positive
 from heavytail.errors import InputError
-from heavytail.kernels.array_ops import argmax_part, max_part
+from heavytail.kernels.array_ops import argmax_slice, max_slice
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
-from heavytail.kernels.rng import fill_open_uniforms, gamma, integer, normal_of
+from heavytail.kernels.rng import fill_open_uniforms, gamma, integer, to_normal
 from heavytail.kernels.verbs import act, begin, reset, update
-from heavytail.mdp.problem import Problem, need_episodes
+from heavytail.mdp.problem import Problem, require_horizon
 from heavytail.registry import register
 
-MOST_NUMBERS = 10**9
+MAX_NUMBERS = 10**9
 TINY = 1e-300  # below it, gamma variates have lost their digits
 
 
@@ -65,11 +69,15 @@ def psrl(
         prior_mean: of mean rewards; 0 as in TabulaRL.
         prior_precision: one over the variance of the prior of mean rewards; 1 as in TabulaRL.
         noise_precision: one over the variance of rewards around their mean, taken as known; 1 as in TabulaRL.
-        reward_scale: multiplies the standard deviation with which mean rewards are drawn; 1, the posterior's own.
+        reward_scale: multiplies the standard deviation with which mean rewards are drawn; 1, the posterior's
+            own.
     """
-    S, A, H = problem.n_states, problem.n_actions, need_episodes("psrl", problem)
-    if 2 * S * S * A > MOST_NUMBERS:
-        raise InputError(f"psrl keeps 2 S^2 A numbers, {2 * S * S * A:,} for {S:,} states and {A:,} actions; it is for smaller problems")
+    S, A, H = problem.n_states, problem.n_actions, require_horizon("psrl", problem)
+    if 2 * S * S * A > MAX_NUMBERS:
+        raise InputError(
+            f"psrl keeps 2 S^2 A numbers, {2 * S * S * A:,} for {S:,} states and {A:,} actions; it"
+            " is for smaller problems"
+        )
     weights = np.full((S + 1, S * A), prior_count)
     weights[S] = 0.0
     return PSRL(
@@ -91,7 +99,10 @@ def psrl(
 
 @kernel
 def draw_gammas(agent: PSRL, rng: Stream) -> None:
-    """A gamma variate for every weight. Of weight 1, that of the usual prior, it is an exponential, and those are made all at once: vector code."""
+    """A gamma variate for every weight.
+
+    Of weight 1, that of the usual prior, it is an exponential, and those are made all at once: vector code.
+    """
     successors, cells = agent.weights.shape
     for k in range(successors):
         fill_open_uniforms(rng, agent.drawn[k])
@@ -136,14 +147,19 @@ def draw_rewards(agent: PSRL, rng: Stream) -> None:
     fill_open_uniforms(rng, agent.scratch)
     for cell in range(agent.rewards.size):
         precision = agent.prior_precision + agent.noise_precision * agent.visits[cell]
-        centre = (agent.prior_precision * agent.prior_mean + agent.noise_precision * agent.sums[cell]) / precision
-        noise = normal_of(agent.rewards[cell], -log(agent.scratch[cell]))
+        centre = (
+            agent.prior_precision * agent.prior_mean + agent.noise_precision * agent.sums[cell]
+        ) / precision
+        noise = to_normal(agent.rewards[cell], -log(agent.scratch[cell]))
         agent.rewards[cell] = centre + agent.scale * noise / math.sqrt(precision)
 
 
 @kernel
 def solve(agent: PSRL) -> None:
-    """Backward induction in the drawn MDP. Successors are the outer loop, two at a time, so that the inner one runs over cells side by side."""
+    """Backward induction in the drawn MDP.
+
+    Successors are the outer loop, two at a time, so that the inner one runs over cells side by side.
+    """
     q, A = agent.q, agent.n_actions
     H, cells = q.shape
     S = cells // A
@@ -152,11 +168,11 @@ def solve(agent: PSRL) -> None:
             q[h, cell] = agent.rewards[cell]
         if h + 1 < H:
             for k in range(0, S - 1, 2):
-                one, two = max_part(q, h + 1, k * A, A), max_part(q, h + 1, (k + 1) * A, A)
+                one, two = max_slice(q, h + 1, k * A, A), max_slice(q, h + 1, (k + 1) * A, A)
                 for cell in range(cells):
                     q[h, cell] += agent.drawn[k, cell] * one + agent.drawn[k + 1, cell] * two
             if S % 2 == 1:
-                one = max_part(q, h + 1, (S - 1) * A, A)
+                one = max_slice(q, h + 1, (S - 1) * A, A)
                 for cell in range(cells):
                     q[h, cell] += agent.drawn[S - 1, cell] * one
 
@@ -170,11 +186,13 @@ def _begin(agent: PSRL, s: int, rng: Stream) -> None:
 
 @act.method(PSRL)
 def _act(agent: PSRL, s: int, h: int, rng: Stream) -> int:
-    return argmax_part(agent.q, h, s * agent.n_actions, agent.n_actions)
+    return argmax_slice(agent.q, h, s * agent.n_actions, agent.n_actions)
 
 
 @update.method(PSRL)
-def _update(agent: PSRL, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: PSRL, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     cell = U(s * agent.n_actions + a)
     agent.visits[cell] += 1.0
     agent.sums[cell] += r

@@ -1,15 +1,20 @@
-r"""Q-learning with bonuses: Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018, algorithms 1 and 2.
+r"""Q-learning with bonuses.
+
+Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018, algorithms 1 and 2.
 
 At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H + t),
 
-    Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),    V_h(s) = min(cap_h, max_a Q_h(s, a)),
+    Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),    V_h(s) = min(cap_h, max_a
+    Q_h(s, a)),
 
-V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of `heavytail.agents._bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t)
-or Bernstein's, with iota = log(2 S A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it an absolute constant).
-Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
+V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of
+`heavytail.agents._bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t) or Bernstein's, with iota = log(2 S
+A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it an absolute
+constant). Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
 
-As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max, which is valid and smaller. With r_max below 0
-the cap is 0, since an episode may end early. (The paper writes iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
+As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max,
+which is valid and smaller. With r_max below 0 the cap is 0, since an episode may end early. (The paper writes
+iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
 """
 
 import math
@@ -20,9 +25,9 @@ import numpy as np
 from heavytail.agents._bonuses import new_bonus, pay
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
-from heavytail.kernels.array_ops import argmax_row, ask_for, max_row
-from heavytail.kernels.verbs import act, counters, foresee, reset, update
-from heavytail.mdp.problem import Problem, need_episodes, need_r_max
+from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
+from heavytail.kernels.verbs import act, counters, prefetch, reset, update
+from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
 
@@ -64,13 +69,15 @@ def q_learning(
         r_max: the largest expected reward; known for an MDP.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the bonus; the c of the analysis, which leaves it open. 1, as no search was made for it.
+        transition_scale: multiplies the bonus; the c of the analysis, which leaves it open. 1, as no search
+            was made for it.
         bonus_scale: multiplies it too.
-        bonus: "hoeffding", which the paper's experiments use, or "bernstein", which needs three more numbers per cell.
+        bonus: "hoeffding", which the paper's experiments use, or "bernstein", which needs three more numbers
+            per cell.
         constants: "tight" caps values at what is left of the episode, "paper" at the whole of it.
     """
-    H, S, A = need_episodes("q_learning", problem), problem.n_states, problem.n_actions
-    largest = need_r_max("q_learning", problem, r_max)
+    H, S, A = require_horizon("q_learning", problem), problem.n_states, problem.n_actions
+    largest = require_r_max("q_learning", problem, r_max)
     left = H - np.arange(H) if constants == "tight" else np.full(H, H)
     cap = max(largest, 0.0) * left.astype(np.float64)
     iota = math.log(2 * S * A * planned_steps / delta)
@@ -89,16 +96,18 @@ def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
     return argmax_row(agent.q, h, s)
 
 
-@foresee.method(QLearning)
+@prefetch.method(QLearning)
 def _foresee(agent: QLearning, s: int, a: int, s_next: int, h: int) -> None:
-    ask_for(agent.visits, h, s, a)
+    prefetch_cell(agent.visits, h, s, a)
     following = min(h + 1, agent.q.shape[0] - 1)
     for each in range(agent.q.shape[2]):
-        ask_for(agent.q, following, s_next, each)
+        prefetch_cell(agent.q, following, s_next, each)
 
 
 @update.method(QLearning)
-def _update(agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     cell = U(h), U(s), U(a)
     if agent.visits[cell] == 0:
         agent.cells_visited[0] += 1

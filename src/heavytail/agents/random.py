@@ -27,7 +27,9 @@ def _act(agent: Random, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Random)
-def _update(agent: Random, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Random, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     pass
 
 

@@ -1,11 +1,15 @@
-r"""Any agent, restarted: for environments that change (Zhuang and Sui 2021, theorem 3; after Jaksch et al. 2010, section 2.4).
+r"""Any agent, restarted.
+
+For environments that change (Zhuang and Sui 2021, theorem 3; after Jaksch et al. 2010, section 2.4).
 
 If the MDP changes up to l times, the agent forgets everything at the steps
 
     ceil(i^((1 + 2 epsilon)/epsilon) / l^((1 + epsilon)/epsilon)),    i = 1, 2, 3, ...,
 
-each once, and works at confidence 1 - delta / l^2. With a variance (epsilon = 1) that is i^3 / l^2. With epsilon small the times between restarts grow brutally: for epsilon = 0.05 and
-l = 5 they come at 5, 277, 8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper has it the other way round.)
+each once, and works at confidence 1 - delta / l^2. With a variance (epsilon = 1) that is i^3 / l^2. With
+epsilon small the times between restarts grow brutally: for epsilon = 0.05 and l = 5 they come at 5, 277,
+8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper has it the
+other way round.)
 
 A restart may fall into an episode: the agent then begins in the state and plays the steps that are left.
 """
@@ -19,7 +23,7 @@ from heavytail.arrays import Floats, Ints, Record, Stream
 from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.elementary import LARGEST_EXPONENT, log, raised
+from heavytail.kernels.elementary import MAX_EXPONENT, log, power
 from heavytail.kernels.verbs import act, begin, counter_names, counters, reset, update
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find, register
@@ -34,7 +38,9 @@ class Restarting(NamedTuple):
     agent: Record
     steps: Ints  # [1]
     stage: Ints  # [1] the i of the next restart
-    following: Floats  # [1] the step of the next restart; a float, as it may be far beyond the largest integer
+    following: (
+        Floats  # [1] the step of the next restart; a float, as it may be far beyond the largest integer
+    )
     restarts: Ints  # [1]
     power: float  # (1 + 2 epsilon) / epsilon
     divisor: float  # l**((1 + epsilon) / epsilon)
@@ -44,9 +50,17 @@ class Restarting(NamedTuple):
         return ("restarts", *counter_names(self.agent))
 
 
-@register("agent", "restarting", example={"agent": "heavy_ucrl2", "changes": 5, "epsilon": 0.5, "moment": 10.0})
+@register(
+    "agent", "restarting", example={"agent": "heavy_ucrl2", "changes": 5, "epsilon": 0.5, "moment": 10.0}
+)
 def restarting(
-    problem: Problem, *, agent: str, changes: Count, epsilon: MomentOrder, delta: OpenProbability = 0.05, **parameters: Any
+    problem: Problem,
+    *,
+    agent: str,
+    changes: Count,
+    epsilon: MomentOrder,
+    delta: OpenProbability = 0.05,
+    **parameters: Any,
 ) -> Restarting:
     """Any agent, restarted on the schedule for an MDP that changes (Zhuang and Sui 2021, theorem 3).
 
@@ -54,8 +68,10 @@ def restarting(
         problem: the environment's sizes.
         agent: the id of the agent.
         changes: l, how often the MDP may change.
-        epsilon: rewards have a finite moment of order 1 + epsilon; for the schedule, and for the agent if it needs it.
-        delta: one minus the confidence; 0.05 throughout heavytail. The agent works at delta / l^2, as the theorem says.
+        epsilon: rewards have a finite moment of order 1 + epsilon; for the schedule, and for the agent if it
+            needs it.
+        delta: one minus the confidence; 0.05 throughout heavytail. The agent works at delta / l^2, as the
+            theorem says.
         **parameters: the agent's own.
 
     >>> import heavytail as ht
@@ -65,8 +81,10 @@ def restarting(
     """
     found = find("agent", agent)
     shared = {"epsilon": epsilon, "delta": delta / changes**2}
-    inner = found.builder(problem, **{key: value for key, value in shared.items() if key in found.parameters}, **parameters)
-    power, divisor = exponents(epsilon, changes)
+    inner = found.builder(
+        problem, **{key: value for key, value in shared.items() if key in found.parameters}, **parameters
+    )
+    exponent, divisor = exponents(epsilon, changes)
     stage, following = restart_steps(epsilon, changes, 2)[1]
     return Restarting(
         agent=inner,
@@ -74,24 +92,27 @@ def restarting(
         stage=np.full(1, stage),
         following=np.full(1, following),
         restarts=np.zeros(1, np.int64),
-        power=power,
+        power=exponent,
         divisor=divisor,
     )
 
 
 def exponents(epsilon: float, changes: int) -> tuple[float, float]:
     """(1 + 2 epsilon)/epsilon and l^((1 + epsilon)/epsilon)."""
-    power, order = (1.0 + 2.0 * epsilon) / epsilon, (1.0 + epsilon) / epsilon
-    if order * math.log(changes) > LARGEST_EXPONENT:
-        raise InputError(f"restarting: with epsilon {epsilon} and changes {changes} no restart would ever come; epsilon must be larger")
-    return power, float(changes) ** order
+    exponent, order = (1.0 + 2.0 * epsilon) / epsilon, (1.0 + epsilon) / epsilon
+    if order * math.log(changes) > MAX_EXPONENT:
+        raise InputError(
+            f"restarting: with epsilon {epsilon} and changes {changes} no restart would ever come;"
+            " epsilon must be larger"
+        )
+    return exponent, float(changes) ** order
 
 
-def restart_step(i: int, power: float, divisor: float) -> float:
+def restart_step(i: int, exponent: float, divisor: float) -> float:
     """The step of the i-th start; infinite where it would overflow."""
-    if power * log(float(i)) > LARGEST_EXPONENT:
+    if exponent * log(float(i)) > MAX_EXPONENT:
         return math.inf
-    step = raised(float(i), power) / divisor * (1.0 - ROUNDING)
+    step = power(float(i), exponent) / divisor * (1.0 - ROUNDING)
     return float(math.ceil(step)) if step < EXACT else step
 
 
@@ -101,12 +122,12 @@ def restart_steps(epsilon: float, changes: int, n: int) -> list[tuple[int, float
     >>> [step for _, step in restart_steps(0.05, 5, 6)]
     [1.0, 5.0, 277.0, 8200.0, 154743.0, 2065215.0]
     """
-    power, divisor = exponents(epsilon, changes)
+    exponent, divisor = exponents(epsilon, changes)
     steps: list[tuple[int, float]] = []
     i = 0
     while len(steps) < n:
         i += 1
-        step = restart_step(i, power, divisor)
+        step = restart_step(i, exponent, divisor)
         if not steps or step > steps[-1][1] or step == math.inf:
             steps.append((i, step))
     return steps
@@ -134,7 +155,9 @@ def _act(agent: Restarting, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(Restarting)
-def _update(agent: Restarting, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: Restarting, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     update(agent.agent, s, a, r, s_next, h, terminated, rng)
     agent.steps[0] += 1
     if agent.steps[0] + 1.0 >= agent.following[0]:

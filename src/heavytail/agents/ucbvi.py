@@ -1,15 +1,20 @@
 r"""UCBVI: Azar, Osband and Munos, "Minimax regret bounds for reinforcement learning", ICML 2017, algorithm 1 with its Chernoff-Hoeffding bonus; with any mean estimator.
 
-Before each episode, from the observed frequencies p^ and for h = H - 1 down to 0, over all cells that were visited,
+Before each episode, from the observed frequencies p^ and for h = H - 1 down to 0, over all cells that were
+visited,
 
-    Q_h(s, a) <- min{ Q_h(s, a),  cap_h,  r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },     V_h(s) = min{ cap_h, max_a Q_h(s, a) }.
+    Q_h(s, a) <- min{ Q_h(s, a),  cap_h,  r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },
+    V_h(s) = min{ cap_h, max_a Q_h(s, a) }.
 
-As published rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence iota = log(2 S A T / delta). With a robust estimator that is
-Heavy-UCBVI, which the paper's conclusion announces and leaves to the reader.
+As published rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence iota =
+log(2 S A T / delta). With a robust estimator that is Heavy-UCBVI, which the paper's conclusion announces and
+leaves to the reader.
 
-The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. What optimism needs is that b_h bounds the noise of one fixed function, V*_{h+1}, which lies in an interval of
-length (H - 1 - h) r_max: Hoeffding's inequality gives b_h = (H - 1 - h) r_max sqrt(log(2 H S A T / delta) / 2). That is ``constants="tight"``, the default, with cap_h = (H - h) r_max;
-``"paper"`` takes the published b, times r_max, and cap_h = H r_max.
+The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. What optimism needs is that b_h
+bounds the noise of one fixed function, V*_{h+1}, which lies in an interval of length (H - 1 - h) r_max:
+Hoeffding's inequality gives b_h = (H - 1 - h) r_max sqrt(log(2 H S A T / delta) / 2). That is
+``constants="tight"``, the default, with cap_h = (H - h) r_max; ``"paper"`` takes the published b, times
+r_max, and cap_h = H r_max.
 """
 
 import math
@@ -17,14 +22,14 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heavytail.agents._transition_counts import Model, expected, new_model, observe
+from heavytail.agents._transition_counts import TransitionCounts, expected, new_model, observe
 from heavytail.arrays import Floats, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.estimators.sample_mean import sample_mean
 from heavytail.kernels.array_ops import argmax_row
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
-from heavytail.mdp.problem import Problem, need_episodes, need_r_max
+from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
 
@@ -32,7 +37,7 @@ class UCBVI(NamedTuple):
     """What UCBVI remembers. Cell s * A + a."""
 
     estimator: Record
-    model: Model
+    model: TransitionCounts
     q: Floats  # [H, S, A]
     values: Floats  # [2, S + 1] scratch
     rewards: Floats  # [S*A] optimistic
@@ -69,16 +74,18 @@ def ucbvi(
 
     Args:
         problem: the environment's sizes.
-        r_max: the largest expected reward; known for an MDP. Also the range of rewards, as in the published analysis.
+        r_max: the largest expected reward; known for an MDP. Also the range of rewards, as in the published
+            analysis.
         delta: one minus the confidence; 0.05 throughout heavytail.
         planned_steps: the T inside the logarithm.
         transition_scale: multiplies the bonus for transitions; 1 as published.
         reward_scale: multiplies the radius of rewards; 1, the rewards being known as published.
         bonus_scale: multiplies both.
-        clip_optimism: never let Q grow, nor pass its cap, as published. Without it only V is cut at the cap, so that actions above it can still be told apart.
+        clip_optimism: never let Q grow, nor pass its cap, as published. Without it only V is cut at the cap,
+            so that actions above it can still be told apart.
         constants: "tight" for what optimism needs, "paper" for the published bonus.
     """
-    largest = need_r_max("ucbvi", problem, r_max)
+    largest = require_r_max("ucbvi", problem, r_max)
     estimator = sample_mean(problem.n_states * problem.n_actions, scale=max(abs(largest), 1e-300))
     return new_ucbvi(
         problem,
@@ -105,7 +112,7 @@ def new_ucbvi(
     constants: Literal["tight", "paper"],
 ) -> UCBVI:
     """UCBVI with an estimator of S A cells."""
-    S, A, H = problem.n_states, problem.n_actions, need_episodes("ucbvi", problem)
+    S, A, H = problem.n_states, problem.n_actions, require_horizon("ucbvi", problem)
     left = H - np.arange(H, dtype=np.float64)
     if constants == "tight":
         cap, bonus = left, (left - 1.0) * math.sqrt(0.5 * math.log(2 * H * S * A * planned_steps / delta))
@@ -148,7 +155,9 @@ def _plan(agent: UCBVI) -> None:
                 n = agent.model.visits[U(cell)]
                 if n > 0:
                     new = (
-                        agent.rewards[U(cell)] + expected(agent.model, cell, agent.values, row) + agent.bonus[U(h)] * agent.widths[U(cell)]
+                        agent.rewards[U(cell)]
+                        + expected(agent.model, cell, agent.values, row)
+                        + agent.bonus[U(h)] * agent.widths[U(cell)]
                     )
                     if new < agent.q[U(h), U(s), U(a)] or not agent.clipped:
                         agent.q[U(h), U(s), U(a)] = new
@@ -168,13 +177,17 @@ def _act(agent: UCBVI, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(UCBVI)
-def _update(agent: UCBVI, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: UCBVI, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     cell = s * agent.q.shape[2] + a
     push(agent.estimator, cell, r)
     observe(agent.model, cell, s_next, terminated)
     centre = mean(agent.estimator, cell, agent.level)
     optimistic = centre + agent.reward_scale * radius(agent.estimator, cell, agent.level)
-    agent.rewards[U(cell)] = optimistic if abs(optimistic) < math.inf else math.inf  # an estimate that says nothing rules nothing out
+    agent.rewards[U(cell)] = (
+        optimistic if abs(optimistic) < math.inf else math.inf
+    )  # an estimate that says nothing rules nothing out
 
 
 @counters.method(UCBVI)

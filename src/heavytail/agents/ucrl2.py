@@ -1,18 +1,25 @@
-r"""UCRL2: Jaksch, Ortner and Auer, "Near-optimal regret bounds for reinforcement learning", JMLR 2010; with any mean estimator, also Heavy-UCRL2.
+r"""UCRL2: Jaksch, Ortner and Auer, "Near-optimal regret bounds for reinforcement learning", JMLR 2010.
 
-Learning goes in *phases*. At the start of phase k, step t_k, every cell (s, a) has a confidence interval for its mean reward and for its transitions, from its N visits so far:
+With any mean estimator, also Heavy-UCRL2.
 
-    |r - r^(s, a)| <= radius of the estimator at log-confidence 7 log(2 S A t_k / delta),    |p - p^(s, a)|_1 <= sqrt(14 S log(2 A t_k / delta) / max{1, N}),
+Learning goes in *phases*. At the start of phase k, step t_k, every cell (s, a) has a confidence interval for
+its mean reward and for its transitions, from its N visits so far:
 
-and extended value iteration (`heavytail.agents._extended_value_iteration`) finds the policy that is best in the best MDP of all these. It is played until the policy would visit a cell that has
-been visited in this phase as often as in all phases before. (The paper writes the transition radius as above and the reward radius, by a swapped label, with the constant
-of another equation.)
+    |r - r^(s, a)| <= radius of the estimator at log-confidence 7 log(2 S A t_k / delta),    |p - p^(s, a)|_1
+    <= sqrt(14 S log(2 A t_k / delta) / max{1, N}),
 
-In continuing problems the plan is for the average reward, up to 1/sqrt(t_k). In episodes, which the paper plays without saying how, it is for the H steps of an episode, with one
-model for all steps; a phase may end in the middle of an episode.
+and extended value iteration (`heavytail.agents._extended_value_iteration`) finds the policy that is best in
+the best MDP of all these. It is played until the policy would visit a cell that has been visited in this
+phase as often as in all phases before. (The paper writes the transition radius as above and the reward
+radius, by a swapped label, with the constant of another equation.)
 
-A cell that was never visited has the mean 0 with the radius of one sample, and any transition is plausible. Infinity cannot be planned with: an infinite radius counts as
-`MOST_RADIUS`, and an infinite estimate, as of few samples with an infinite one among them, as 0.
+In continuing problems the plan is for the average reward, up to 1/sqrt(t_k). In episodes, which the paper
+plays without saying how, it is for the H steps of an episode, with one model for all steps; a phase may end
+in the middle of an episode.
+
+A cell that was never visited has the mean 0 with the radius of one sample, and any transition is plausible.
+Infinity cannot be planned with: an infinite radius counts as `MAX_RADIUS`, and an infinite estimate, as of
+few samples with an infinite one among them, as 0.
 """
 
 import math
@@ -21,7 +28,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._extended_value_iteration import plan_average, plan_episode
-from heavytail.agents._transition_counts import Model, new_model, observe, uniformity
+from heavytail.agents._transition_counts import TransitionCounts, new_model, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.sample_mean import sample_mean
@@ -29,18 +36,21 @@ from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
 from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
-from heavytail.mdp.problem import Problem, need_r_max
+from heavytail.mdp.problem import Problem, require_r_max
 from heavytail.registry import register
 
-MOST_STEPS = 1e12  # estimators are prepared for the log-confidence of so many
-MOST_RADIUS = 1e100
+MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of so many
+MAX_RADIUS = 1e100
 
 
 class UCRL2(NamedTuple):
-    """What UCRL2 remembers. Cell s * A + a; the estimator has one more cell, for what one sample of 0 would say."""
+    """What UCRL2 remembers.
+
+    Cell s * A + a; the estimator has one more cell, for what one sample of 0 would say.
+    """
 
     estimator: Record
-    model: Model
+    model: TransitionCounts
     policy: Indices  # [H or 1, S]
     in_phase: Ints  # [S*A] visits in this phase
     steps: Ints  # [1]
@@ -75,12 +85,16 @@ def ucrl2(
     bonus_scale: NonNegative = 1.0,
     clip_optimism: bool = False,
 ) -> UCRL2:
-    """UCRL2 (Jaksch et al. 2010) with the sample mean, for episodes or continuing; for light tails, or with an interval for heavy ones that makes it play at random.
+    """UCRL2 (Jaksch et al. 2010) with the sample mean, for episodes or continuing.
+
+    For light tails, or with an interval for heavy ones that makes it play at random.
 
     Args:
         problem: the environment's sizes.
-        interval: of rewards: "sub_gaussian", r_max sqrt(7 log(2 S A t / delta) / (2 N)), the algorithm as published for rewards in [0, 1]; or "heavy", valid for the sample mean of
-            heavy-tailed rewards (Bubeck et al. 2013), so wide that nothing is learnt: the baseline that the paper mentions and omits.
+        interval: of rewards: "sub_gaussian", r_max sqrt(7 log(2 S A t / delta) / (2 N)), the algorithm as
+            published for rewards in [0, 1]; or "heavy", valid for the sample mean of heavy-tailed rewards
+            (Bubeck et al. 2013), so wide that nothing is learnt: the baseline that the paper mentions and
+            omits.
         r_max: the largest expected reward; known for an MDP. For "sub_gaussian", the range of rewards.
         epsilon: for "heavy": rewards have a moment of order 1 + epsilon. 1: a variance.
         moment: for "heavy": a bound on the central moments E|r - mean|**(1 + epsilon).
@@ -91,16 +105,23 @@ def ucrl2(
         clip_optimism: cut optimistic rewards at r_max.
     """
     cells = problem.n_states * problem.n_actions + 1
-    scale = abs(need_r_max("ucrl2", problem, r_max)) if interval == "sub_gaussian" else 1.0
-    estimator = sample_mean(cells, interval=interval, scale=max(scale, 1e-300), epsilon=epsilon, moment=moment)
+    scale = abs(require_r_max("ucrl2", problem, r_max)) if interval == "sub_gaussian" else 1.0
+    estimator = sample_mean(
+        cells, interval=interval, scale=max(scale, 1e-300), epsilon=epsilon, moment=moment
+    )
     return new_ucrl2(
         problem, estimator, delta, bonus_scale * transition_scale, bonus_scale * reward_scale,
-        need_r_max("ucrl2", problem, r_max) if clip_optimism else math.inf,
+        require_r_max("ucrl2", problem, r_max) if clip_optimism else math.inf,
     )  # fmt: skip
 
 
 def new_ucrl2(
-    problem: Problem, estimator: Record, delta: float, transition_scale: float, reward_scale: float, largest_reward: float
+    problem: Problem,
+    estimator: Record,
+    delta: float,
+    transition_scale: float,
+    reward_scale: float,
+    largest_reward: float,
 ) -> UCRL2:
     """UCRL2 with an estimator of S A + 1 cells."""
     S, cells = problem.n_states, problem.n_states * problem.n_actions
@@ -144,16 +165,27 @@ def new_phase(agent: UCRL2) -> None:
         n = agent.model.visits[cell]
         width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
         centre = mean(agent.estimator, cell, level)
-        if not abs(centre) < MOST_RADIUS:  # as of few samples, one of them infinite: it says nothing
+        if not abs(centre) < MAX_RADIUS:  # as of few samples, one of them infinite: it says nothing
             centre = 0.0
-        agent.rewards[cell] = min(centre + min(width, MOST_RADIUS), agent.largest_reward)
+        agent.rewards[cell] = min(centre + min(width, MAX_RADIUS), agent.largest_reward)
         agent.halves[cell] = 0.5 * agent.transition_scale * math.sqrt(spread / max(n, 1))
         agent.in_phase[cell] = 0
     if agent.episodic:
-        plan_episode(agent.model, agent.rewards, agent.halves, agent.values, agent.policy, agent.keys, agent.weights)
+        plan_episode(
+            agent.model, agent.rewards, agent.halves, agent.values, agent.policy, agent.keys, agent.weights
+        )
     else:
         tolerance = 1.0 / math.sqrt(t)
-        plan_average(agent.model, agent.rewards, agent.halves, agent.values, agent.policy, agent.keys, agent.weights, tolerance)
+        plan_average(
+            agent.model,
+            agent.rewards,
+            agent.halves,
+            agent.values,
+            agent.policy,
+            agent.keys,
+            agent.weights,
+            tolerance,
+        )
 
 
 @kernel
@@ -177,7 +209,9 @@ def _act(agent: UCRL2, s: int, h: int, rng: Stream) -> int:
 
 
 @update.method(UCRL2)
-def _update(agent: UCRL2, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
+def _update(
+    agent: UCRL2, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
     cell = s * (agent.rewards.size // agent.model.n_states) + a
     agent.steps[0] += 1
     agent.in_phase[U(cell)] += 1

@@ -1,7 +1,11 @@
-r"""The theory, computable: the theorems of Zhuang and Sui (2021) as functions of numbers, and what is known of the baselines.
+r"""The theory, computable.
 
-Each function takes numbers or arrays and returns a record of the shape they have together. ``constants="paper"`` is the statement as printed, ``"tight"`` (the default) what its proof gives
-when it is corrected; each module says what was corrected and why. Terms come apart, by their logarithms, since some numbers have a hundred digits.
+The theorems of Zhuang and Sui (2021) as functions of numbers, and what is known of the baselines.
+
+Each function takes numbers or arrays and returns a record of the shape they have together.
+``constants="paper"`` is the statement as printed, ``"tight"`` (the default) what its proof gives when it is
+corrected; each module says what was corrected and why. Terms come apart, by their logarithms, since some
+numbers have a hundred digits.
 
 >>> from heavytail.bounds import heavy_ucrl2_regret
 >>> bound = heavy_ucrl2_regret(1e12, S=2, A=2, diameter=2, reward_range=1, moment=1, epsilon=0.5)
@@ -22,7 +26,11 @@ from heavytail.bounds.lower import episodic_lower_bound, hard_instance_steps, lo
 from heavytail.bounds.plot import draw_bounds
 from heavytail.bounds.policies import PolicyFacts, policy_facts
 from heavytail.bounds.quantities import Quantities, quantities_of
-from heavytail.bounds.sample_sizes import heavy_q_learning_sample_size, heavy_ucrl2_sample_size, log10_pac_constant
+from heavytail.bounds.sample_sizes import (
+    heavy_q_learning_sample_size,
+    heavy_ucrl2_sample_size,
+    log10_pac_constant,
+)
 
 __all__ = [
     "Bound",

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import numbers_of
+from heavytail.checks import as_floats
 from heavytail.errors import InputError, suggestion
 
-_COUNT: tuple[Callable[[Floats], Bools], str] = lambda x: (x >= 1) & (x == np.floor(x)), "a whole number, at least 1"
+_COUNT: tuple[Callable[[Floats], Bools], str] = (
+    lambda x: (x >= 1) & (x == np.floor(x)),
+    "a whole number, at least 1",
+)
 _POSITIVE: tuple[Callable[[Floats], Bools], str] = lambda x: x > 0, "above 0"
 _NOT_NEGATIVE: tuple[Callable[[Floats], Bools], str] = lambda x: x >= 0, "0 or more"
 
@@ -40,12 +43,14 @@ def given(where: str, **values: Any) -> tuple[Floats, ...]:
     Traceback (most recent call last):
     heavytail.errors.InputError: regret: T must be 1 or more, got 0.0
     """
-    arrays = {name: numbers_of(f"{where}: {name}", value) for name, value in values.items()}
+    arrays = {name: as_floats(f"{where}: {name}", value) for name, value in values.items()}
     for name, array in arrays.items():
         holds, words = RULES[name]
         wrong = array[~(np.isfinite(array) & holds(array))]
         if wrong.size:
-            raise InputError(f"{where}: {name} must be {words if np.isfinite(wrong[0]) else 'finite'}, got {wrong[0]}")
+            raise InputError(
+                f"{where}: {name} must be {words if np.isfinite(wrong[0]) else 'finite'}, got {wrong[0]}"
+            )
     try:
         np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:

@@ -1,15 +1,22 @@
-r"""What is known of the light-tailed agents, for comparison: rewards in an interval of length R. Where tails are heavy none of this holds.
+r"""What is known of the light-tailed agents, for comparison: rewards in an interval of length R.
 
-*UCRL2* (Jaksch, Ortner and Auer 2010, theorem 2): 34 R D S sqrt(A T log(T/delta)). ``constants="tight"``: the sum from which their proof gets there, without the noise of realised rewards,
+Where tails are heavy none of this holds.
 
-    (sqrt(2)+1) R D sqrt(14 S log(2 A T/delta)) sqrt(S A T)  +  (sqrt(2)+1) R sqrt(14 log(2 S A T/delta)) sqrt(S A T)  +  what is of lower order, as in `heavytail.bounds.heavy_ucrl2`.
+*UCRL2* (Jaksch, Ortner and Auer 2010, theorem 2): 34 R D S sqrt(A T log(T/delta)). ``constants="tight"``: the
+sum from which their proof gets there, without the noise of realised rewards,
 
-The second term is what Heavy-UCRL2's heavy-tail term is at epsilon = 1 if K sqrt(m) is R / sqrt(2), as Hoeffding's inequality has it.
+    (sqrt(2)+1) R D sqrt(14 S log(2 A T/delta)) sqrt(S A T)  +  (sqrt(2)+1) R sqrt(14 log(2 S A T/delta))
+    sqrt(S A T)  +  what is of lower order, as in `heavytail.bounds.heavy_ucrl2`.
 
-*Q-learning with UCB-Hoeffding* (Jin, Allen-Zhu, Bubeck and Jordan 2018, theorem 1): an order, sqrt(H^4 S A T log(S A T/delta)), times r_max. "tight": with the constants of
-`heavytail.bounds.heavy_q_learning`, rewards being known, as theirs are.
+The second term is what Heavy-UCRL2's heavy-tail term is at epsilon = 1 if K sqrt(m) is R / sqrt(2), as
+Hoeffding's inequality has it.
 
-*UCBVI-CH* (Azar, Osband and Munos 2017, theorem 1): 20 H L sqrt(S A T) + 250 H^2 S^2 A L^2 with L = log(5 H S A T/delta), times r_max, rewards being known. Nothing to correct.
+*Q-learning with UCB-Hoeffding* (Jin, Allen-Zhu, Bubeck and Jordan 2018, theorem 1): an order, sqrt(H^4 S A T
+log(S A T/delta)), times r_max. "tight": with the constants of `heavytail.bounds.heavy_q_learning`, rewards
+being known, as theirs are.
+
+*UCBVI-CH* (Azar, Osband and Munos 2017, theorem 1): 20 H L sqrt(S A T) + 250 H^2 S^2 A L^2 with L = log(5 H S
+A T/delta), times r_max, rewards being known. Nothing to correct.
 """
 
 import numpy as np
@@ -38,9 +45,13 @@ def ucrl2_regret(
     772166.0
     """
     tight = chosen_constants("ucrl2_regret", constants)
-    T, S, A, D, R, delta = given("ucrl2_regret", T=T, S=S, A=A, diameter=diameter, reward_range=reward_range, delta=delta)
+    T, S, A, D, R, delta = given(
+        "ucrl2_regret", T=T, S=S, A=A, diameter=diameter, reward_range=reward_range, delta=delta
+    )
     if not tight:
-        return bound_at(Statement((Term(log(34.0 * R * D * S) + 0.5 * log(A), 0.5, 0.5, -log(delta)),)), log(T), R)
+        return bound_at(
+            Statement((Term(log(34.0 * R * D * S) + 0.5 * log(A), 0.5, 0.5, -log(delta)),)), log(T), R
+        )
     statement = ucrl2_statement(S, A, D, R, delta)
     rewards = Term(log(SILVER * R) + 0.5 * log(14.0 * S * A), 0.5, 0.5, log(2.0 * S * A / delta))
     return bound_at(statement._replace(lower_order=(rewards, *statement.lower_order)), log(T), R)
@@ -57,10 +68,20 @@ def q_learning_regret(
     delta: npt.ArrayLike = 0.05,
     constants: Constants = "tight",
 ) -> Bound:
-    """The regret of Q-learning with UCB-Hoeffding bonuses after T steps, if rewards are known; `reward_range` is for what is vacuous, `r_max` if left out."""
+    """The regret of Q-learning with UCB-Hoeffding bonuses after T steps, if rewards are known.
+
+    `reward_range` is for what is vacuous, `r_max` if left out.
+    """
     tight = chosen_constants("q_learning_regret", constants)
     T, S, A, H, r_max, R, delta = given(
-        "q_learning_regret", T=T, S=S, A=A, H=H, r_max=r_max, reward_range=r_max if reward_range is None else reward_range, delta=delta
+        "q_learning_regret",
+        T=T,
+        S=S,
+        A=A,
+        H=H,
+        r_max=r_max,
+        reward_range=r_max if reward_range is None else reward_range,
+        delta=delta,
     )
     if tight:
         return bound_at(q_learning_statement(S, A, H, r_max, delta), log(T), R)
@@ -79,11 +100,27 @@ def ucbvi_regret(
     delta: npt.ArrayLike = 0.05,
     constants: Constants = "tight",
 ) -> Bound:
-    """The regret of UCBVI-CH after T steps, if rewards are known; `reward_range` is for what is vacuous, `r_max` if left out."""
+    """The regret of UCBVI-CH after T steps, if rewards are known.
+
+    `reward_range` is for what is vacuous, `r_max` if left out.
+    """
     chosen_constants("ucbvi_regret", constants)
     T, S, A, H, r_max, R, delta = given(
-        "ucbvi_regret", T=T, S=S, A=A, H=H, r_max=r_max, reward_range=r_max if reward_range is None else reward_range, delta=delta
+        "ucbvi_regret",
+        T=T,
+        S=S,
+        A=A,
+        H=H,
+        r_max=r_max,
+        reward_range=r_max if reward_range is None else reward_range,
+        delta=delta,
     )
     offset = log(5.0 * H * S * A / delta)
     transitions = Term(np.log(20.0) + log(H * r_max) + 0.5 * log(S * A), 0.5, 1.0, offset)
-    return bound_at(Statement((transitions,), lower_order=(Term(log(250.0 * r_max * A) + 2.0 * log(H * S), 0.0, 2.0, offset),)), log(T), R)
+    return bound_at(
+        Statement(
+            (transitions,), lower_order=(Term(log(250.0 * r_max * A) + 2.0 * log(H * S), 0.0, 2.0, offset),)
+        ),
+        log(T),
+        R,
+    )

@@ -1,4 +1,7 @@
-"""What a bound says at a number of steps: its terms apart, their sum, and whether it says anything at all."""
+"""What a bound says at a number of steps.
+
+Its terms apart, their sum, and whether it says anything at all.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -42,14 +45,19 @@ class SampleSize:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on regret at a number of steps T, by the natural logarithms of its terms; of the shape that its arguments have together."""
+    """A bound on regret at a number of steps T, by the natural logarithms of its terms.
+
+    Of the shape that its arguments have together.
+    """
 
     log_transitions: Floats  # what not knowing the transitions costs
     log_heavy_tail: Floats  # what not knowing the mean rewards costs, their tails being heavy
     log_lower_order: Floats  # what falls behind as T grows
     log_remainder: Floats  # what else the statement has, as its function says
     log_trivial: Floats  # R_delta T: no agent has a larger regret; infinite for a lower bound
-    log_crossing: Floats  # the T from which on the heavy-tail term is above that of the transitions; infinite: never; NaN: not asked
+    # the T from which on the heavy-tail term is above that of the transitions; infinite: never; NaN: not
+    # asked
+    log_crossing: Floats
     holds: Bools  # whether the conditions of the statement are met
     kind: Literal["bound", "order"]  # "order": the statement leaves its constant open, and 1 stands for it
 
@@ -76,7 +84,10 @@ class Bound:
     @property
     def log_total(self) -> Floats:
         """The natural logarithm of the sum of all terms."""
-        parts = np.logaddexp(self.log_transitions, self.log_heavy_tail), np.logaddexp(self.log_lower_order, self.log_remainder)
+        parts = (
+            np.logaddexp(self.log_transitions, self.log_heavy_tail),
+            np.logaddexp(self.log_lower_order, self.log_remainder),
+        )
         return np.asarray(np.logaddexp(*parts))[()]
 
     @property
@@ -101,7 +112,10 @@ class Bound:
 
     @property
     def crossing(self) -> Floats:
-        """The T from which on the heavy-tail term is above that of the transitions; infinite if that never comes."""
+        """The T from which on the heavy-tail term is above that of the transitions.
+
+        Infinite if that never comes.
+        """
         return exp(self.log_crossing)[()]
 
     @property
@@ -117,18 +131,36 @@ class Bound:
 
 
 def bound_at(
-    statement: Statement, x: Floats, reward_range: Number, *, holds: Bools | bool = True, kind: Literal["bound", "order"] = "bound"
+    statement: Statement,
+    x: Floats,
+    reward_range: Number,
+    *,
+    holds: Bools | bool = True,
+    kind: Literal["bound", "order"] = "bound",
 ) -> Bound:
     """What a statement says at T = exp(x)."""
     logs = [log_sum(getattr(statement, name), x) for name in TERMS]
-    return make_bound(logs, log(reward_range) + x, log_crossing(statement.heavy_tail, statement.transitions), holds=holds, kind=kind)
+    return make_bound(
+        logs,
+        log(reward_range) + x,
+        log_crossing(statement.heavy_tail, statement.transitions),
+        holds=holds,
+        kind=kind,
+    )
 
 
 def make_bound(
-    logs: list[Floats], log_trivial: Number, crossing: Number, *, holds: Bools | bool = True, kind: Literal["bound", "order"] = "bound"
+    logs: list[Floats],
+    log_trivial: Number,
+    crossing: Number,
+    *,
+    holds: Bools | bool = True,
+    kind: Literal["bound", "order"] = "bound",
 ) -> Bound:
     """A bound of these four terms, all of one shape."""
     transitions, heavy_tail, lower_order, remainder, trivial, cross, condition = (
         np.array(each)[()] for each in np.broadcast_arrays(*logs, log_trivial, crossing, holds)
     )
-    return Bound(transitions, heavy_tail, lower_order, remainder, trivial, cross, condition.astype(np.bool_), kind)
+    return Bound(
+        transitions, heavy_tail, lower_order, remainder, trivial, cross, condition.astype(np.bool_), kind
+    )

@@ -36,10 +36,12 @@ def bounds_of(
     """Every bound for an MDP, its exact quantities put in.
 
     Args:
-        mdp: the MDP. In episodes the bounds of UCRL2 read it as continuing, with the end of an episode leading back to the start.
+        mdp: the MDP. In episodes the bounds of UCRL2 read it as continuing, with the end of an episode
+            leading back to the start.
         T: steps.
         delta: one minus the confidence.
-        epsilon: rewards have a moment of order 1 + epsilon; by default halfway to their tail index, at most 1.
+        epsilon: rewards have a moment of order 1 + epsilon; by default halfway to their tail index, at most
+            1.
         accuracy: lambda, the average regret for which sample sizes are asked, and that of theorem 2.
         changes: l of theorem 3.
         constants: "tight" or "paper".
@@ -49,7 +51,9 @@ def bounds_of(
     >>> sorted(found.regret)
     ['changing', 'heavy_ucrl2', 'heavy_ucrl2_expected', 'heavy_ucrl2_gap', 'lower_bound', 'ucrl2']
     """
-    return bounds_at(quantities_of(mdp, epsilon), T, delta, accuracy=accuracy, changes=changes, constants=constants)
+    return bounds_at(
+        quantities_of(mdp, epsilon), T, delta, accuracy=accuracy, changes=changes, constants=constants
+    )
 
 
 def bounds_at(
@@ -91,7 +95,9 @@ def bounds_at(
         "heavy_q_learning_sample_size": partial(hq_size, accuracy, **episode, **rewards, **sure),
         "hard_instance_steps": partial(lower.hard_instance_steps, S=q.S, A=q.A, epsilon=q.epsilon),
     }
-    reasons = {name: reason for name, ask in {**asked, **wanted}.items() if (reason := _missing(q, ask.keywords))}
+    reasons = {
+        name: reason for name, ask in {**asked, **wanted}.items() if (reason := _missing(q, ask.keywords))
+    }
     return Collection(
         quantities,
         {name: ask() for name, ask in asked.items() if name not in reasons},

@@ -1,21 +1,31 @@
 r"""Heavy-Q-Learning: regret with both bonuses (Zhuang and Sui 2021, theorems 4 and 5; appendix E).
 
-In the paper theorem 4 is an order, Theta(r_max H^2 sqrt(S A T) + H^2 (S A iota)^b T^a), which ``constants="paper"`` takes with the constant 1. (It should say O; sqrt(iota) and u^a are missing; and H^2 comes
-from a line that is reversed, though a valid weakening.) ``"tight"`` has the constants of the proof, for the algorithm with bonus r_max sqrt(H^3 iota / t) + K u^a (iota / t)^b:
+In the paper theorem 4 is an order, Theta(r_max H^2 sqrt(S A T) + H^2 (S A iota)^b T^a), which
+``constants="paper"`` takes with the constant 1. (It should say O; sqrt(iota) and u^a are missing; and H^2
+comes from a line that is reversed, though a valid weakening.) ``"tight"`` has the constants of the proof, for
+the algorithm with bonus r_max sqrt(H^3 iota / t) + K u^a (iota / t)^b:
 
     2 (1 + M_1/2) G r_max H sqrt(S A iota T)                                                 transitions
   + (1 + epsilon) (1 + M_b) K G u^a H^-a (S A iota)^b T^a                                    heavy tail
   + G S A H r_max + r_max sqrt(H Q log(1/delta) / 2) sqrt(T)                                 lower order
 
-with probability at least 1 - 3 delta, where G = H ((1 + 1/H)^H - 1) and Q = sum of (1 + 1/H)^(2h) over h < H are what an error at step h grows to, K is `weighted_bernstein_constant` (the paper's 8 H rests on an argument
-that bounds terms of both signs one by one), and M_b = (H+1)/(H+1-b) is the constant of the learning rates. Since K is of order H, the heavy-tail term is of order H^((1+2 epsilon)/(1+epsilon)). In short:
+with probability at least 1 - 3 delta, where G = H ((1 + 1/H)^H - 1) and Q = sum of (1 + 1/H)^(2h) over h < H
+are what an error at step h grows to, K is `weighted_bernstein_constant` (the paper's 8 H rests on an argument
+that bounds terms of both signs one by one), and M_b = (H+1)/(H+1-b) is the constant of the learning rates.
+Since K is of order H, the heavy-tail term is of order H^((1+2 epsilon)/(1+epsilon)). In short:
 
-* sum over i of alpha_t^i i^-b lies between t^-b and M_b t^-b (lemma 5 has 2 for M_b; by induction, (k-1)^(1-b) k^b <= k - 1 + b). Twice, for b and for 1/2.
-* Hoeffding's inequality: the noise of V*, which lies in [0, H r_max], is at most r_max sqrt(H^3 iota / t) at all visits of all cells, on both sides, with probability 1 - delta, as
-  sum of (alpha_t^i)^2 <= 2H/t and 2 S A T e^-iota = delta; so the open constant of the bonus can be 1. The truncated rewards likewise, by Bernstein's inequality, with K.
-* So 0 <= Q - Q* <= alpha_t^0 H r_max + sum of alpha_t^i (V - V*) + beta_t, with beta_t = (1 + M_1/2) r_max sqrt(H^3 iota / t) + (1 + M_b) K u^a (iota / t)^b. (The paper's beta_t has inconsistent constants.)
-* As in Jin et al. (2018): the regret is at most sum over h of (1 + 1/H)^h (S A H r_max + sum of beta + sum of xi), sum of n^-b up to N is at most (1+epsilon) N^a, and by Jensen's inequality
-  the sum over cells is largest if all K/(S A) visits are equal. The xi are a martingale with differences in intervals of length H r_max.
+* sum over i of alpha_t^i i^-b lies between t^-b and M_b t^-b (lemma 5 has 2 for M_b; by induction,
+  (k-1)^(1-b) k^b <= k - 1 + b). Twice, for b and for 1/2.
+* Hoeffding's inequality: the noise of V*, which lies in [0, H r_max], is at most r_max sqrt(H^3 iota / t) at
+  all visits of all cells, on both sides, with probability 1 - delta, as sum of (alpha_t^i)^2 <= 2H/t and 2 S
+  A T e^-iota = delta; so the open constant of the bonus can be 1. The truncated rewards likewise, by
+  Bernstein's inequality, with K.
+* So 0 <= Q - Q* <= alpha_t^0 H r_max + sum of alpha_t^i (V - V*) + beta_t, with beta_t = (1 + M_1/2) r_max
+  sqrt(H^3 iota / t) + (1 + M_b) K u^a (iota / t)^b. (The paper's beta_t has inconsistent constants.)
+* As in Jin et al. (2018): the regret is at most sum over h of (1 + 1/H)^h (S A H r_max + sum of beta + sum of
+  xi), sum of n^-b up to N is at most (1+epsilon) N^a, and by Jensen's inequality the sum over cells is
+  largest if all K/(S A) visits are equal. The xi are a martingale with differences in intervals of length H
+  r_max.
 
 Mean rewards lie in [0, r_max]; where some are negative, r_max stands for their range, 0 included.
 """
@@ -36,7 +46,9 @@ Bonus: TypeAlias = Literal["hoeffding", "bernstein"]
 
 
 def learning_rate_constant(H: npt.ArrayLike, power: npt.ArrayLike) -> Floats:
-    """M in t^-b <= sum over i of alpha_t^i i^-b <= M t^-b, for the learning rates (H+1)/(H+t): (H+1)/(H+1-b), which the sum comes to as t grows.
+    """M in t^-b <= sum over i of alpha_t^i i^-b <= M t^-b, for the learning rates (H+1)/(H+t).
+
+    (H+1)/(H+1-b), which the sum comes to as t grows.
 
     >>> float(learning_rate_constant(1, 0.5).round(4))
     1.3333
@@ -47,9 +59,14 @@ def learning_rate_constant(H: npt.ArrayLike, power: npt.ArrayLike) -> Floats:
 
 def q_learning_statement(S: Floats, A: Floats, H: Floats, r_max: Floats, delta: Floats) -> Statement:
     """All that the proof has but the rewards: transitions, and what is of lower order."""
-    grown, squared = _growth(H)
-    transitions = log(2.0 * (1.0 + learning_rate_constant(H, 0.5)) * grown * r_max * H) + 0.5 * log(S * A)
-    lower = Term(log(grown * S * A * H * r_max)), Term(log(r_max) + 0.5 * log(H * squared * -log(delta) / 2.0), 0.5)
+    with_larger_pools, squared = _growth(H)
+    transitions = log(
+        2.0 * (1.0 + learning_rate_constant(H, 0.5)) * with_larger_pools * r_max * H
+    ) + 0.5 * log(S * A)
+    lower = (
+        Term(log(with_larger_pools * S * A * H * r_max)),
+        Term(log(r_max) + 0.5 * log(H * squared * -log(delta) / 2.0), 0.5),
+    )
     return Statement(transitions=(Term(transitions, 0.5, 0.5, log(2.0 * S * A / delta)),), lower_order=lower)
 
 
@@ -60,31 +77,59 @@ def _growth(H: Floats) -> tuple[Floats, Floats]:
 
 
 def _hoeffding(
-    S: Floats, A: Floats, H: Floats, r_max: Floats, moment: Floats, epsilon: Floats, delta: Floats, constants: Constants
+    S: Floats,
+    A: Floats,
+    H: Floats,
+    r_max: Floats,
+    moment: Floats,
+    epsilon: Floats,
+    delta: Floats,
+    constants: Constants,
 ) -> Statement:
     a, b = orders(epsilon)
     iota = log(2.0 * S * A / delta)
     if constants == "paper":
-        return Statement((Term(log(r_max * H**2) + 0.5 * log(S * A), 0.5),), (Term(2.0 * log(H) + b * log(S * A), a, b, iota),))
+        return Statement(
+            (Term(log(r_max * H**2) + 0.5 * log(S * A), 0.5),),
+            (Term(2.0 * log(H) + b * log(S * A), a, b, iota),),
+        )
     K = np.vectorize(weighted_bernstein_constant, otypes=[np.float64])(H.astype(np.int64), epsilon)
-    scale = log((1.0 + epsilon) * (1.0 + learning_rate_constant(H, b)) * K * _growth(H)[0]) + a * (log(moment) - log(H)) + b * log(S * A)
+    scale = (
+        log((1.0 + epsilon) * (1.0 + learning_rate_constant(H, b)) * K * _growth(H)[0])
+        + a * (log(moment) - log(H))
+        + b * log(S * A)
+    )
     return q_learning_statement(S, A, H, r_max, delta)._replace(heavy_tail=(Term(scale, a, b, iota),))
 
 
 def _bernstein(
-    S: Floats, A: Floats, H: Floats, r_max: Floats, moment: Floats, epsilon: Floats, delta: Floats, constants: Constants
+    S: Floats,
+    A: Floats,
+    H: Floats,
+    r_max: Floats,
+    moment: Floats,
+    epsilon: Floats,
+    delta: Floats,
+    constants: Constants,
 ) -> Statement:
     a, _ = orders(epsilon)
     iota = log(2.0 * S * A / delta)
     first = _hoeffding(S, A, H, r_max, moment, epsilon, delta, constants)
     if constants == "tight":
-        transitions, lower = log(r_max) + 1.5 * log(H) + 0.5 * log(S * A), log(r_max) + 4.5 * log(H) + 1.5 * log(S * A)
-        return Statement((Term(transitions, 0.5, 0.5, iota),), first.heavy_tail, (Term(lower, 0.0, 2.0, iota),))
+        transitions, lower = (
+            log(r_max) + 1.5 * log(H) + 0.5 * log(S * A),
+            log(r_max) + 4.5 * log(H) + 1.5 * log(S * A),
+        )
+        return Statement(
+            (Term(transitions, 0.5, 0.5, iota),), first.heavy_tail, (Term(lower, 0.0, 2.0, iota),)
+        )
     transitions = 1.5 * log(H * r_max) + 0.5 * log(S * A)
     lower_order = (
         Term(4.5 * log(H) + log(r_max) + 0.5 * a * log(moment) + 1.5 * log(S * A), 0.0, 1.5, iota),
         Term(0.5 * ((1.0 + 4.0 * epsilon) / epsilon * log(H) + log(r_max)) + log(S * A), 0.0, 1.0, iota),
-        Term((1.0 + 3.0 * epsilon) / epsilon * log(H) + 1.5 * log(S * A) + 0.5 * log(epsilon), 0.0, 2.0, iota),
+        Term(
+            (1.0 + 3.0 * epsilon) / epsilon * log(H) + 1.5 * log(S * A) + 0.5 * log(epsilon), 0.0, 2.0, iota
+        ),
     )
     return Statement((Term(transitions, 0.5, 0.5, iota),), first.heavy_tail, lower_order)
 
@@ -108,10 +153,13 @@ def heavy_q_learning_regret(
 ) -> Bound:
     """The regret of Heavy-Q-Learning after T steps, that is T / H episodes (theorems 4 and 5; what was corrected: see the module).
 
-    With ``bonus="bernstein"`` there are only orders. The paper's theorem 5 has five terms, which its two statements permute and its proof does not quite give; their powers of r_max do not agree
-    with each other (twice the rewards would not give twice the regret). "paper" is all five with the constant 1, one of them H^((1+3 epsilon)/epsilon), 25^23 in its experiments. "tight" is what follows
-    from a bonus that is scaled right and has the heavy part outside (`heavytail.agents._bonuses`): r_max sqrt(H^3 S A iota T) and r_max sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with
-    the constant 1, and the heavy-tail term of theorem 4 with its own.
+    With ``bonus="bernstein"`` there are only orders. The paper's theorem 5 has five terms, which its two
+    statements permute and its proof does not quite give; their powers of r_max do not agree with each other
+    (twice the rewards would not give twice the regret). "paper" is all five with the constant 1, one of them
+    H^((1+3 epsilon)/epsilon), 25^23 in its experiments. "tight" is what follows from a bonus that is scaled
+    right and has the heavy part outside (`heavytail.agents._bonuses`): r_max sqrt(H^3 S A iota T) and r_max
+    sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with the constant 1, and the heavy-tail term of
+    theorem 4 with its own.
 
     Args:
         T: steps.

@@ -17,7 +17,14 @@ POINTS = 161
 DECADES = 4  # on either side of T
 HEADROOM = 3.0  # decades above R T that are shown
 PANELS = {
-    "in the long run": ("heavy_ucrl2", "heavy_ucrl2_gap", "heavy_ucrl2_expected", "changing", "ucrl2", "lower_bound"),
+    "in the long run": (
+        "heavy_ucrl2",
+        "heavy_ucrl2_gap",
+        "heavy_ucrl2_expected",
+        "changing",
+        "ucrl2",
+        "lower_bound",
+    ),
     "in episodes": ("heavy_q_hoeffding", "heavy_q_bernstein", "q_learning", "ucbvi", "episodic_lower_bound"),
 }
 STYLES = {
@@ -36,9 +43,18 @@ STYLES = {
 
 
 def draw_bounds(
-    quantities: Quantities, T: float, delta: float = 0.05, *, accuracy: float = 0.1, changes: int = 2, title: str = ""
+    quantities: Quantities,
+    T: float,
+    delta: float = 0.05,
+    *,
+    accuracy: float = 0.1,
+    changes: int = 2,
+    title: str = "",
 ) -> "Figure":
-    """The bounds that apply to an MDP around T steps: solid the tight ones, dashed those of the paper; grey is where a bound says nothing."""
+    """The bounds that apply to an MDP around T steps.
+
+    Solid the tight ones, dashed those of the paper; grey is where a bound says nothing.
+    """
     from matplotlib.figure import Figure
 
     steps = 10.0 ** np.linspace(max(np.log10(T) - DECADES, 0.0), np.log10(T) + DECADES, POINTS)
@@ -46,17 +62,24 @@ def draw_bounds(
     paper = bounds_at(quantities, steps, delta, accuracy=accuracy, changes=changes, constants="paper")
     panels = [name for name, members in PANELS.items() if any(each in tight.regret for each in members)]
     figure = Figure(figsize=(5.6 * len(panels), 5.4), layout="constrained")
-    figure.suptitle(f"{title}:  ε = {quantities.epsilon:g}, δ = {delta:g}, λ = {accuracy:g}, ℓ = {changes}".lstrip(": "), fontsize=11)
+    figure.suptitle(
+        f"{title}:  ε = {quantities.epsilon:g}, δ = {delta:g}, λ = {accuracy:g}, ℓ = {changes}".lstrip(": "),
+        fontsize=11,
+    )
     for axes, name in zip(np.atleast_1d(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
         _panel(axes, name, quantities, steps, T, tight, paper)
     return figure
 
 
-def _panel(axes: "Axes", name: str, q: Quantities, steps: np.ndarray, T: float, tight: Collection, paper: Collection) -> None:
+def _panel(
+    axes: "Axes", name: str, q: Quantities, steps: np.ndarray, T: float, tight: Collection, paper: Collection
+) -> None:
     x, trivial = np.log10(steps), np.log10(np.maximum(q.r_max - q.r_min, 1e-300) * steps)
     top, bottom = float(trivial[-1]) + HEADROOM, _bottom(tight, float(trivial[0]))
     axes.fill_between(x, trivial, top, color="#EEEEEE", zorder=0, linewidth=0)
-    axes.plot(x, trivial, color="#444444", linewidth=1.0, label="r_max − r_min each step: above it nothing is said")
+    axes.plot(
+        x, trivial, color="#444444", linewidth=1.0, label="r_max − r_min each step: above it nothing is said"
+    )
     for member in (each for each in PANELS[name] if each in tight.regret):
         own, (colour, words) = _heights(tight.regret[member]), STYLES[member]
         words += " (order only)" if tight.regret[member].kind == "order" else ""

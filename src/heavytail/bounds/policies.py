@@ -1,7 +1,11 @@
-r"""All policies of a small MDP: the gap g between the best and the next best, and how long each takes to show its gain.
+r"""All policies of a small MDP.
 
-T_pi is the least T' such that for all T >= T' and from every state the expected average reward of T steps is closer than g/2 to the gain (Jaksch et al. 2010, theorem 4; the paper
-uses T_pi without saying what it is). With the bias h of pi the average of T steps is off by |h - P^T h| / T, so that T_pi is at most 1 + 2 span(h) / g, and one need not look further.
+The gap g between the best and the next best, and how long each takes to show its gain.
+
+T_pi is the least T' such that for all T >= T' and from every state the expected average reward of T steps is
+closer than g/2 to the gain (Jaksch et al. 2010, theorem 4; the paper uses T_pi without saying what it is).
+With the bias h of pi the average of T steps is off by |h - P^T h| / T, so that T_pi is at most 1 + 2 span(h)
+/ g, and one need not look further.
 
 Actions that do the same in a state count once: of the 6^7 policies of SixArms 384 are left.
 """
@@ -15,9 +19,9 @@ from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.planning.average_reward import RELATIVE_TOLERANCE, ROUNDING
-from heavytail.planning.matrices import matrix_of, one_stage
+from heavytail.planning.matrices import require_stationary, transition_matrix
 
-MOST_POLICIES = 100_000
+MAX_POLICIES = 100_000
 AT_ONCE = 1024
 BLOCK = 256  # steps at once; a power of two
 LONGEST = 1_000_000
@@ -40,10 +44,16 @@ class Choices(NamedTuple):
 
 def choices_of(mdp: MDP) -> Choices:
     """What can be done in each state."""
-    S, A = one_stage(mdp).n_states, mdp.n_actions
-    rows = np.concatenate([matrix_of(mdp, restart=True).toarray(), mdp.row_means[:, None]], axis=1).reshape(S, A, S + 1)
+    S, A = require_stationary(mdp).n_states, mdp.n_actions
+    rows = np.concatenate(
+        [transition_matrix(mdp, restart=True).toarray(), mdp.row_means[:, None]], axis=1
+    ).reshape(S, A, S + 1)
     found = [np.unique(each, axis=0, return_inverse=True) for each in rows]
-    return Choices(np.array([which.ravel() for _, which in found]), [each[:, :-1] for each, _ in found], [each[:, -1] for each, _ in found])
+    return Choices(
+        np.array([which.ravel() for _, which in found]),
+        [each[:, :-1] for each, _ in found],
+        [each[:, -1] for each, _ in found],
+    )
 
 
 def count_policies(mdp: MDP) -> int:
@@ -69,11 +79,19 @@ def policy_facts(mdp: MDP) -> PolicyFacts:
     """
     choices = choices_of(mdp)
     count = math.prod(choices.counts)
-    if count > MOST_POLICIES:
-        raise InputError(f"policy_facts goes through all policies, and this MDP has {count:,}; it takes up to {MOST_POLICIES:,}")
+    if count > MAX_POLICIES:
+        raise InputError(
+            f"policy_facts goes through all policies, and this MDP has {count:,}; it takes up to"
+            f" {MAX_POLICIES:,}"
+        )
     parts = [_solve(choices, n, min(n + AT_ONCE, count)) for n in range(0, count, AT_ONCE)]
     gains = np.unique(np.concatenate([part.gain.ravel() for part in parts]))
-    worse = gains[gains < gains[-1] - RELATIVE_TOLERANCE * float(np.ptp(mdp.row_means)) - ROUNDING * float(np.abs(mdp.row_means).max())]
+    worse = gains[
+        gains
+        < gains[-1]
+        - RELATIVE_TOLERANCE * float(np.ptp(mdp.row_means))
+        - ROUNDING * float(np.abs(mdp.row_means).max())
+    ]
     if not worse.size:
         return PolicyFacts(0.0, np.zeros((0, 0), np.int64), 0.0)
     gap = float(gains[-1] - worse[-1])
@@ -100,7 +118,9 @@ def _solve(choices: Choices, first: int, last: int) -> _Policies:
     base = float(rewards.mean())
     limit = _limit(chains)
     above = np.einsum("nij,nj->ni", limit, rewards - base)
-    bias = np.linalg.solve(np.eye(chains.shape[1]) - chains + limit, (rewards - base - above)[:, :, None])[:, :, 0]
+    bias = np.linalg.solve(np.eye(chains.shape[1]) - chains + limit, (rewards - base - above)[:, :, None])[
+        :, :, 0
+    ]
     return _Policies(actions, chains, base + above, bias)
 
 
@@ -117,7 +137,10 @@ def _limit(chains: Floats) -> Floats:
 
 
 def _settling_times(policies: _Policies, gap: float) -> Ints:
-    """T_pi of each policy [n]: one more than the last T at which |h - P^T h| is not below T g / 2; beyond `LONGEST` steps what it is at most."""
+    """T_pi of each policy [n]: one more than the last T at which |h - P^T h| is not below T g / 2.
+
+    Beyond `LONGEST` steps what it is at most.
+    """
     half, bias = 0.5 * gap * (1.0 - 1e-12), policies.bias
     largest, spans = np.abs(bias).max(axis=1), np.ptp(bias, axis=1)
     last, active, t = np.zeros(len(bias), np.int64), np.arange(len(bias)), np.arange(1, BLOCK + 1)
@@ -125,8 +148,12 @@ def _settling_times(policies: _Policies, gap: float) -> Ints:
     while active.size and t[0] <= LONGEST:
         off = np.abs(bias[active, :, None] - moved).max(axis=1)
         last[active] = np.maximum(last[active], (t * (off >= half * t)).max(axis=1))
-        forgotten = np.abs(moved[:, :, -1]).max(axis=1) <= FORGOTTEN * largest[active]  # from now on h - P^T h is h
-        last[active[forgotten]] = np.maximum(last[active[forgotten]], (largest[active[forgotten]] / half).astype(np.int64))
+        forgotten = (
+            np.abs(moved[:, :, -1]).max(axis=1) <= FORGOTTEN * largest[active]
+        )  # from now on h - P^T h is h
+        last[active[forgotten]] = np.maximum(
+            last[active[forgotten]], (largest[active[forgotten]] / half).astype(np.int64)
+        )
         going_on = ~forgotten & (spans[active] >= half * t[-1])
         active, moved, leap, t = active[going_on], leap[going_on] @ moved[going_on], leap[going_on], t + BLOCK
     last[active] = (spans[active] / half).astype(np.int64)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from heavytail import planning
-from heavytail.bounds.policies import MOST_POLICIES, PolicyFacts, count_policies, policy_facts
+from heavytail.bounds.policies import MAX_POLICIES, PolicyFacts, count_policies, policy_facts
 from heavytail.errors import InputError
-from heavytail.laws.law import laws_of
+from heavytail.laws.law import laws_from_table
 from heavytail.mdp import MDP
-from heavytail.planning.hitting_times import MOST_TARGETS
+from heavytail.planning.hitting_times import MAX_TARGETS
 from heavytail.planning.reward_moments import reward_moments
 
-MOST_STATES = 300  # with more of them there are too many policies, unless there is one
+MAX_STATES = 300  # with more of them there are too many policies, unless there is one
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,19 @@ class Quantities:
     A: int
     H: int | None  # None: continuing
     value: float | None  # the best expected total reward of an episode
-    gain: float | None  # the best long-run average reward; like all that follows up to `settling` None where there is no long run
+    gain: (
+        float | None
+        # the best long-run average reward; like all that follows up to `settling` None where there is no long run
+    )
     span: float | None  # of the optimal bias
-    diameter: float | None  # infinite if some state cannot be reached from another; None if there are too many states
-    gap: float | None  # between the gains of the best policy and the next best; 0 if all are best; None if there are too many policies
+    diameter: (
+        float | None
+    )  # infinite if some state cannot be reached from another; None if there are too many states
+    gap: (
+        float | None
+        # between the gains of the best policy and the next best; 0 if all are best; None if there are too many
+        # policies
+    )
     settling: float | None  # how long policies take to show their gains, as theorem 2 counts it
     r_min: float
     r_max: float
@@ -37,7 +46,9 @@ class Quantities:
 
 
 def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
-    """What bounds need to know of an MDP; by default at an epsilon halfway to the tail index, and at most 1.
+    """What bounds need to know of an MDP.
+
+    By default at an epsilon halfway to the tail index, and at most 1.
 
     >>> import heavytail as ht
     >>> q = quantities_of(ht.make_mdp("six_arms"))
@@ -51,7 +62,8 @@ def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
     raw, central = (float(reward_moments(mdp, 1.0 + order, kind).max()) for kind in ("raw", "central"))
     if not np.isfinite(raw):
         raise InputError(
-            f"bounds_of: epsilon is {order:g}, and rewards of this MDP have no moment of order {1 + order:g}; it must be below {tail - 1:g}"
+            f"bounds_of: epsilon is {order:g}, and rewards of this MDP have no moment of order"
+            f" {1 + order:g}; it must be below {tail - 1:g}"
         )
     long_run = mdp.n_stages == 1
     plan = planning.average_plan(mdp) if long_run else None
@@ -63,7 +75,7 @@ def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
         value=planning.optimal_value(mdp) if mdp.horizon else None,
         gain=None if plan is None else float(mdp.start @ plan.gain),
         span=None if plan is None else float(np.ptp(plan.bias)),
-        diameter=planning.diameter(mdp) if long_run and mdp.n_states <= MOST_TARGETS else None,
+        diameter=planning.diameter(mdp) if long_run and mdp.n_states <= MAX_TARGETS else None,
         gap=None if facts is None else facts.gap,
         settling=None if facts is None else facts.settling,
         r_min=float(mdp.row_means.min()),
@@ -76,11 +88,11 @@ def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
 
 
 def _facts(mdp: MDP) -> PolicyFacts | None:
-    small = mdp.n_actions == 1 or mdp.n_states <= MOST_STATES
-    return policy_facts(mdp) if small and count_policies(mdp) <= MOST_POLICIES else None
+    small = mdp.n_actions == 1 or mdp.n_states <= MAX_STATES
+    return policy_facts(mdp) if small and count_policies(mdp) <= MAX_POLICIES else None
 
 
 def _tail_index(mdp: MDP) -> float:
     used = np.unique(mdp.law[mdp.probabilities() > 0])
-    laws = laws_of(mdp.laws)
+    laws = laws_from_table(mdp.laws)
     return min(laws[int(i)].tail_index for i in used)

@@ -1,7 +1,10 @@
-r"""What bounds are made of: terms exp(scale) T^power (log T + offset)^log_power, in logarithms, so that nothing overflows.
+r"""What bounds are made of.
 
-With x = log T a term is scale + power x + log_power log(x + offset). Two questions are asked of such terms. From which T on is one of them the larger one? And from which T on
-is their sum at most lambda T? Both are answered by bisection in x, for whole arrays at once.
+Terms exp(scale) T^power (log T + offset)^log_power, in logarithms, so that nothing overflows.
+
+With x = log T a term is scale + power x + log_power log(x + offset). Two questions are asked of such terms.
+From which T on is one of them the larger one? And from which T on is their sum at most lambda T? Both are
+answered by bisection in x, for whole arrays at once.
 """
 
 from collections.abc import Callable
@@ -28,7 +31,9 @@ class Term(NamedTuple):
     def log(self, x: Number) -> Floats:
         """The logarithm of the term at T = exp(x)."""
         inside = np.maximum(x + np.asarray(self.offset, np.float64), self.floor)
-        return np.asarray(self.scale + self.power * np.asarray(x) + self.log_power * np.log(inside), np.float64)
+        return np.asarray(
+            self.scale + self.power * np.asarray(x) + self.log_power * np.log(inside), np.float64
+        )
 
 
 Terms: TypeAlias = tuple[Term, ...]
@@ -68,9 +73,12 @@ def log_sum(terms: Terms, x: Number) -> Floats:
 
 
 def log_crossing(above: Terms, below: Terms) -> Floats:
-    """The least log T, 0 or more, from which on the one term is above the other for good; infinite if that never comes.
+    """The least log T, 0 or more, from which on the one term is above the other for good.
 
-    The difference of their logarithms falls and then rises, or only rises, if `below` has the larger power of a logarithm and the smaller offset, or none at all: as all bounds here have.
+    Infinite if that never comes.
+
+    The difference of their logarithms falls and then rises, or only rises, if `below` has the larger power of
+    a logarithm and the smaller offset, or none at all: as all bounds here have.
     """
     if not above:
         return np.array(np.inf)
@@ -84,10 +92,19 @@ def log_crossing(above: Terms, below: Terms) -> Floats:
     searched = np.isfinite(ahead) & ((slope > 0) | ((slope == 0) & (slower > 0)))
 
     def rise(x: Floats) -> Floats:
-        return np.where(searched, slope + up.log_power / (x + up.offset) - down.log_power / (x + down.offset), 0.0)
+        return np.where(
+            searched, slope + up.log_power / (x + up.offset) - down.log_power / (x + down.offset), 0.0
+        )
 
     def difference(x: Floats) -> Floats:
-        return np.where(searched, ahead + slope * x + up.log_power * np.log(x + up.offset) - down.log_power * np.log(x + down.offset), 0.0)
+        return np.where(
+            searched,
+            ahead
+            + slope * x
+            + up.log_power * np.log(x + up.offset)
+            - down.log_power * np.log(x + down.offset),
+            0.0,
+        )
 
     lowest = least(rise, np.zeros(shape))
     found = least(difference, lowest)
@@ -97,17 +114,25 @@ def log_crossing(above: Terms, below: Terms) -> Floats:
 
 
 def log_steps(statement: Statement, log_accuracy: Number, start: Number) -> Floats:
-    """The least log T, `start` or more, from which on the statement is at most exp(log_accuracy) T; its average must fall from `start` on."""
+    """The least log T, `start` or more, from which on the statement is at most exp(log_accuracy) T.
+
+    Its average must fall from `start` on.
+    """
 
     def room(x: Floats) -> Floats:
         return log_accuracy + x - statement.log_total(x)
 
-    shape = np.broadcast_shapes(np.shape(start), np.shape(log_accuracy), np.shape(statement.log_total(np.asarray(start))))
+    shape = np.broadcast_shapes(
+        np.shape(start), np.shape(log_accuracy), np.shape(statement.log_total(np.asarray(start)))
+    )
     return least(room, np.array(np.broadcast_to(start, shape), np.float64))
 
 
 def least(f: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """The least x, `start` or more, with f(x) >= 0, for an f that is increasing from there on; infinite if it is beyond 1e300."""
+    """The least x, `start` or more, with f(x) >= 0, for an f that is increasing from there on.
+
+    Infinite if it is beyond 1e300.
+    """
     low, step = start.copy(), np.ones(start.shape)
     high = np.where(f(low) >= 0, low, low + step)
     for _ in range(DOUBLINGS):

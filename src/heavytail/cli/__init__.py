@@ -1,4 +1,7 @@
-"""The command ``heavytail``: thin, typed commands over the library, found, not listed: every file beside this one."""
+"""The command ``heavytail``: thin, typed commands over the library, found, not listed.
+
+Every file beside this one.
+"""
 
 import pkgutil
 from importlib import import_module

@@ -10,7 +10,10 @@ import typer
 from heavytail.errors import InputError
 
 app = typer.Typer(
-    help="Reinforcement learning when rewards have heavy tails.", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    help="Reinforcement learning when rewards have heavy tails.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 
 

@@ -15,7 +15,9 @@ WARM_UP = 500
 
 
 def time_agents(env: str) -> list[dict[str, Any]]:
-    """A row per agent, with the parameters of its example: nanoseconds a step after a short while of learning, and bytes.
+    """A row per agent, with the parameters of its example.
+
+    Nanoseconds a step after a short while of learning, and bytes.
 
     >>> {row["agent"] for row in time_agents("two_state")} >= {"random", "ucrl2"}
     True

@@ -41,14 +41,22 @@ def bounds(
     steps: Annotated[float, typer.Option("--steps", help="T")] = 1e7,
     delta: Annotated[float, typer.Option("--delta", help="one minus the confidence")] = 0.05,
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="of the moment of order 1 + epsilon; halfway to the tail index if left out")
+        float | None,
+        typer.Option(
+            "--epsilon", help="of the moment of order 1 + epsilon; halfway to the tail index if left out"
+        ),
     ] = None,
     accuracy: Annotated[float, typer.Option("--accuracy", help="lambda, an average regret")] = 0.1,
     changes: Annotated[int, typer.Option("--changes", help="l, one more than the number of changes")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
-    plot: Annotated[Path | None, typer.Option("--plot", help="draw the bounds against T: an .svg or .png file")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="draw the bounds against T: an .svg or .png file")
+    ] = None,
 ) -> None:
-    """Print what theory says of an environment: its exact quantities, every bound, which term rules and what says nothing."""
+    """Print what theory says of an environment.
+
+    Its exact quantities, every bound, which term rules and what says nothing.
+    """
     import heavytail as ht
     from heavytail.bounds import bounds_at, draw_bounds, quantities_of
 
@@ -60,21 +68,40 @@ def bounds(
             from heavytail.files import save_figure
 
             save_figure(
-                draw_bounds(found, steps, delta, accuracy=accuracy, changes=changes, title=" ".join([env, *(parameters or [])])), plot
+                draw_bounds(
+                    found,
+                    steps,
+                    delta,
+                    accuracy=accuracy,
+                    changes=changes,
+                    title=" ".join([env, *(parameters or [])]),
+                ),
+                plot,
             )
     if as_json:
         asked = {"steps": steps, "delta": delta, "accuracy": accuracy, "changes": changes}
         typer.echo(
-            json.dumps(finite({"env": env, "parameters": parameters or [], **asked, **_as_json(tight, paper)}), indent=1, allow_nan=False)
+            json.dumps(
+                finite({"env": env, "parameters": parameters or [], **asked, **_as_json(tight, paper)}),
+                indent=1,
+                allow_nan=False,
+            )
         )
         return
     _print(" ".join([env, *(parameters or [])]), found, tight, paper, steps, delta)
 
 
-def _print(title: str, found: "Quantities", tight: "Collection", paper: "Collection", steps: float, delta: float) -> None:
+def _print(
+    title: str, found: "Quantities", tight: "Collection", paper: "Collection", steps: float, delta: float
+) -> None:
     typer.echo(f"{title}\n")
-    print_table("what is exactly true", [{"quantity": name, "value": value} for name, value in asdict(found).items()])
-    rows = [_row(name, bound, paper.regret[name], steps * (found.r_max - found.r_min)) for name, bound in tight.regret.items()]
+    print_table(
+        "what is exactly true", [{"quantity": name, "value": value} for name, value in asdict(found).items()]
+    )
+    rows = [
+        _row(name, bound, paper.regret[name], steps * (found.r_max - found.r_min))
+        for name, bound in tight.regret.items()
+    ]
     print_table(f"regret, T = {steps:g}, delta = {delta:g}", rows)
     print_table("steps", [_steps_row(name, each, paper.steps[name]) for name, each in tight.steps.items()])
     for name, reason in tight.left_out.items():
@@ -87,7 +114,9 @@ def _row(name: str, tight: "Bound", paper: "Bound", trivial: float) -> dict[str,
         "where": PLACES[name],
         "tight": _digits(float(tight.log10_total)),
         "says": _says(tight),
-        "per R T": _digits(float(tight.log10_total - math.log10(trivial))) if trivial > 0 and not tight.is_lower else None,
+        "per R T": _digits(float(tight.log10_total - math.log10(trivial)))
+        if trivial > 0 and not tight.is_lower
+        else None,
         "rules": str(tight.rules).replace("_", " "),
         "overtakes at": _digits(float(tight.log10_crossing)),
         "paper": _digits(float(paper.log10_total)),
@@ -127,10 +156,14 @@ def _as_json(tight: "Collection", paper: "Collection") -> dict[str, Any]:
     return {
         "quantities": asdict(tight.quantities),
         "regret": {
-            name: {"where": PLACES[name], **{key: _of_bound(each.regret[name]) for key, each in both.items()}} for name in tight.regret
+            name: {"where": PLACES[name], **{key: _of_bound(each.regret[name]) for key, each in both.items()}}
+            for name in tight.regret
         },
         "steps_needed": {
-            name: {"where": PLACES[name], **{f"log10_{key}": float(_total(each.steps[name]).log10) for key, each in both.items()}}
+            name: {
+                "where": PLACES[name],
+                **{f"log10_{key}": float(_total(each.steps[name]).log10) for key, each in both.items()},
+            }
             for name in tight.steps
         },
         "left_out": tight.left_out,
@@ -140,7 +173,10 @@ def _as_json(tight: "Collection", paper: "Collection") -> dict[str, Any]:
 def _of_bound(bound: "Bound") -> dict[str, Any]:
     crossing = float(bound.log10_crossing)
     return {
-        **{name: float(getattr(bound, name)) for name in ("transitions", "heavy_tail", "lower_order", "remainder", "total", "log10_total")},
+        **{
+            name: float(getattr(bound, name))
+            for name in ("transitions", "heavy_tail", "lower_order", "remainder", "total", "log10_total")
+        },
         "rules": str(bound.rules),
         "vacuous": bool(bound.vacuous),
         "holds": bool(bound.holds),

@@ -24,7 +24,12 @@ class What(StrEnum):
     deep = "deep"
 
 
-KINDS: dict[What, Kind] = {What.agents: "agent", What.envs: "env", What.estimators: "estimator", What.laws: "law"}
+KINDS: dict[What, Kind] = {
+    What.agents: "agent",
+    What.envs: "env",
+    What.estimators: "estimator",
+    What.laws: "law",
+}
 
 
 @app.command("list")
@@ -61,9 +66,19 @@ def _deep_rows() -> list[dict[str, Any]]:
     """Deep agents and compiled environments; their names need no JAX."""
     from heavytail.deep.parameters import AGENTS, CAPS, DEFAULTS, OF_AN_ENVIRONMENT
 
-    agents = [{"name": name, "parameters": list(DEFAULTS), "about": "DQN with a reward transform; by default Heavy-DQN"} for name in AGENTS]
+    agents = [
+        {
+            "name": name,
+            "parameters": list(DEFAULTS),
+            "about": "DQN with a reward transform; by default Heavy-DQN",
+        }
+        for name in AGENTS
+    ]
     about = "compiled, as in Gymnasium; episodes of at most {:,} steps"
-    return agents + [{"name": name, "parameters": list(OF_AN_ENVIRONMENT), "about": about.format(cap)} for name, cap in CAPS.items()]
+    return agents + [
+        {"name": name, "parameters": list(OF_AN_ENVIRONMENT), "about": about.format(cap)}
+        for name, cap in CAPS.items()
+    ]
 
 
 def _row(what: What, entry: Registered) -> dict[str, Any]:
@@ -75,7 +90,9 @@ def _row(what: What, entry: Registered) -> dict[str, Any]:
 
 def _facts(entry: Registered) -> dict[str, Any]:
     """Sizes and exact optima, where they exist."""
-    if any(p.default is p.empty for p in entry.parameters.values()):  # an environment that cannot be built without being told how
+    if any(
+        p.default is p.empty for p in entry.parameters.values()
+    ):  # an environment that cannot be built without being told how
         return dict.fromkeys(("S", "A", "H", "value", "gain", "diameter"))
     (mdp, *others), planning = ht.make_changing_mdp(entry.name).mdps, ht.planning
     long_run = mdp.n_stages == 1 and not others

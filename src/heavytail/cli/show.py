@@ -15,7 +15,10 @@ def show(
     env: Annotated[str, typer.Argument(help="an environment; `heavytail list envs` lists them")],
     parameters: Annotated[list[str] | None, typer.Argument(help="its parameters as NAME=VALUE")] = None,
     *,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="where to draw it: an .svg or .png file; ENV.svg if left out")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="where to draw it: an .svg or .png file; ENV.svg if left out"),
+    ] = None,
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""
     with one_line_errors():

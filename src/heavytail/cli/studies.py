@@ -26,11 +26,25 @@ class EngineName(StrEnum):
 
 
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="the study's folder; results/NAME if left out")]
-Quick = Annotated[bool, typer.Option("--quick", help="fewer episodes and seeds, as the table 'quick' of the spec says")]
-EngineOption = Annotated[EngineName, typer.Option("--engine", help="processes on this machine, a Ray cluster, a GPU, or this process")]
-Workers = Annotated[int | None, typer.Option("--workers", min=1, help="parts at a time; all cores if left out")]
-Address = Annotated[str | None, typer.Option("--address", help="of a running Ray cluster; one is started here if left out")]
-Lanes = Annotated[int | None, typer.Option("--lanes", min=1, help="runs at a time on a GPU; 65,536 or what fits its memory if left out")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="fewer episodes and seeds, as the table 'quick' of the spec says")
+]
+EngineOption = Annotated[
+    EngineName,
+    typer.Option("--engine", help="processes on this machine, a Ray cluster, a GPU, or this process"),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="parts at a time; all cores if left out")
+]
+Address = Annotated[
+    str | None, typer.Option("--address", help="of a running Ray cluster; one is started here if left out")
+]
+Lanes = Annotated[
+    int | None,
+    typer.Option(
+        "--lanes", min=1, help="runs at a time on a GPU; 65,536 or what fits its memory if left out"
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object per line")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="write the report when all is done")]
 
@@ -50,7 +64,9 @@ def run(
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
     with one_line_errors():
-        _go(_study().from_toml(spec, out, quick=quick), _Who(engine, workers, address, lanes), as_json, report)
+        _go(
+            _study().from_toml(spec, out, quick=quick), _Who(engine, workers, address, lanes), as_json, report
+        )
 
 
 @app.command()
@@ -89,17 +105,28 @@ def reproduce(
     from heavytail.studies.published import left_out, to_reproduce
 
     with one_line_errors():
-        folder, command = out or Path("results") / (f"{study}-quick" if quick else study), shlex.join(["heavytail", *sys.argv[1:]])
+        folder, command = (
+            out or Path("results") / (f"{study}-quick" if quick else study),
+            shlex.join(["heavytail", *sys.argv[1:]]),
+        )
         fresh = to_reproduce(study, folder, quick=quick)
         for name in left_out(study):
-            typer.echo(f"{name} is not run here, only its published result is shown; to run it: pip install 'heavytail[deep]'", err=True)
+            typer.echo(
+                (
+                    f"{name} is not run here, only its published result is shown; to run it: pip install"
+                    " 'heavytail[deep]'"
+                ),
+                err=True,
+            )
         for each in fresh:
             _run(each, _Who(engine, workers, address, lanes), as_json, command)
         _finish(fresh[0], as_json, fresh[0].report(None, command, list(beside(study, fresh))))
 
 
 @app.command()
-def status(folder: Annotated[Path, typer.Argument(help="the study's folder")], *, as_json: Json = False) -> None:
+def status(
+    folder: Annotated[Path, typer.Argument(help="the study's folder")], *, as_json: Json = False
+) -> None:
     """Say how far a study is, and what failed."""
     with one_line_errors():
         study = _study().open(folder)
@@ -114,7 +141,9 @@ def status(folder: Annotated[Path, typer.Argument(help="the study's folder")], *
         return
     print_table(study.spec.title or study.spec.name, rows)
     for error in errors:
-        typer.echo(f"failed: {error['agent_key']} on {error['env_key']}, seed {error['replicate']}: {error['error']}")
+        typer.echo(
+            f"failed: {error['agent_key']} on {error['env_key']}, seed {error['replicate']}: {error['error']}"
+        )
     if any(row["done"] < row["parts"] for row in rows):
         typer.echo(f"go on with: heavytail resume {folder}")
 
@@ -123,7 +152,9 @@ def status(folder: Annotated[Path, typer.Argument(help="the study's folder")], *
 def report(
     folder: Annotated[Path, typer.Argument(help="the study's folder")],
     *,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="where to write it; FOLDER/report.html if left out")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="where to write it; FOLDER/report.html if left out")
+    ] = None,
 ) -> None:
     """Write the report of a study that is done."""
     with one_line_errors():
@@ -167,7 +198,9 @@ def _run(study: "Study", who: _Who, as_json: bool, again: str) -> None:
 
     try:
         with watching(study.spec, as_json=as_json) as watcher:
-            study.run(str(who.engine), workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher)
+            study.run(
+                str(who.engine), workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher
+            )
     except KeyboardInterrupt:
         typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None
@@ -178,7 +211,12 @@ def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
     failed, folder = len(study.failures()), study.store.folder
     if failed:
         typer.echo(f"{failed} runs failed; see: heavytail status {folder}", err=True)
-    said = {"event": "finished", "folder": str(folder), "report": None if report is None else str(report), "failed": failed}
+    said = {
+        "event": "finished",
+        "folder": str(folder),
+        "report": None if report is None else str(report),
+        "failed": failed,
+    }
     typer.echo(json.dumps(said) if as_json else str(report or folder))
 
 

@@ -37,4 +37,6 @@ class DeepCurve:
 def curve_of(steps: Sequence[int], totals: Sequence[Floats], runs: int) -> DeepCurve:
     """The curve of so many runs whose totals [three, run] at these steps were episodes, clean returns and truncated rewards."""
     episodes, returns, truncated = np.array([np.zeros((3, runs)), *totals])[1:].transpose(1, 2, 0)
-    return DeepCurve(np.array(steps, np.int64), episodes.astype(np.int64), returns, truncated.astype(np.int64))
+    return DeepCurve(
+        np.array(steps, np.int64), episodes.astype(np.int64), returns, truncated.astype(np.int64)
+    )

@@ -1,12 +1,18 @@
-r"""DQN and Heavy-DQN: Mnih et al. (2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters.
+r"""DQN and Heavy-DQN: Mnih et al.
 
-Pure functions of one run: `new_dqn`; `act`, one step of the environment, which is to `choose` an action, to let the environment move and to `remember` what
-happened; and `update`, one gradient step. `run_periods` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards pass through the adaptive transform of
-`heavytail.deep.rewards` when they are collected, as Heavy-Q-Learning's do (the paper does not say when), or when they are replayed.
+(2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters.
 
-A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act; each later one begins with a new target and has an update
-after every `update_every` steps. All runs of a batch share this clock. The random numbers of a period are drawn at its beginning, all at once, from the run's key and
-the number of the period: so they depend on nothing else, and a step has little to do but its arithmetic.
+Pure functions of one run: `new_dqn`; `act`, one step of the environment, which is to `choose` an action, to
+let the environment move and to `store_transition` what happened; and `update`, one gradient step.
+`run_periods` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards pass through the adaptive
+transform of `heavytail.deep.rewards` when they are collected, as Heavy-Q-Learning's do (the paper does not
+say when), or when they are replayed.
+
+A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act;
+each later one begins with a new target and has an update after every `update_every` steps. All runs of a
+batch share this clock. The random numbers of a period are drawn at its beginning, all at once, from the run's
+key and the number of the period: so they depend on nothing else, and a step has little to do but its
+arithmetic.
 """
 
 from functools import partial
@@ -19,7 +25,7 @@ import optax
 from heavytail.deep.envs.environment import GENERATOR, Environment, State, scaled
 from heavytail.deep.network import Parameters, new_network, q_values
 from heavytail.deep.replay import Transition, new_replay, sample, store
-from heavytail.deep.rewards import Treatment, hash_code, stable_noise, transformed
+from heavytail.deep.rewards import RewardModel, hash_code, stable_noise, transformed
 from heavytail.deep.settings import Settings
 
 
@@ -29,7 +35,7 @@ class Run(NamedTuple):
     key: jax.Array
     learning_rate: jax.Array
     last_learning_rate: jax.Array
-    treatment: Treatment
+    treatment: RewardModel
 
 
 class Totals(NamedTuple):
@@ -56,7 +62,7 @@ class DQN(NamedTuple):
     totals: Totals
 
 
-class Chance(NamedTuple):
+class StepRandomness(NamedTuple):
     """The random numbers of one step, or of many with their axes in front."""
 
     explores: jax.Array  # uniform; below the share of random actions the action is random
@@ -73,8 +79,12 @@ class Step(NamedTuple):
     clean: jax.Array  # without any noise
     following: jax.Array  # [D] the next observation, scaled
     terminated: jax.Array  # values end here
-    over: jax.Array  # the episode ends here, be it by termination, by the environment's time limit or by the cap
-    start: jax.Array  # [D] where the next step starts: in a new episode if this one is over, else at `following`
+    over: (
+        jax.Array
+    )  # the episode ends here, be it by termination, by the environment's time limit or by the cap
+    start: (
+        jax.Array
+    )  # [D] where the next step starts: in a new episode if this one is over, else at `following`
 
 
 def no_totals() -> Totals:
@@ -103,15 +113,27 @@ def new_dqn(env: Environment, settings: Settings, run: Run) -> DQN:
     )
 
 
-def draw_period(env: Environment, settings: Settings, run: Run, period: jax.Array) -> tuple[Chance, jax.Array]:
-    """The random numbers of a period: of its steps [round, step of the round], and 32 random bits for each transition that is replayed [round, batch]."""
+def draw_period(
+    env: Environment, settings: Settings, run: Run, period: jax.Array
+) -> tuple[StepRandomness, jax.Array]:
+    """The random numbers of a period.
+
+    Of its steps [round, step of the round], and 32 random bits for each transition that is replayed [round,
+    batch].
+    """
     each, all_steps = 6, 6 * settings.update_every
-    bits = jax.random.bits(jax.random.fold_in(run.key, period + 1), (rounds_of(settings), all_steps + settings.batch))
+    bits = jax.random.bits(
+        jax.random.fold_in(run.key, period + 1), (updates_per_period(settings), all_steps + settings.batch)
+    )
     words = jnp.moveaxis(bits[:, :all_steps].reshape(-1, settings.update_every, each), -1, 0)
-    noise = stable_noise(uniform(words[2]), uniform(words[3]), run.treatment.noise_alpha, run.treatment.noise_scale)
+    noise = stable_noise(
+        uniform(words[2]), uniform(words[3]), run.treatment.noise_alpha, run.treatment.noise_scale
+    )
     keys = jax.random.wrap_key_data(jnp.moveaxis(words[4:], 0, -1), impl=GENERATOR)
     action = (words[1] % env.n_actions).astype(jnp.int32)
-    return Chance(uniform(words[0]), action, noise, jax.vmap(jax.vmap(env.reset))(keys)), bits[:, all_steps:]
+    return StepRandomness(uniform(words[0]), action, noise, jax.vmap(jax.vmap(env.reset))(keys)), bits[
+        :, all_steps:
+    ]
 
 
 def uniform(bits: jax.Array) -> jax.Array:
@@ -119,7 +141,7 @@ def uniform(bits: jax.Array) -> jax.Array:
     return (bits >> 9).astype(jnp.float32) * jnp.float32(2.0**-23)
 
 
-def rounds_of(settings: Settings) -> int:
+def updates_per_period(settings: Settings) -> int:
     """How many times a period has `update_every` steps."""
     return settings.target_every // settings.update_every
 
@@ -130,13 +152,15 @@ def exploration(settings: Settings, t: jax.Array) -> jax.Array:
     return 1.0 + progress * (settings.last_exploration - 1.0)
 
 
-def choose(settings: Settings, state: DQN, chance: Chance, t: jax.Array) -> jax.Array:
+def choose(settings: Settings, state: DQN, chance: StepRandomness, t: jax.Array) -> jax.Array:
     """The action of step t: the best one, or now and then a random one."""
     greedy = jnp.argmax(q_values(state.network, state.observation))
     return jnp.where(chance.explores < exploration(settings, t), chance.action, greedy).astype(jnp.int32)
 
 
-def remember(settings: Settings, run: Run, state: DQN, chance: Chance, t: jax.Array, step: Step) -> DQN:
+def store_transition(
+    settings: Settings, run: Run, state: DQN, chance: StepRandomness, t: jax.Array, step: Step
+) -> DQN:
     """Count the visit, transform the reward, keep the transition, and add up."""
     reward = step.reward + chance.noise
     code = hash_code(state.projection, state.observation)
@@ -145,23 +169,37 @@ def remember(settings: Settings, run: Run, state: DQN, chance: Chance, t: jax.Ar
     kept = learnt if settings.transform_at == "collection" else reward
     total, was = state.episode_return + step.clean, state.totals
     return state._replace(
-        replay=store(state.replay, t, Transition(state.observation, step.following, kept, step.terminated, step.action, code)),
+        replay=store(
+            state.replay,
+            t,
+            Transition(state.observation, step.following, kept, step.terminated, step.action, code),
+        ),
         counts=state.counts.at[code, step.action].set(n),
         observation=step.start,
         episode_steps=jnp.where(step.over, 0, state.episode_steps + 1),
         episode_return=jnp.where(step.over, 0.0, total),
-        totals=Totals(was.episodes + step.over, was.clean_return + jnp.where(step.over, total, 0.0), was.truncated + changed),
+        totals=Totals(
+            was.episodes + step.over,
+            was.clean_return + jnp.where(step.over, total, 0.0),
+            was.truncated + changed,
+        ),
     )
 
 
-def act(env: Environment, settings: Settings, run: Run, state: DQN, chance: Chance, t: jax.Array) -> DQN:
+def act(
+    env: Environment, settings: Settings, run: Run, state: DQN, chance: StepRandomness, t: jax.Array
+) -> DQN:
     """One step of a compiled environment."""
     action = choose(settings, state, chance, t)
     moved, reward, terminated = env.step(state.env, action)
-    over = terminated | (state.episode_steps + 1 >= settings.cap)  # the cap ends an episode, and is not stored: values follow it
+    over = terminated | (
+        state.episode_steps + 1 >= settings.cap
+    )  # the cap ends an episode, and is not stored: values follow it
     following = scaled(env, env.observe(moved))
     start = jnp.where(over, scaled(env, env.observe(chance.fresh)), following)
-    remembered = remember(settings, run, state, chance, t, Step(action, reward, reward, following, terminated, over, start))
+    remembered = store_transition(
+        settings, run, state, chance, t, Step(action, reward, reward, following, terminated, over, start)
+    )
     return remembered._replace(env=jax.tree.map(partial(jnp.where, over), chance.fresh, moved))
 
 
@@ -175,16 +213,22 @@ def update(settings: Settings, run: Run, state: DQN, bits: jax.Array, t: jax.Arr
     best = jnp.max(q_values(state.target, batch.following), axis=-1)
     goal = reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
 
-    taken = jax.nn.one_hot(batch.action, state.counts.shape[-1])  # a product is quicker than a choice, whose derivative is a scatter
+    taken = jax.nn.one_hot(
+        batch.action, state.counts.shape[-1]
+    )  # a product is quicker than a choice, whose derivative is a scatter
 
     def loss(network: Parameters) -> jax.Array:
         value = jnp.sum(taken * q_values(network, batch.observation), axis=-1)
-        error = optax.huber_loss(value, goal) if settings.loss == "huber" else optax.squared_error(value, goal)
+        error = (
+            optax.huber_loss(value, goal) if settings.loss == "huber" else optax.squared_error(value, goal)
+        )
         return jnp.mean(error)
 
     direction, adam = _adam(settings).update(jax.grad(loss)(state.network), state.adam)
     rate = run.learning_rate + t / settings.total_steps * (run.last_learning_rate - run.learning_rate)
-    return state._replace(network=jax.tree.map(lambda p, d: p - rate * d, state.network, direction), adam=adam)
+    return state._replace(
+        network=jax.tree.map(lambda p, d: p - rate * d, state.network, direction), adam=adam
+    )
 
 
 def _adam(settings: Settings) -> optax.GradientTransformation:
@@ -201,7 +245,15 @@ def new_batch(env: Environment, settings: Settings, runs: Run) -> DQN:
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
-def run_periods(env: Environment, settings: Settings, learning: bool, runs: Run, states: DQN, first: jax.Array, until: jax.Array) -> DQN:
+def run_periods(
+    env: Environment,
+    settings: Settings,
+    learning: bool,
+    runs: Run,
+    states: DQN,
+    first: jax.Array,
+    until: jax.Array,
+) -> DQN:
     """All runs through the periods from `first` to the one before `until`, with updates or without.
 
     How many they are is no part of the program, so that nothing is compiled anew for another number.
@@ -209,12 +261,18 @@ def run_periods(env: Environment, settings: Settings, learning: bool, runs: Run,
     return jax.lax.fori_loop(first, until, partial(_period, env, settings, learning, runs), states)
 
 
-def _period(env: Environment, settings: Settings, learning: bool, runs: Run, period: jax.Array, states: DQN) -> DQN:
-    draw = jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))  # [round, step, run] and [round, run, batch]
+def _period(
+    env: Environment, settings: Settings, learning: bool, runs: Run, period: jax.Array, states: DQN
+) -> DQN:
+    draw = jax.vmap(
+        partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1)
+    )  # [round, step, run] and [round, run, batch]
     acting = jax.vmap(partial(act, env, settings), in_axes=(0, 0, 0, None))
     updating = jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))
 
-    def one_round(carry: tuple[DQN, jax.Array], drawn: tuple[Chance, jax.Array]) -> tuple[tuple[DQN, jax.Array], None]:
+    def one_round(
+        carry: tuple[DQN, jax.Array], drawn: tuple[StepRandomness, jax.Array]
+    ) -> tuple[tuple[DQN, jax.Array], None]:
         (states, t), (chance, bits) = carry, drawn
         for j in range(settings.update_every):
             states = acting(runs, states, jax.tree.map(lambda leaf: leaf[j], chance), t + j)  # noqa: B023 - used at once
@@ -227,8 +285,19 @@ def _period(env: Environment, settings: Settings, learning: bool, runs: Run, per
 
 
 def learn(env: Environment, settings: Settings, runs: Run, states: DQN, first: int, until: int) -> DQN:
-    """All runs through these periods, which are either all before the first update or all after it; see `first_learning_period`."""
-    return run_periods(env, settings, first >= first_learning_period(settings), runs, states, jnp.int32(first), jnp.int32(until))
+    """All runs through these periods, which are either all before the first update or all after it.
+
+    See `first_learning_period`.
+    """
+    return run_periods(
+        env,
+        settings,
+        first >= first_learning_period(settings),
+        runs,
+        states,
+        jnp.int32(first),
+        jnp.int32(until),
+    )
 
 
 def first_learning_period(settings: Settings) -> int:

@@ -1,7 +1,7 @@
 """The same agent in any Gymnasium environment with a Box of observations and Discrete actions, driven step by step from Python.
 
-It is made of the functions of `heavytail.deep.dqn`, compiled one by one, and draws its random numbers from the same keys: an environment that does what a compiled one does gives
-the same run.
+It is made of the functions of `heavytail.deep.dqn`, compiled one by one, and draws its random numbers from
+the same keys: an environment that does what a compiled one does gives the same run.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +15,19 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from heavytail.checks import numbers_of
-from heavytail.deep.dqn import DQN, Chance, Run, Step, choose, draw_period, first_learning_period, remember, rounds_of, update
+from heavytail.checks import as_floats
+from heavytail.deep.dqn import (
+    DQN,
+    Run,
+    Step,
+    StepRandomness,
+    choose,
+    draw_period,
+    first_learning_period,
+    store_transition,
+    update,
+    updates_per_period,
+)
 from heavytail.deep.envs.environment import Environment, State, scaled
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError
@@ -24,7 +35,7 @@ from heavytail.errors import InputError
 Observation = npt.NDArray[np.float32]
 
 
-class Seen(NamedTuple):
+class Observed(NamedTuple):
     """What a step of the environment showed."""
 
     reward: float
@@ -38,25 +49,34 @@ class Seen(NamedTuple):
 def outside(env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None) -> Environment:
     """What the agent must know of an environment that is not compiled: its state is elsewhere."""
     if not isinstance(env, gymnasium.Env):
-        raise InputError(f"heavy_dqn: env is {_shown(env)}; it must be the name of a compiled environment, or a gymnasium.Env")
+        raise InputError(
+            f"heavy_dqn: env is {_shown(env)}; it must be the name of a compiled environment, or a"
+            " gymnasium.Env"
+        )
     seen, actions = env.observation_space, env.action_space
     if not isinstance(seen, spaces.Box):
         raise InputError(
-            f"heavy_dqn: observations are {_shown(seen)}; they must be a Box, as gymnasium.wrappers.FlattenObservation makes them"
+            f"heavy_dqn: observations are {_shown(seen)}; they must be a Box, as"
+            " gymnasium.wrappers.FlattenObservation makes them"
         )
     if not isinstance(actions, spaces.Discrete):
         raise InputError(f"heavy_dqn: actions are {_shown(actions)}; they must be Discrete")
-    ends = _end("low", seen.low if low is None else low, seen), _end("high", seen.high if high is None else high, seen)
+    ends = (
+        _end("low", seen.low if low is None else low, seen),
+        _end("high", seen.high if high is None else high, seen),
+    )
     if any(a > b for a, b in zip(*ends, strict=True)):
         raise InputError("heavy_dqn: low must nowhere be above high")
     name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
     return Environment(name, int(actions.n), ends[0], ends[1], _nothing, _stays, _unseen(len(ends[0])))
 
 
-class Driver:
+class GymDriver:
     """A run in a Gymnasium environment: call it with periods, as the compiled loop."""
 
-    def __init__(self, game: "gymnasium.Env[Any, Any]", env: Environment, settings: Settings, runs: Run, seed: int) -> None:
+    def __init__(
+        self, game: "gymnasium.Env[Any, Any]", env: Environment, settings: Settings, runs: Run, seed: int
+    ) -> None:
         self.game = game
         self.env = env
         self.settings = settings
@@ -75,7 +95,11 @@ class Driver:
 
     def _begin(self, states: DQN, period: int) -> DQN:
         # A run that goes on after it was saved must not play its first episode again.
-        seed = self.seed if period == 0 else int(np.random.SeedSequence((self.seed, period)).generate_state(1)[0])
+        seed = (
+            self.seed
+            if period == 0
+            else int(np.random.SeedSequence((self.seed, period)).generate_state(1)[0])
+        )
         observation = _flat(self.game.reset(seed=seed)[0])
         self.episode_steps = 0
         return states._replace(
@@ -89,7 +113,7 @@ class Driver:
         if learning:
             states = states._replace(target=jax.tree.map(jnp.copy, states.network))
         t = period * self.settings.target_every
-        for i in range(rounds_of(self.settings)):
+        for i in range(updates_per_period(self.settings)):
             for j in range(self.settings.update_every):
                 states = self._step(states, chances, (i, j), jnp.int32(t))
                 t += 1
@@ -97,12 +121,12 @@ class Driver:
                 states = _update(self.settings, self.runs, states, bits, i, jnp.int32(t))
         return states
 
-    def _step(self, states: DQN, chances: Chance, place: tuple[int, int], t: jax.Array) -> DQN:
+    def _step(self, states: DQN, chances: StepRandomness, place: tuple[int, int], t: jax.Array) -> DQN:
         action = _choose(self.settings, states, chances, place, t)
         seen = self._move(int(action[0]) + self.first_action)
         return _remember(self.env, self.settings, self.runs, states, chances, place, t, action, seen)
 
-    def _move(self, action: int) -> Seen:
+    def _move(self, action: int) -> Observed:
         observation, own, terminated, truncated, info = self.game.step(action)
         self.episode_steps += 1
         following, reward = _flat(observation), float(own)
@@ -110,19 +134,25 @@ class Driver:
         start = following
         if over:
             start, self.episode_steps = _flat(self.game.reset()[0]), 0
-        return Seen(reward, float(info.get("mean_reward", reward)), following, bool(terminated), over, start)
+        return Observed(
+            reward, float(info.get("mean_reward", reward)), following, bool(terminated), over, start
+        )
 
 
 # The functions of a run, for a batch of one
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def _draw(env: Environment, settings: Settings, runs: Run, period: jax.Array) -> tuple[Chance, jax.Array]:
+def _draw(
+    env: Environment, settings: Settings, runs: Run, period: jax.Array
+) -> tuple[StepRandomness, jax.Array]:
     return jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))(runs, period)
 
 
 @partial(jax.jit, static_argnums=0)
-def _choose(settings: Settings, states: DQN, chances: Chance, place: Sequence[int], t: jax.Array) -> jax.Array:
+def _choose(
+    settings: Settings, states: DQN, chances: StepRandomness, place: Sequence[int], t: jax.Array
+) -> jax.Array:
     return jax.vmap(partial(choose, settings), in_axes=(0, 0, None))(states, _at(chances, place), t)
 
 
@@ -132,16 +162,23 @@ def _remember(
     settings: Settings,
     runs: Run,
     states: DQN,
-    chances: Chance,
+    chances: StepRandomness,
     place: Sequence[int],
     t: jax.Array,
     action: jax.Array,
-    seen: Seen,
+    seen: Observed,
 ) -> DQN:
-    following, start = scaled(env, jnp.asarray(seen.following))[None], scaled(env, jnp.asarray(seen.start))[None]
-    reward, clean, terminated, over = (jnp.asarray(part)[None] for part in (seen.reward, seen.clean, seen.terminated, seen.over))
+    following, start = (
+        scaled(env, jnp.asarray(seen.following))[None],
+        scaled(env, jnp.asarray(seen.start))[None],
+    )
+    reward, clean, terminated, over = (
+        jnp.asarray(part)[None] for part in (seen.reward, seen.clean, seen.terminated, seen.over)
+    )
     step = Step(action, reward, clean, following, terminated, over, start)
-    return jax.vmap(partial(remember, settings), in_axes=(0, 0, 0, None, 0))(runs, states, _at(chances, place), t, step)
+    return jax.vmap(partial(store_transition, settings), in_axes=(0, 0, 0, None, 0))(
+        runs, states, _at(chances, place), t, step
+    )
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=2)
@@ -149,7 +186,7 @@ def _update(settings: Settings, runs: Run, states: DQN, bits: jax.Array, i: int,
     return jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))(runs, states, bits[i], t)
 
 
-def _at(chances: Chance, place: Sequence[int]) -> Chance:
+def _at(chances: StepRandomness, place: Sequence[int]) -> StepRandomness:
     return jax.tree.map(lambda leaf: leaf[place[0], place[1]], chances)
 
 
@@ -170,7 +207,7 @@ def _unseen(dimension: int) -> Callable[[State], jax.Array]:
 
 
 def _end(name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
-    size, numbers = int(np.prod(space.shape)), numbers_of(name, value).reshape(-1)
+    size, numbers = int(np.prod(space.shape)), as_floats(name, value).reshape(-1)
     if len(numbers) not in (1, size):
         raise InputError(f"heavy_dqn: {name} must be {size} numbers or one, got {len(numbers)}")
     return tuple(np.broadcast_to(numbers, (size,)).tolist())

@@ -1,7 +1,9 @@
-"""`DeepLearner`: a batch of DQN runs with the verbs of the tabular learner: learn, predict, save, load.
+"""`DeepLearner`: a batch of DQN runs with the verbs of the tabular learner.
 
-A batch is one program: seeds and hyperparameters side by side, each run as it would be alone. Its file holds everything: networks, optimisers, replay memories, counts, the
-curve so far. No pickle.
+Learn, predict, save, load.
+
+A batch is one program: seeds and hyperparameters side by side, each run as it would be alone. Its file holds
+everything: networks, optimisers, replay memories, counts, the curve so far. No pickle.
 """
 
 import os
@@ -21,13 +23,21 @@ from heavytail.deep.curve import DeepCurve, curve_of
 from heavytail.deep.dqn import DQN, Run, first_learning_period, learn, new_batch
 from heavytail.deep.envs import find_environment
 from heavytail.deep.envs.environment import GENERATOR, Environment, scaled
-from heavytail.deep.gym_driver import Driver, outside
+from heavytail.deep.gym_driver import GymDriver, outside
 from heavytail.deep.network import q_values
-from heavytail.deep.rewards import TRANSFORMS, Treatment
-from heavytail.deep.settings import PER_RUN, RunSettings, Settings, check_names, check_run, check_settings, default_cap
+from heavytail.deep.rewards import TRANSFORMS, RewardModel
+from heavytail.deep.settings import (
+    PER_RUN,
+    RunSettings,
+    Settings,
+    check_names,
+    check_run,
+    check_settings,
+    default_cap,
+)
 from heavytail.errors import InputError
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
-from heavytail.training.interrupts import held_interrupts
+from heavytail.training.interrupts import deferred_interrupts
 
 SECONDS = 1.0  # about so long is one call of compiled code, so that Ctrl-C is heard
 
@@ -49,7 +59,11 @@ class DeepLearner:
     """
 
     def __init__(
-        self, env: Environment, settings: Settings, runs: Sequence[RunSettings], game: "gymnasium.Env[Any, Any] | None" = None
+        self,
+        env: Environment,
+        settings: Settings,
+        runs: Sequence[RunSettings],
+        game: "gymnasium.Env[Any, Any] | None" = None,
     ) -> None:
         self.env = env
         self.settings = settings
@@ -58,14 +72,21 @@ class DeepLearner:
         self.states = new_batch(env, settings, self.runs)
         self.steps = 0
         self.made_with = {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
-        self.totals: Floats = np.zeros((3, len(runs)))  # whole numbers add up without error here, as they would not in 32 bits
+        self.totals: Floats = np.zeros(
+            (3, len(runs))
+        )  # whole numbers add up without error here, as they would not in 32 bits
         self.curve = curve_of([], [], len(runs))
         self._rows: list[Floats] = []
         self._at_once = 1  # periods in one call of compiled code
-        self._advance: Advance = self._compiled if game is None else Driver(game, env, settings, self.runs, runs[0].seed)
+        self._advance: Advance = (
+            self._compiled if game is None else GymDriver(game, env, settings, self.runs, runs[0].seed)
+        )
 
     def __repr__(self) -> str:
-        return f"DeepLearner({self.env.name!r}, runs={len(self.parameters)}, steps={self.steps:,} of {self.settings.total_steps:,})"
+        return (
+            f"DeepLearner({self.env.name!r}, runs={len(self.parameters)}, steps={self.steps:,} of"
+            f" {self.settings.total_steps:,})"
+        )
 
     def learn(
         self,
@@ -73,25 +94,29 @@ class DeepLearner:
         *,
         checkpoints: int = 100,
         at: Sequence[int] | None = None,
-        between: Callable[[int], None] = lambda steps: None,
+        on_chunk: Callable[[int], None] = lambda steps: None,
     ) -> DeepCurve:
-        """Train for so many more steps, by default to the end; Ctrl-C stops between two calls of compiled code and loses nothing.
+        """Train for so many more steps, by default to the end.
+
+        Ctrl-C stops between two calls of compiled code and loses nothing.
 
         Args:
             steps: a multiple of `target_every`.
             checkpoints: how many points to add to the curve.
-            at: the steps at which to record instead, counted from the start of training, multiples of `target_every`; those that are not reached now are left out.
-            between: is called with the steps made, after every call of compiled code, which is about once a second.
+            at: the steps at which to record instead, counted from the start of training, multiples of
+                `target_every`; those that are not reached now are left out.
+            on_chunk: is called with the steps made, after every call of compiled code, which is about once a
+                second.
         """
         until = self.settings.total_steps if steps is None else self.steps + self._whole(steps)
         marks = self._even_marks(until, checkpoints) if at is None else self._given_marks(until, at)
-        with held_interrupts() as let_interrupt_through:
+        with deferred_interrupts() as let_interrupt_through:
             for stop in sorted({*marks, until}):
                 while self.steps < stop:
                     self._go_towards(stop)
                     if self.steps in marks:
                         self._record()
-                    between(self.steps)
+                    on_chunk(self.steps)
                     let_interrupt_through()
         return self.curve
 
@@ -99,12 +124,14 @@ class DeepLearner:
         """The greedy action of one of the runs."""
         x = np.asarray(observation, np.float32).reshape(-1)
         if x.shape != (len(self.env.low),):
-            raise InputError(f"predict: an observation of {self.env.name} has {len(self.env.low)} numbers, got {x.shape}")
+            raise InputError(
+                f"predict: an observation of {self.env.name} has {len(self.env.low)} numbers, got {x.shape}"
+            )
         if not 0 <= run < len(self.parameters):
             raise InputError(f"predict: there is no run {run}; runs go from 0 to {len(self.parameters) - 1}")
         network = jax.tree.map(lambda leaf: leaf[run], self.states.network)
         action = int(jnp.argmax(q_values(network, scaled(self.env, jnp.asarray(x)))))
-        return action + self._advance.first_action if isinstance(self._advance, Driver) else action
+        return action + self._advance.first_action if isinstance(self._advance, GymDriver) else action
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Everything in one file, but a Gymnasium environment."""
@@ -125,12 +152,18 @@ class DeepLearner:
         write_agent_file(path, AgentFile(page, {**curve, **_named(self.states)}))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], env: "gymnasium.Env[Any, Any] | None" = None) -> "DeepLearner":
-        """Read what `save` wrote; training goes on as if it had never stopped: on a CPU bit for bit, on another kind of device but for rounding.
+    def load(
+        cls, path: str | os.PathLike[str], env: "gymnasium.Env[Any, Any] | None" = None
+    ) -> "DeepLearner":
+        """Read what `save` wrote.
+
+        Training goes on as if it had never stopped: on a CPU bit for bit, on another kind of device but for
+        rounding.
 
         Args:
             path: of the file.
-            env: the Gymnasium environment, if the runs learnt in one. It is no part of the file: training goes on in it with a new episode.
+            env: the Gymnasium environment, if the runs learnt in one. It is no part of the file: training
+                goes on in it with a new episode.
         """
         page, arrays = read_agent_file(path)
         try:
@@ -139,7 +172,11 @@ class DeepLearner:
             learner = cls(record, settings, [RunSettings(**run) for run in page["parameters"]], env)
             learner.states = _restored(learner.states, arrays)
             learner.made_with = dict(page["made_with"])
-            learner.steps, learner.totals, learner._rows = int(page["steps"]), arrays["totals"], list(arrays["curve/totals"])
+            learner.steps, learner.totals, learner._rows = (
+                int(page["steps"]),
+                arrays["totals"],
+                list(arrays["curve/totals"]),
+            )
             learner.curve = curve_of(arrays["curve/steps"].tolist(), learner._rows, len(learner.parameters))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{os.fspath(Path(path))} cannot be used: {error}") from error
@@ -169,7 +206,8 @@ class DeepLearner:
         every, left = self.settings.target_every, self.settings.total_steps - self.steps
         if not isinstance(steps, (int, np.integer)) or not every <= steps <= left or steps % every:
             raise InputError(
-                f"learn: steps is {steps!r:.60}; it must be a multiple of target_every, {every}, up to the {left:,} that are left"
+                f"learn: steps is {steps!r:.60}; it must be a multiple of target_every, {every}, up"
+                f" to the {left:,} that are left"
             )
         return int(steps)
 
@@ -181,7 +219,10 @@ class DeepLearner:
     def _given_marks(self, until: int, at: Sequence[int]) -> set[int]:
         for mark in at:
             if not isinstance(mark, (int, np.integer)) or mark < 1 or mark % self.settings.target_every:
-                raise InputError(f"learn: at has {mark!r:.60}; checkpoints must be multiples of target_every, {self.settings.target_every}")
+                raise InputError(
+                    f"learn: at has {mark!r:.60}; checkpoints must be multiples of target_every,"
+                    f" {self.settings.target_every}"
+                )
         return {int(mark) for mark in at if self.steps < mark <= until}
 
 
@@ -193,17 +234,23 @@ def heavy_dqn(
     high: Any = None,
     **parameters: Any,
 ) -> DeepLearner:
-    """DQN with a reward transform; by default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
+    """DQN with a reward transform.
+
+    By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
 
     Args:
-        env: "mountain_car", "cart_pole" or "acrobot", which are compiled; "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of observations
-            and Discrete actions, which is driven step by step and can have one run only.
-        runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if left out.
-        low: the least values of observations, for scaling; a Gymnasium environment's own if left out. Numbers without bounds are squashed, x / (1 + |x|).
+        env: "mountain_car", "cart_pole" or "acrobot", which are compiled; "gymnax/" and the name of one of
+            gymnax's; or a Gymnasium environment with a Box of observations and Discrete actions, which is
+            driven step by step and can have one run only.
+        runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if
+            left out.
+        low: the least values of observations, for scaling; a Gymnasium environment's own if left out. Numbers
+            without bounds are squashed, x / (1 + |x|).
         high: the greatest.
         **parameters: those of the whole batch:
 
-            - total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say. Rounded down to a multiple of `target_every`.
+            - total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say.
+              Rounded down to a multiple of `target_every`.
             - cap: steps in an episode; Gymnasium's if left out. The paper does not say.
             - hidden: widths of the hidden layers.
             - discount: of rewards to come.
@@ -211,12 +258,14 @@ def heavy_dqn(
             - replay: transitions remembered.
             - start: steps before updates begin, rounded up to a multiple of `target_every`.
             - update_every: steps between updates.
-            - target_every: steps between copies of the network to the target: a period. All counts of steps are multiples of it.
+            - target_every: steps between copies of the network to the target: a period. All counts of steps
+              are multiples of it.
             - adam_epsilon: of the optimiser.
             - last_exploration: the share of random actions in the end; the first is 1.
             - exploration_share: of all steps, after which exploration is at its last value.
             - loss: "huber" or "squared".
-            - transform_at: "collection", with the count at that time, or "replay", with the count of that time.
+            - transform_at: "collection", with the count at that time, or "replay", with the count of that
+              time.
             - bits: of the hash of observations, at most 31; memory doubles with each.
 
             And those in which runs may differ:
@@ -234,9 +283,14 @@ def heavy_dqn(
     """
     game = None if isinstance(env, str) else env
     if game is None and not (low is None and high is None):
-        raise InputError(f"heavy_dqn: {env} has bounds of its own; low and high are for Gymnasium environments")
+        raise InputError(
+            f"heavy_dqn: {env} has bounds of its own; low and high are for Gymnasium environments"
+        )
     if game is not None and len(runs or [{}]) > 1:
-        raise InputError(f"heavy_dqn: a Gymnasium environment can have one run, got {len(runs or [])}; the compiled environments take many")
+        raise InputError(
+            f"heavy_dqn: a Gymnasium environment can have one run, got {len(runs or [])}; the"
+            " compiled environments take many"
+        )
     for run in runs or []:
         _check_varied(run)
     check_names(parameters)
@@ -254,9 +308,14 @@ def stacked(runs: Sequence[RunSettings]) -> Run:
 
     transforms = [TRANSFORMS[run.transform](run) for run in runs]
     transform = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *transforms)
-    keys = jax.vmap(partial(jax.random.key, impl=GENERATOR))(jnp.array([run.seed for run in runs], jnp.uint32))
+    keys = jax.vmap(partial(jax.random.key, impl=GENERATOR))(
+        jnp.array([run.seed for run in runs], jnp.uint32)
+    )
     return Run(
-        keys, column("learning_rate"), column("last_learning_rate"), Treatment(transform, column("noise_scale"), column("noise_alpha"))
+        keys,
+        column("learning_rate"),
+        column("last_learning_rate"),
+        RewardModel(transform, column("noise_scale"), column("noise_alpha")),
     )
 
 
@@ -264,13 +323,18 @@ def _check_varied(run: Mapping[str, Any]) -> None:
     check_names(run)
     for name in run:
         if name not in PER_RUN:
-            raise InputError(f"heavy_dqn: runs of a batch cannot differ in {name}; they can in {', '.join(PER_RUN)}")
+            raise InputError(
+                f"heavy_dqn: runs of a batch cannot differ in {name}; they can in {', '.join(PER_RUN)}"
+            )
 
 
 def _limit(env: "gymnasium.Env[Any, Any]") -> int:
     limit = None if env.spec is None else env.spec.max_episode_steps
     if limit is None:
-        raise InputError("heavy_dqn: the environment has no limit of steps; say after how many an episode ends, such as cap=500")
+        raise InputError(
+            "heavy_dqn: the environment has no limit of steps; say after how many an episode ends,"
+            " such as cap=500"
+        )
     return limit
 
 
@@ -278,13 +342,19 @@ def _saved_environment(name: str) -> Environment:
     try:
         return find_environment(name)
     except InputError as error:
-        raise InputError(f"{error} If the runs learnt in a Gymnasium environment, say which: DeepLearner.load(path, env=env)") from None
+        raise InputError(
+            f"{error} If the runs learnt in a Gymnasium environment, say which:"
+            " DeepLearner.load(path, env=env)"
+        ) from None
 
 
 def _same_outside(env: "gymnasium.Env[Any, Any]", page: Mapping[str, Any]) -> Environment:
     found = outside(env)
     if len(found.low) != len(page["low"]):
-        raise InputError(f"its runs saw {len(page['low'])} numbers in an observation, those of {found.name} have {len(found.low)}")
+        raise InputError(
+            f"its runs saw {len(page['low'])} numbers in an observation, those of {found.name} have"
+            f" {len(found.low)}"
+        )
     return found._replace(low=tuple(page["low"]), high=tuple(page["high"]))
 
 
@@ -303,6 +373,9 @@ def _restored(template: DQN, arrays: Mapping[str, Any]) -> DQN:
     for path, old in leaves:
         new = arrays[_name(path)]
         if new.shape != old.shape or new.dtype != old.dtype:
-            raise InputError(f"{_name(path)} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)} is expected")
+            raise InputError(
+                f"{_name(path)} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)}"
+                " is expected"
+            )
         found.append(jnp.asarray(new))
     return jax.tree.unflatten(structure, found)

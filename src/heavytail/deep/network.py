@@ -11,9 +11,16 @@ Parameters = tuple[tuple[jax.Array, jax.Array], ...]
 def new_network(key: jax.Array, sizes: Sequence[int]) -> Parameters:
     """Weights and biases of each layer."""
     layers = []
-    for key_of_layer, fan_in, fan_out in zip(jax.random.split(key, len(sizes) - 1), sizes[:-1], sizes[1:], strict=True):
+    for key_of_layer, fan_in, fan_out in zip(
+        jax.random.split(key, len(sizes) - 1), sizes[:-1], sizes[1:], strict=True
+    ):
         bound = (6.0 / (fan_in + fan_out)) ** 0.5
-        layers.append((jax.random.uniform(key_of_layer, (fan_in, fan_out), jnp.float32, -bound, bound), jnp.zeros(fan_out)))
+        layers.append(
+            (
+                jax.random.uniform(key_of_layer, (fan_in, fan_out), jnp.float32, -bound, bound),
+                jnp.zeros(fan_out),
+            )
+        )
     return tuple(layers)
 
 
@@ -30,8 +37,9 @@ def q_values(network: Parameters, scaled: jax.Array) -> jax.Array:
 def product(x: jax.Array, weights: jax.Array) -> jax.Array:
     """``x @ weights``.
 
-    Its derivative is written out because JAX's own gives that of the weights transposed. With an axis of runs the compiler does not undo this, and reading
-    512 x 512 numbers across takes longer than the product itself.
+    Its derivative is written out because JAX's own gives that of the weights transposed. With an axis of runs
+    the compiler does not undo this, and reading 512 x 512 numbers across takes longer than the product
+    itself.
     """
     return x @ weights
 

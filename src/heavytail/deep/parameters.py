@@ -1,11 +1,16 @@
-"""What deep agents and their environments can be told, and what they are told if nothing is said: the paper's table. Needs no JAX, so that studies are planned and read without it."""
+"""What deep agents and their environments can be told, and what they are told if nothing is said.
+
+The paper's table. Needs no JAX, so that studies are planned and read without it.
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
 AGENTS = ("heavy_dqn",)
-CAPS: Mapping[str, int] = MappingProxyType({"acrobot": 500, "cart_pole": 500, "mountain_car": 200})  # steps in an episode, as in Gymnasium
+CAPS: Mapping[str, int] = MappingProxyType(
+    {"acrobot": 500, "cart_pole": 500, "mountain_car": 200}
+)  # steps in an episode, as in Gymnasium
 GYMNAX = "gymnax/"  # begins the names of gymnax's environments
 
 OF_A_BATCH: Mapping[str, Any] = MappingProxyType(

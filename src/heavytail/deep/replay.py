@@ -1,6 +1,7 @@
 """A replay memory: a ring of transitions.
 
-A transition is one row of 32-bit words, the numbers of its parts bit by bit, so that storing one is one write and a batch is one read.
+A transition is one row of 32-bit words, the numbers of its parts bit by bit, so that storing one is one write
+and a batch is one read.
 """
 
 from typing import NamedTuple
@@ -29,8 +30,16 @@ def new_replay(size: int, dimension: int) -> jax.Array:
 
 def packed(transition: Transition) -> jax.Array:
     """A transition as a row [words]."""
-    floats = jnp.concatenate([transition.observation, transition.following, transition.reward[None]]).astype(jnp.float32)
-    whole = jnp.stack([transition.terminated.astype(jnp.int32), transition.action.astype(jnp.int32), transition.code.astype(jnp.int32)])
+    floats = jnp.concatenate([transition.observation, transition.following, transition.reward[None]]).astype(
+        jnp.float32
+    )
+    whole = jnp.stack(
+        [
+            transition.terminated.astype(jnp.int32),
+            transition.action.astype(jnp.int32),
+            transition.code.astype(jnp.int32),
+        ]
+    )
     return jnp.concatenate([jax.lax.bitcast_convert_type(floats, jnp.int32), whole])
 
 
@@ -39,7 +48,9 @@ def unpacked(rows: jax.Array) -> Transition:
     dimension = (rows.shape[-1] - WORDS) // 2
     floats = jax.lax.bitcast_convert_type(rows[..., : 2 * dimension + 1], jnp.float32)
     terminated, action, code = (rows[..., 2 * dimension + 1 + i] for i in range(3))
-    return Transition(floats[..., :dimension], floats[..., dimension:-1], floats[..., -1], terminated != 0, action, code)
+    return Transition(
+        floats[..., :dimension], floats[..., dimension:-1], floats[..., -1], terminated != 0, action, code
+    )
 
 
 def store(replay: jax.Array, t: jax.Array, transition: Transition) -> jax.Array:

@@ -1,4 +1,6 @@
-r"""Heavy-tailed noise, visit counts and reward transforms, compiled; `heavytail.gym.reward_transforms` and `heavytail.gym.visit_counts` say the same in NumPy.
+r"""Heavy-tailed noise, visit counts and reward transforms, compiled.
+
+`heavytail.gym.reward_transforms` and `heavytail.gym.visit_counts` say the same in NumPy.
 
 A transform is the same record of four numbers as there, so that runs of one batch may differ in it.
 """
@@ -21,7 +23,7 @@ TRANSFORMS: Mapping[str, Callable[[RunSettings], RewardTransform]] = {
 }
 
 
-class Treatment(NamedTuple):
+class RewardModel(NamedTuple):
     """What is done to rewards in one run: arrays, so that runs of a batch may differ."""
 
     transform: RewardTransform
@@ -32,9 +34,16 @@ class Treatment(NamedTuple):
 def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
     """Symmetric alpha-stable numbers (Chambers, Mallows and Stuck) in float32, from independent uniform ones, multiples of 2^-23 in [0, 1)."""
     u = u + 2.0**-24  # an odd multiple of 2^-24: never 0 nor 1, and without rounding
-    angle, cosine = jnp.pi * (u - 0.5), jnp.sin(jnp.pi * jnp.minimum(u, 1.0 - u))  # no rounding makes this cosine negative
+    angle, cosine = (
+        jnp.pi * (u - 0.5),
+        jnp.sin(jnp.pi * jnp.minimum(u, 1.0 - u)),
+    )  # no rounding makes this cosine negative
     e = jnp.maximum(-jnp.log1p(-w), 1e-30)
-    x = jnp.sin(alpha * angle) / cosine ** (1.0 / alpha) * (jnp.cos((1.0 - alpha) * angle) / e) ** ((1.0 - alpha) / alpha)
+    x = (
+        jnp.sin(alpha * angle)
+        / cosine ** (1.0 / alpha)
+        * (jnp.cos((1.0 - alpha) * angle) / e) ** ((1.0 - alpha) / alpha)
+    )
     return scale * x
 
 

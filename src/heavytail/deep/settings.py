@@ -1,6 +1,9 @@
-"""The parameters of `heavy_dqn`, checked and completed; needs no JAX, so that runs can be planned without it.
+"""The parameters of `heavy_dqn`, checked and completed.
 
-What is in `Settings` is the same for all runs of a batch, and each combination is compiled; the runs may differ in what is in `RunSettings`.
+Needs no JAX, so that runs can be planned without it.
+
+What is in `Settings` is the same for all runs of a batch, and each combination is compiled; the runs may
+differ in what is in `RunSettings`.
 """
 
 from collections.abc import Mapping
@@ -48,7 +51,13 @@ class RunSettings(NamedTuple):
 
 
 PER_RUN = RunSettings._fields
-DEFAULTS: Mapping[str, Any] = {"total_steps": 500_000, "seed": 0, **OF_AN_ENVIRONMENT, **OF_A_BATCH, **OF_A_RUN}
+DEFAULTS: Mapping[str, Any] = {
+    "total_steps": 500_000,
+    "seed": 0,
+    **OF_AN_ENVIRONMENT,
+    **OF_A_BATCH,
+    **OF_A_RUN,
+}
 
 
 def complete_parameters(env: str, **given: Any) -> dict[str, Any]:
@@ -72,12 +81,20 @@ def check_settings(given: Mapping[str, Any]) -> Settings:
     values = _cast(Settings, given)
     settings = Settings(**{**values, "hidden": _widths(values["hidden"])})
     if settings.target_every % settings.update_every:
-        raise InputError(f"heavy_dqn: target_every {settings.target_every} must be a multiple of update_every {settings.update_every}")
+        raise InputError(
+            f"heavy_dqn: target_every {settings.target_every} must be a multiple of update_every"
+            f" {settings.update_every}"
+        )
     if settings.start < settings.batch:
         raise InputError(f"heavy_dqn: start is {settings.start}; it must be at least batch, {settings.batch}")
     if settings.total_steps < settings.target_every:
-        raise InputError(f"heavy_dqn: total_steps is {settings.total_steps}; it must be at least target_every, {settings.target_every}")
-    return settings._replace(total_steps=settings.total_steps // settings.target_every * settings.target_every)
+        raise InputError(
+            f"heavy_dqn: total_steps is {settings.total_steps}; it must be at least target_every,"
+            f" {settings.target_every}"
+        )
+    return settings._replace(
+        total_steps=settings.total_steps // settings.target_every * settings.target_every
+    )
 
 
 def check_run(given: Mapping[str, Any]) -> RunSettings:
@@ -115,5 +132,7 @@ def _cast(record: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _widths(hidden: Any) -> tuple[int, ...]:
     if isinstance(hidden, (str, bytes)) or not hasattr(hidden, "__iter__"):
-        raise InputError(f"heavy_dqn: hidden is {hidden!r:.60}; it must be the widths of the layers, such as (512, 512)")
+        raise InputError(
+            f"heavy_dqn: hidden is {hidden!r:.60}; it must be the widths of the layers, such as (512, 512)"
+        )
     return tuple(cast_value(width, Count, f"heavy_dqn: hidden[{i}]") for i, width in enumerate(hidden))

@@ -1,4 +1,7 @@
-"""Environments, one per file: a function that returns an MDP, or one that changes. Its docstring is its documentation page."""
+"""Environments, one per file: a function that returns an MDP, or one that changes.
+
+Its docstring is its documentation page.
+"""
 
 from typing import Any
 
@@ -13,8 +16,9 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
 
     Args:
         name: the environment's id; ``heavytail.registered("env")`` and ``heavytail list envs`` list them.
-        **parameters: the environment's own. The heavy-tailed law of most is the parameter `law`: a law, or the name of one, whose parameters may then
-            stand beside the environment's; it is moved to the mean that the environment asks for.
+        **parameters: the environment's own. The heavy-tailed law of most is the parameter `law`: a law, or
+            the name of one, whose parameters may then stand beside the environment's; it is moved to the mean
+            that the environment asks for.
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms", horizon=10)
@@ -27,7 +31,8 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
     made = _made(name, parameters)
     if isinstance(made, ChangingMDP):
         raise InputError(
-            f"{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp({name!r}) is for learning in it"
+            f"{name} is an MDP that changes, and an MDP that stays is needed here;"
+            f" make_changing_mdp({name!r}) is for learning in it"
         )
     return made
 
@@ -57,7 +62,8 @@ def _made(name: str, parameters: dict[str, Any]) -> MDP | ChangingMDP:
         for key in others:
             if key not in law.parameters:
                 raise InputError(
-                    f"neither {name} nor {law.name} has a parameter {key!r}; {suggestion(key, {**found.parameters, **law.parameters})}"
+                    f"neither {name} nor {law.name} has a parameter {key!r};"
+                    f" {suggestion(key, {**found.parameters, **law.parameters})}"
                 )
         parameters = {**own, "law": law.builder(**others)}
     made: MDP | ChangingMDP = found.builder(**parameters)

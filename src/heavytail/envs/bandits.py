@@ -1,4 +1,7 @@
-"""Several bandits, of which chance deals one at every step: an MDP in which all is known but the rewards, and regret is free of the noise of transitions."""
+"""Several bandits, of which chance deals one at every step.
+
+An MDP in which all is known but the rewards, and regret is free of the noise of transitions.
+"""
 
 from typing import Annotated
 
@@ -44,8 +47,8 @@ def bandits(
         [1.0, 2.0, 0.125]
 
     Source:
-        Ours; it has the transitions that the tight lower bound of `heavytail.bounds.lower` is proved with. As all states are worth the same, regret counts the plays of worse
-        arms and nothing else.
+        Ours; it has the transitions that the tight lower bound of `heavytail.bounds.lower` is proved with. As
+        all states are worth the same, regret counts the plays of worse arms and nothing else.
 
     Args:
         n_states: how many bandits there are.
@@ -57,7 +60,9 @@ def bandits(
     """
     noise = constant(0.0) if law is None else law
     good, poor = noise.with_mean(1.0), noise.with_mean(1.0 - gap)
-    laws = [[good if a == (s + best) % n_actions else poor for a in range(n_actions)] for s in range(n_states)]
+    laws = [
+        [good if a == (s + best) % n_actions else poor for a in range(n_actions)] for s in range(n_states)
+    ]
     anywhere = np.full(n_states, 1.0 / n_states)
     transitions = np.broadcast_to(anywhere, (n_states, n_actions, n_states))
     return mdp_from_arrays(transitions, laws=laws, horizon=horizon, start=anywhere)

@@ -22,7 +22,9 @@ def changing_bandits(
     gap: Annotated[float, Gt(0), Le(1)] = 0.5,
     law: Law | None = None,
 ) -> ChangingMDP:
-    """The bandits of `bandits`, one set after the other; with each change the best arm of every state is the next one.
+    """The bandits of `bandits`, one set after the other.
+
+    With each change the best arm of every state is the next one.
 
     States:
         0 to n_states - 1.
@@ -31,7 +33,8 @@ def changing_bandits(
     Transitions:
         To every state with equal probability, whatever the action.
     Rewards:
-        By `law`: 1 on average for the best arm, 1 - gap for the others. In the i-th of the l = `changes` stretches, counted from 0, arm (s + i) mod n_actions of state s is best.
+        By `law`: 1 on average for the best arm, 1 - gap for the others. In the i-th of the l = `changes`
+        stretches, counted from 0, arm (s + i) mod n_actions of state s is best.
     Start:
         Every state with equal probability.
     Optimum:
@@ -54,6 +57,12 @@ def changing_bandits(
         law: of the rewards, moved to these means; constant if not given.
     """
     if planned_steps < changes:
-        raise InputError(f"changing_bandits: planned_steps is {planned_steps:,}; for {changes:,} stretches it must be at least {changes:,}")
-    stretches = [bandits(n_states=n_states, n_actions=n_actions, gap=gap, best=i % n_actions, law=law) for i in range(changes)]
+        raise InputError(
+            f"changing_bandits: planned_steps is {planned_steps:,}; for {changes:,} stretches it"
+            f" must be at least {changes:,}"
+        )
+    stretches = [
+        bandits(n_states=n_states, n_actions=n_actions, gap=gap, best=i % n_actions, law=law)
+        for i in range(changes)
+    ]
     return changing_mdp(stretches, at=[i * planned_steps // changes for i in range(1, changes)])

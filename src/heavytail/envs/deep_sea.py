@@ -13,8 +13,12 @@ from heavytail.registry import register
 
 
 @register("env", "deep_sea")
-def deep_sea(*, size: Annotated[int, Ge(2)] = 10, seed: Annotated[int, Ge(0)] | None = None, law: Law | None = None) -> MDP:
-    """A diver sinks one row a step and may steer right, at a small cost; the treasure is in the far corner.
+def deep_sea(
+    *, size: Annotated[int, Ge(2)] = 10, seed: Annotated[int, Ge(0)] | None = None, law: Law | None = None
+) -> MDP:
+    """A diver sinks one row a step and may steer right, at a small cost.
+
+    The treasure is in the far corner.
 
     States:
         size * row + column, on a square grid.
@@ -23,11 +27,13 @@ def deep_sea(*, size: Annotated[int, Ge(2)] = 10, seed: Annotated[int, Ge(0)] | 
     Transitions:
         One row down and one column left or right, not beyond the edges; the episode ends behind the last row.
     Rewards:
-        -0.01 / size for steering right; in the last cell of the last row right finds the treasure, 1 on average by `law`, besides.
+        -0.01 / size for steering right; in the last cell of the last row right finds the treasure, 1 on
+        average by `law`, besides.
     Start:
         The upper left corner.
     Optimum:
-        Always right: value 0.99, gain 0.99 / size. The diameter is infinite: cells right of the diagonal are never reached.
+        Always right: value 0.99, gain 0.99 / size. The diameter is infinite: cells right of the diagonal are
+        never reached.
 
         >>> import heavytail as ht
         >>> mdp = ht.make_mdp("deep_sea")
@@ -44,10 +50,16 @@ def deep_sea(*, size: Annotated[int, Ge(2)] = 10, seed: Annotated[int, Ge(0)] | 
     """
     cell = np.arange(size * size)
     row, column = np.divmod(cell, size)
-    turned = np.zeros(len(cell), np.int64) if seed is None else np.random.default_rng(seed).integers(2, size=len(cell))
+    turned = (
+        np.zeros(len(cell), np.int64)
+        if seed is None
+        else np.random.default_rng(seed).integers(2, size=len(cell))
+    )
     action = np.tile([0, 1], (len(cell), 1))
     right = action != turned[:, None]
-    below = np.minimum(row + 1, size - 1)[:, None] * size + np.clip(column[:, None] + np.where(right, 1, -1), 0, size - 1)
+    below = np.minimum(row + 1, size - 1)[:, None] * size + np.clip(
+        column[:, None] + np.where(right, 1, -1), 0, size - 1
+    )
     last = (row == size - 1)[:, None] & np.ones_like(right)
     treasure = right & (cell == len(cell) - 1)[:, None]
     cost = -0.01 / size

@@ -1,4 +1,7 @@
-"""DoubleChain, the paper's own environment: a short safe chain and a longer one that pays better, with heavy tails."""
+"""DoubleChain, the paper's own environment.
+
+A short safe chain and a longer one that pays better, with heavy tails.
+"""
 
 from typing import Literal
 
@@ -26,22 +29,27 @@ def double_chain(
     law: Law | None = None,
     horizon: Count | None = 10,
 ) -> MDP:
-    """Two chains that leave a hub; the upper ends in a light-tailed reward of 0.5, the lower in a heavy-tailed one of 1.
+    """Two chains that leave a hub.
+
+    The upper ends in a light-tailed reward of 0.5, the lower in a heavy-tailed one of 1.
 
     States:
-        0 is the hub; 1 to l the upper chain; l + 1 to 2l + 1 the lower one, which is one longer (2l + 2 states), or as long where `symmetric`.
+        0 is the hub; 1 to l the upper chain; l + 1 to 2l + 1 the lower one, which is one longer (2l + 2
+        states), or as long where `symmetric`.
     Actions:
         0 (dashed in the paper's figure) and 1 (solid).
     Transitions:
-        In the hub 0 leads to the upper chain and 1 to the lower. Elsewhere 0 goes one step left, towards the hub; 1 goes right with probability p and left
-        with 1 - p; at the end of a chain right means staying.
+        In the hub 0 leads to the upper chain and 1 to the lower. Elsewhere 0 goes one step left,
+        policy_towards the hub; 1 goes right with probability p and left with 1 - p; at the end of a chain
+        right means staying.
     Rewards:
-        For the state that is left, whatever the action: upper chain N(0, 0.1**2), its end N(0.5, 0.1**2); lower chain N(-0.1, 0.01**2), its end 1 on average, by
-        `law`; the hub 0.
+        For the state that is left, whatever the action: upper chain N(0, 0.1**2), its end N(0.5, 0.1**2);
+        lower chain N(-0.1, 0.01**2), its end 1 on average, by `law`; the hub 0.
     Start:
         The hub.
     Optimum:
-        The lower chain: value 3.1611 in 10 steps (the upper one gives at most 2.41), gain 0.7265, diameter 8.7812.
+        The lower chain: value 3.1611 in 10 steps (the upper one gives at most 2.41), gain 0.7265, diameter
+        8.7812.
 
         >>> import heavytail as ht
         >>> mdp = ht.make_mdp("double_chain")
@@ -49,15 +57,18 @@ def double_chain(
         [3.1611, 0.7265, 8.7812]
 
     Source:
-        Zhuang and Sui (2021), figure 2 and appendix D. Its text speaks of two chains of length l, its figure and its rewards of 2l + 2 states: the figure is followed by
-        default. No edge is drawn for a solid action that fails in the first state of a chain; it leads to the hub by default.
+        Zhuang and Sui (2021), figure 2 and appendix D. Its text speaks of two chains of length l, its figure
+        and its rewards of 2l + 2 states: the figure is followed by default. No edge is drawn for a solid
+        action that fails in the first state of a chain; it leads to the hub by default.
 
     Args:
         length: l, the length of the upper chain.
         p: how often action 1 succeeds.
         symmetric: make the lower chain as short as the upper one.
-        head: where action 1 leads when it fails in the first state of a chain: the "hub", or the state itself ("self").
-        law: of the reward at the end of the lower chain, moved to mean 1; symmetric alpha-stable with alpha = 1.1 and scale 1 if not given.
+        head: where action 1 leads when it fails in the first state of a chain: the "hub", or the state itself
+            ("self").
+        law: of the reward at the end of the lower chain, moved to mean 1; symmetric alpha-stable with alpha =
+            1.1 and scale 1 if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
     upper = list(range(1, length + 1))
@@ -67,7 +78,11 @@ def double_chain(
         for k, s in enumerate(chain):
             left = chain[k - 1] if k else 0
             back = s if k == 0 and head == "self" else left
-            slots += [(2 * s + LEFT, left, 1.0), (2 * s + RIGHT, back, 1.0 - p), (2 * s + RIGHT, chain[min(k + 1, len(chain) - 1)], p)]
+            slots += [
+                (2 * s + LEFT, left, 1.0),
+                (2 * s + RIGHT, back, 1.0 - p),
+                (2 * s + RIGHT, chain[min(k + 1, len(chain) - 1)], p),
+            ]
     rows, successors, probabilities = zip(*sorted(slots), strict=True)
     n = 1 + len(upper) + len(lower)
     which = np.full(n, 3)

@@ -31,7 +31,8 @@ def garnet(
     Actions:
         0 to n_actions - 1.
     Transitions:
-        To `branching` different states, drawn at random, with probabilities that cut the unit interval at random points.
+        To `branching` different states, drawn at random, with probabilities that cut the unit interval at
+        random points.
     Rewards:
         For each state and action a mean drawn uniformly from (0, 1), by `law`.
     Start:
@@ -56,7 +57,9 @@ def garnet(
         horizon: steps in an episode, or None for a continuing problem.
     """
     if branching > n_states:
-        raise InputError(f"garnet: branching is {branching}; with {n_states} states it must be at most {n_states}")
+        raise InputError(
+            f"garnet: branching is {branching}; with {n_states} states it must be at most {n_states}"
+        )
     rng = np.random.default_rng(seed)
     rows = n_states * n_actions
     successors = np.array([np.sort(rng.choice(n_states, branching, replace=False)) for _ in range(rows)])

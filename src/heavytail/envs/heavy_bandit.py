@@ -27,18 +27,23 @@ def heavy_bandit(
     law: Law | None = None,
     horizon: Count | None = None,
 ) -> MDP:
-    """Arms that cannot be told apart sooner than in about `planned_steps` pulls; they hang on the leaves of a tree.
+    """Arms that cannot be told apart sooner than in about `planned_steps` pulls.
+
+    They hang on the leaves of a tree.
 
     States:
-        The inner nodes of a tree with `n_actions` branches, the root first, then its `n_leaves` leaves; with one leaf only that leaf, a plain bandit.
+        The inner nodes of a tree with `n_actions` branches, the root first, then its `n_leaves` leaves; with
+        one leaf only that leaf, a plain bandit.
     Actions:
         In an inner node, which branch to take; in a leaf, which arm to pull.
     Transitions:
-        Down the tree, and from a leaf back to the root, always. Branches that are missing lead to the last leaf.
+        Down the tree, and from a leaf back to the root, always. Branches that are missing lead to the last
+        leaf.
     Rewards:
-        In leaves only. With K = n_leaves * n_actions arms, Delta = (K / planned_steps)**(epsilon / (1 + epsilon)) and gamma = (2 Delta)**(1 / epsilon), the best arm pays
-        1 / gamma with probability gamma**(1 + epsilon), the others with probability gamma**(1 + epsilon) - Delta gamma: 2 Delta and Delta on average, and moments of
-        order 1 + epsilon at most 1.
+        In leaves only. With K = n_leaves * n_actions arms, Delta = (K / planned_steps)**(epsilon / (1 +
+        epsilon)) and gamma = (2 Delta)**(1 / epsilon), the best arm pays 1 / gamma with probability gamma**(1
+        + epsilon), the others with probability gamma**(1 + epsilon) - Delta gamma: 2 Delta and Delta on
+        average, and moments of order 1 + epsilon at most 1.
     Start:
         The root.
     Optimum:
@@ -50,11 +55,12 @@ def heavy_bandit(
         (0.1474, 0.0737)
 
     Source:
-        Bubeck, Cesa-Bianchi and Lugosi (2013), theorem 2; Zhuang and Sui (2021), section 4.4, who do not say how arms become states and actions. The tree is ours. The
-        construction needs Delta at most 1/2, that is planned_steps of at least K 2**((1 + epsilon) / epsilon).
+        Bubeck, Cesa-Bianchi and Lugosi (2013), theorem 2; Zhuang and Sui (2021), section 4.4, who do not say
+        how arms become states and actions. The tree is ours. The construction needs Delta at most 1/2, that
+        is planned_steps of at least K 2**((1 + epsilon) / epsilon).
 
     Args:
-        n_leaves: how many states hold arms.
+        n_leaves: how many states to_device arms.
         n_actions: arms in each of them.
         epsilon: rewards have a moment of order 1 + epsilon.
         planned_steps: the number T of pulls for which the gap is the hardest.
@@ -85,7 +91,8 @@ def hardest_gap(env: str, n_arms: int, epsilon: float, planned_steps: int) -> tu
     least = math.ceil(n_arms * 2 ** ((1 + epsilon) / epsilon))
     if planned_steps < least:
         raise InputError(
-            f"{env}: planned_steps is {planned_steps:,}; with {n_arms} arms and epsilon={epsilon} it must be at least {least:,}"
+            f"{env}: planned_steps is {planned_steps:,}; with {n_arms} arms and epsilon={epsilon} it"
+            f" must be at least {least:,}"
         )
     delta = (n_arms / planned_steps) ** (epsilon / (1 + epsilon))
     return delta, (2 * delta) ** (1 / epsilon)

@@ -24,7 +24,9 @@ def heavy_chain(
     seed: Annotated[int, Ge(0)] = 0,
     law: Law | None = None,
 ) -> MDP:
-    """At every step and in every state another bandit with heavy tails; what is learnt at one step says nothing of the next.
+    """At every step and in every state another bandit with heavy tails.
+
+    What is learnt at one step says nothing of the next.
 
     States:
         0 to n_states - 1.
@@ -33,7 +35,8 @@ def heavy_chain(
     Transitions:
         To every state with equal probability, whatever the action.
     Rewards:
-        Those of `heavy_bandit` with K = horizon * n_states * n_actions arms: 2 Delta for the best arm, which `seed` draws for each step and state, Delta for the others.
+        Those of `heavy_bandit` with K = horizon * n_states * n_actions arms: 2 Delta for the best arm, which
+        `seed` draws for each step and state, Delta for the others.
     Start:
         Every state with equal probability.
     Optimum:
@@ -44,8 +47,8 @@ def heavy_chain(
         1.2599
 
     Source:
-        Zhuang and Sui (2021), section 4.4: "we can concatenate H of these MDPs together into a chain, as in" Jin et al. (2018). That each step is a bandit of its own over
-        random states is our reading.
+        Zhuang and Sui (2021), section 4.4: "we can concatenate H of these MDPs together into a chain, as in"
+        Jin et al. (2018). That each step is a bandit of its own over random states is our reading.
 
     Args:
         horizon: steps in an episode.
@@ -59,7 +62,10 @@ def heavy_chain(
     delta, gamma = hardest_gap("heavy_chain", horizon * n_states * n_actions, epsilon, planned_steps)
     best = np.random.default_rng(seed).integers(n_actions, size=(horizon, n_states))
     good, poor = (hard_law(delta, gamma, epsilon, law, is_best=each) for each in (True, False))
-    laws = [[[[good if a == best[h, s] else poor] for a in range(n_actions)] for s in range(n_states)] for h in range(horizon)]
+    laws = [
+        [[[good if a == best[h, s] else poor] for a in range(n_actions)] for s in range(n_states)]
+        for h in range(horizon)
+    ]
     anywhere = np.full(n_states, 1.0 / n_states)
     transitions = np.broadcast_to(anywhere, (horizon, n_states, n_actions, n_states))
     return mdp_from_arrays(transitions, laws=laws, horizon=horizon, start=anywhere)

@@ -14,16 +14,20 @@ from heavytail.registry import register
 
 
 @register("env", "river_swim")
-def river_swim(*, n_states: Annotated[int, Ge(2)] = 6, law: Law | None = None, horizon: Count | None = 20) -> MDP:
-    """A chain against the current: swimming right mostly fails, drifting left always works, and both ends pay.
+def river_swim(
+    *, n_states: Annotated[int, Ge(2)] = 6, law: Law | None = None, horizon: Count | None = 20
+) -> MDP:
+    """A chain against the current.
+
+    Swimming right mostly fails, drifting left always works, and both ends pay.
 
     States:
         0 (downstream) to n - 1 (upstream).
     Actions:
         0 swims left, 1 right.
     Transitions:
-        Left always succeeds. Right moves on with probability 0.35, stays with 0.6, falls back with 0.05; in state 0 it moves on with 0.4, in the last state it
-        stays with 0.6 and falls back with 0.4.
+        Left always succeeds. Right moves on with probability 0.35, stays with 0.6, falls back with 0.05; in
+        state 0 it moves on with 0.4, in the last state it stays with 0.6 and falls back with 0.4.
     Rewards:
         0.005 for left in state 0; 1 on average, by `law`, for right in the last state.
     Start:

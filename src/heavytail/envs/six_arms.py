@@ -25,16 +25,20 @@ ARMS = 6
 
 @register("env", "six_arms")
 def six_arms(*, probabilities: Any = "episodic", law: Law | None = None, horizon: Count | None = 25) -> MDP:
-    """A hub and six arms around it; the better an arm pays, the harder it may be to reach, and all but the first pay with heavy tails.
+    """A hub and six arms around it.
+
+    The better an arm pays, the harder it may be to reach, and all but the first pay with heavy tails.
 
     States:
         0 is the hub, 1 to 6 are the arms.
     Actions:
         0 to 5: action i is for arm i + 1.
     Transitions:
-        In the hub action i leads to arm i + 1 with probability p_i and else stays. In arm i + 1 action i stays; any other leads back to the hub.
+        In the hub action i leads to arm i + 1 with probability p_i and else stays. In arm i + 1 action i
+        stays; any other leads back to the hub.
     Rewards:
-        Only for staying in an arm. Arm 1 pays N(1.2, 0.1**2); arms 2 to 6 pay 1.2, 1.4, 1.6, 1.8 and 2 on average, by `law`.
+        Only for staying in an arm. Arm 1 pays N(1.2, 0.1**2); arms 2 to 6 pay 1.2, 1.4, 1.6, 1.8 and 2 on
+        average, by `law`.
     Start:
         The hub.
     Optimum:
@@ -46,13 +50,17 @@ def six_arms(*, probabilities: Any = "episodic", law: Law | None = None, horizon
         [40.0576, 2.0, 6.0]
 
     Source:
-        Strehl and Littman (2008), with the laws of Zhuang and Sui (2021), appendix D. The paper says nothing of its own p, so they are a parameter. With Strehl and
-        Littman's and 25 steps the light-tailed arm 1 is optimal (28.8; the arms that pay more are reached too late), so that the paper's claim,
-        that light-tailed agents end on a worse arm, could not show there. Its text also gives arm 1 two laws; it has the normal one here.
+        Strehl and Littman (2008), with the laws of Zhuang and Sui (2021), appendix D. The paper says nothing
+        of its own p, so they are a parameter. With Strehl and Littman's and 25 steps the light-tailed arm 1
+        is optimal (28.8; the arms that pay more are reached too late), so that the paper's claim, that
+        light-tailed agents end on a worse arm, could not show there. Its text also gives arm 1 two laws; it
+        has the normal one here.
 
     Args:
-        probabilities: p, six numbers or a preset: "episodic" (1, .2, .2, .2, .2, .2), under which arm 6 is best in 25 steps; "strehl" (1, .15, .1, .05, .03, .01); "ones".
-        law: of the rewards of arms 2 to 6, moved to their means; symmetric alpha-stable with alpha = 1.1 and scale 1 if not given.
+        probabilities: p, six numbers or a preset: "episodic" (1, .2, .2, .2, .2, .2), under which arm 6 is
+            best in 25 steps; "strehl" (1, .15, .1, .05, .03, .01); "ones".
+        law: of the rewards of arms 2 to 6, moved to their means; symmetric alpha-stable with alpha = 1.1 and
+            scale 1 if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
     p, heavy = _probabilities(probabilities), alpha_stable(1.1) if law is None else law
@@ -74,6 +82,7 @@ def _probabilities(given: str | Sequence[float]) -> Sequence[float]:
     p = np.asarray(given, np.float64)
     if p.shape != (ARMS,) or not ((p > 0) & (p <= 1)).all():
         raise InputError(
-            f"six_arms: probabilities must be six numbers above 0 and at most 1, or one of {', '.join(PROBABILITIES)}; got {given!r}"
+            "six_arms: probabilities must be six numbers above 0 and at most 1, or one of"
+            f" {', '.join(PROBABILITIES)}; got {given!r}"
         )
     return [float(x) for x in p]

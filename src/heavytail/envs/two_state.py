@@ -31,7 +31,8 @@ def two_state(
     Actions:
         Any number; they differ in state 0 only, and there one is best.
     Transitions:
-        From 0 to 1 with probability delta, by the best action delta + gap; from 1 to 0 with probability delta.
+        From 0 to 1 with probability delta, by the best action delta + gap; from 1 to 0 with probability
+        delta.
     Rewards:
         1 on average, by `law`, for every step that leaves state 1, whatever the action; 0 in state 0.
     Start:
@@ -45,8 +46,8 @@ def two_state(
         [0.6, 10.0]
 
     Source:
-        Jaksch, Ortner and Auer (2010), section 6; figure 1 of Zhuang and Sui (2021), who call the gap lambda. Neither says where rewards are drawn: in the rich state, as
-        in the former.
+        Jaksch, Ortner and Auer (2010), section 6; figure 1 of Zhuang and Sui (2021), who call the gap lambda.
+        Neither says where rewards are drawn: in the rich state, as in the former.
 
     Args:
         n_actions: how many actions there are.
@@ -58,7 +59,8 @@ def two_state(
     """
     if best >= n_actions or delta + gap >= 1:
         raise InputError(
-            f"two_state: best must be below n_actions and delta + gap below 1, got best={best}, n_actions={n_actions}, delta={delta}, gap={gap}"
+            f"two_state: best must be below n_actions and delta + gap below 1, got best={best},"
+            f" n_actions={n_actions}, delta={delta}, gap={gap}"
         )
     transitions = np.empty((2, n_actions, 2))
     transitions[0], transitions[1] = [1.0 - delta, delta], [delta, 1.0 - delta]

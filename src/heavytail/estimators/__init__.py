@@ -1,4 +1,6 @@
-"""Mean estimators, one per file: how to take samples in, the estimate at a confidence, and how far from the mean it may be.
+"""Mean estimators, one per file.
+
+How to take samples in, the estimate at a confidence, and how far from the mean it may be.
 
 >>> import heavytail as ht
 >>> estimator = ht.estimators.truncated_mean(epsilon=0.05, moment=14.25)
@@ -16,7 +18,8 @@ from heavytail.registry import find, own_builders, registered
 
 __all__ = ["Estimator"]
 
-# A file is named after its builder, so importing it binds the name to the module; from here on it builds an estimator for use by itself.
+# A file is named after its builder, so importing it binds the name to the module; from here on it builds an
+# estimator for use by itself.
 globals().update({name: alone(builder) for name, builder in own_builders("estimator").items()})
 
 

@@ -11,15 +11,20 @@ import numpy.typing as npt
 from heavytail.arrays import Floats, Record, record_bytes
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown
+from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.registry import find
 
 
-def estimator_for(agent: str, name: str, n_cells: int, options: Mapping[str, Any] | None, **known: Any) -> Record:
-    """The record of an estimator: of what the agent knows (epsilon, moment, constants and so on) those that its builder has, and the user's options.
+def build_estimator(
+    agent: str, name: str, n_cells: int, options: Mapping[str, Any] | None, **known: Any
+) -> Record:
+    """The record of an estimator.
 
-    >>> type(estimator_for("mine", "median_of_means", 4, None, epsilon=0.5, moment=1.0, constants="tight")).__name__
+    Of what the agent knows (epsilon, moment, constants and so on) those that its builder has, and the user's
+    options.
+
+    >>> type(build_estimator("mine", "median_of_means", 4, None, epsilon=0.5, moment=1.0, constants="tight")).__name__
     'MedianOfMeans'
     """
     try:
@@ -48,13 +53,14 @@ class Estimator:
         samples = np.asarray(x, np.float64).ravel()
         if np.isnan(samples).any():
             raise InputError(
-                f"push: sample {int(np.flatnonzero(np.isnan(samples))[0])} is nan; samples may be infinite, but must be numbers"
+                f"push: sample {int(np.flatnonzero(np.isnan(samples))[0])} is nan; samples may be"
+                " infinite, but must be numbers"
             )
         done = 0
         while done < samples.size:
             done += entry(_push_all, self.record)(self.record, self._cell(cell), samples[done:])
             if done < samples.size:
-                self.record = grown(self.record)
+                self.record = with_larger_pools(self.record)
 
     def mean(self, log_confidence: float, cell: int = 0) -> float:
         """The estimate at confidence 1 - exp(-log_confidence); 0 before the first sample."""

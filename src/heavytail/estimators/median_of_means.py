@@ -1,16 +1,22 @@
 r"""The median of means: Bubeck, Cesa-Bianchi and Lugosi (2013), lemma 2.
 
-The samples are cut into k = min(floor(8 L + 1), n/2) blocks (at least one), and the median of their means taken. If v bounds the central moment E|X - mean|^(1+epsilon),
+The samples are cut into k = min(floor(8 L + 1), n/2) blocks (at least one), and the median of their means
+taken. If v bounds the central moment E|X - mean|^(1+epsilon),
 
     |estimate - mean| <= (12 v)^(1/(1+epsilon)) (16 (L + 1/8) / n)^(epsilon/(1+epsilon))
 
-on each side with probability at least 1 - e^-L, provided that n >= 16 (L + 1/8): with fewer samples k is cut short and the bound is false (with epsilon = 1, n = 2 and L = log 10^6 it
-can fail 300 times more often than it promises), so that the radius is infinite there, unless ``strict=False``. The paper states the bound for all n, and k blocks as N.
+on each side with probability at least 1 - e^-L, provided that n >= 16 (L + 1/8): with fewer samples k is cut
+short and the bound is false (with epsilon = 1, n = 2 and L = log 10^6 it can fail 300 times more often than
+it promises), so that the radius is infinite there, unless ``strict=False``. The paper states the bound for
+all n, and k blocks as N.
 
-**Streaming.** Nothing is cut again. Samples fill blocks of equal size; when there are 2 k_max of them, neighbours are joined and the size doubles, k_max being the k of the
-largest L. Asked for k <= k_max blocks, groups of floor(m/k) neighbours out of m serve, and what is left over is not used. The proof only needs groups of at least n/(2k)
-samples, and floor(m/k) >= (m+1)/(2k) whenever m >= k: the bound holds as it stands, in memory O(L) and constant time per sample. A cell gets room for its blocks as it
-needs it, out of one pool; a place that became too small is left behind, and all that were are together smaller than the one that replaced them.
+**Streaming.** Nothing is cut again. Samples fill blocks of equal size; when there are 2 k_max of them,
+neighbours are joined and the size doubles, k_max being the k of the largest L. Asked for k <= k_max blocks,
+groups of floor(m/k) neighbours out of m serve, and what is left over is not used. The proof only needs groups
+of at least n/(2k) samples, and floor(m/k) >= (m+1)/(2k) whenever m >= k: the bound holds as it stands, in
+memory O(L) and constant time per sample. A cell gets room for its blocks as it needs it, out of one pool; a
+place that became too small is left behind, and all that were are together smaller than the one that replaced
+them.
 
 A block that meets infinities of both signs counts as infinite.
 """
@@ -24,7 +30,7 @@ from heavytail.arrays import Floats, Ints
 from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.array_ops import median
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.elementary import raised
+from heavytail.kernels.elementary import power
 from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.registry import register
 
@@ -59,7 +65,12 @@ class MedianOfMeans(NamedTuple):
 
 @register("estimator", "median_of_means", example={"epsilon": 0.5, "moment": 10.0})
 def median_of_means(
-    n_cells: Count = 1, *, epsilon: MomentOrder, moment: Positive, max_log_confidence: Positive = 50.0, strict: bool = True
+    n_cells: Count = 1,
+    *,
+    epsilon: MomentOrder,
+    moment: Positive,
+    max_log_confidence: Positive = 50.0,
+    strict: bool = True,
 ) -> MedianOfMeans:
     """The median of means, for samples with a central moment of order 1 + epsilon.
 
@@ -67,8 +78,10 @@ def median_of_means(
         n_cells: how many means are estimated side by side.
         epsilon: samples have a moment of order 1 + epsilon.
         moment: v, a bound on the central moments E|X - mean|**(1 + epsilon).
-        max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered with the blocks of this one. Memory grows with it.
-        strict: an infinite radius where the bound does not hold; False for the formula everywhere, as agents need, which cannot plan with infinity.
+        max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered with
+            the blocks of this one. Memory grows with it.
+        strict: an infinite radius where the bound does not hold; False for the formula everywhere, as agents
+            need, which cannot plan with infinity.
     """
     most = math.floor(8.0 * max_log_confidence + 1.0)
     return MedianOfMeans(
@@ -153,7 +166,7 @@ def _radius(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float
     n, needed = estimator.n[cell], 16.0 * (log_confidence + 0.125)
     if n == 0 or (estimator.strict and n < needed):
         return math.inf
-    return estimator.factor * raised(needed / n, estimator.b)
+    return estimator.factor * power(needed / n, estimator.b)
 
 
 @reset.method(MedianOfMeans)

@@ -1,10 +1,12 @@
 r"""The sample mean, with two radii.
 
-``interval="sub_gaussian"``: scale sqrt(L / (2 n)), Hoeffding's for samples in an interval of length `scale`. It is what light-tailed agents use, and with heavy tails it
-is simply wrong: the mean lies outside far more often than it says.
+``interval="sub_gaussian"``: scale sqrt(L / (2 n)), Hoeffding's for samples in an interval of length `scale`.
+It is what light-tailed agents use, and with heavy tails it is simply wrong: the mean lies outside far more
+often than it says.
 
-``interval="heavy"``: (3 v e^L / n^epsilon)^(1/(1+epsilon)), the best that holds for the sample mean under a central moment v of order 1 + epsilon (Bubeck,
-Cesa-Bianchi and Lugosi 2013, lemma 3). It is polynomial in the confidence, so at any confidence that an agent needs it says nothing; kept to show that.
+``interval="heavy"``: (3 v e^L / n^epsilon)^(1/(1+epsilon)), the best that holds for the sample mean under a
+central moment v of order 1 + epsilon (Bubeck, Cesa-Bianchi and Lugosi 2013, lemma 3). It is polynomial in the
+confidence, so at any confidence that an agent needs it says nothing; kept to show that.
 """
 
 import math
@@ -54,7 +56,9 @@ def sample_mean(
     """
     a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
     used_scale = scale if interval == "sub_gaussian" else 0.0
-    return SampleMean(np.zeros(n_cells, np.int64), np.zeros(n_cells), used_scale, a * math.log(3.0 * moment), a, b)
+    return SampleMean(
+        np.zeros(n_cells, np.int64), np.zeros(n_cells), used_scale, a * math.log(3.0 * moment), a, b
+    )
 
 
 @push.method(SampleMean)

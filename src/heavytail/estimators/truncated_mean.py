@@ -1,18 +1,22 @@
 r"""The truncated mean: Bubeck, Cesa-Bianchi and Lugosi (2013), lemma 1.
 
-    (1/n) sum_j X_j 1{|X_j| <= B_j},   B_j = (u j / L)^(1/(1+epsilon)),   |estimate - mean| <= K u^(1/(1+epsilon)) (L/n)^(epsilon/(1+epsilon))
+    (1/n) sum_j X_j 1{|X_j| <= B_j},   B_j = (u j / L)^(1/(1+epsilon)),   |estimate - mean| <= K
+    u^(1/(1+epsilon)) (L/n)^(epsilon/(1+epsilon))
 
-on each side with probability at least 1 - e^-L, if u bounds the raw moment E|X|^(1+epsilon). The paper's K is 4 (as a c of 4^((1+epsilon)/epsilon), which overflows); the
-proof gives K = 1 + epsilon + sqrt(2) + 1/3, which is the default.
+on each side with probability at least 1 - e^-L, if u bounds the raw moment E|X|^(1+epsilon). The paper's K is
+4 (as a c of 4^((1+epsilon)/epsilon), which overflows); the proof gives K = 1 + epsilon + sqrt(2) + 1/3, which
+is the default.
 
-**Exact without the stream.** An agent's L grows with time, so that thresholds shrink and samples that counted stop counting. Sample j counts as long as
-L <= l_j = u j / |X_j|^(1+epsilon). Once l_j is above the largest L that will ever be asked for, the sample is safe and joins a running sum. The few
-others are *held*, in a linked list for each cell, whose nodes lie in one pool; an estimate adds up what is held and lets go of what no longer counts. By Markov's
-inequality at most L_max (1 + log n) samples are ever held, on average; eleven at once were the most seen in 200,000 stable ones. Adding them up anew, instead of
-subtracting from a sum what drops out, leaves no rounding behind.
+**Exact without the stream.** An agent's L grows with time, so that thresholds shrink and samples that counted
+stop counting. Sample j counts as long as L <= l_j = u j / |X_j|^(1+epsilon). Once l_j is above the largest L
+that will ever be asked for, the sample is safe and joins a running sum. The few others are *held*, in a
+linked list for each cell, whose nodes lie in one pool; an estimate adds up what is held and lets go of what
+no longer counts. By Markov's inequality at most L_max (1 + log n) samples are ever held, on average; eleven
+at once were the most seen in 200,000 stable ones. Adding them up anew, instead of subtracting from a sum what
+drops out, leaves no rounding behind.
 
-``thresholds="at_arrival"`` fixes B_j when X_j arrives, by the L last asked for; ``"fixed"`` uses the largest L throughout, and its radius too. Both hold
-nothing.
+``thresholds="at_arrival"`` fixes B_j when X_j arrives, by the L last asked for; ``"fixed"`` uses the largest
+L throughout, and its radius too. Both hold nothing.
 """
 
 import math
@@ -24,7 +28,7 @@ from heavytail.arrays import Floats, Ints
 from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.array_ops import SURE
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.elementary import raised
+from heavytail.kernels.elementary import power
 from heavytail.kernels.verbs import counters, full, mean, push, radius, reset
 from heavytail.registry import register
 
@@ -81,7 +85,8 @@ def truncated_mean(
         n_cells: how many means are estimated side by side.
         epsilon: samples have a moment of order 1 + epsilon.
         moment: u, a bound on the raw moments E|X|**(1 + epsilon).
-        max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered as this one.
+        max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered as
+            this one.
         thresholds: "exact" for any log-confidence that grows; "at_arrival" or "fixed" to hold no samples.
         constants: "tight" or the "paper"'s.
     """
@@ -126,11 +131,12 @@ def _new_node(estimator: TruncatedMean) -> int:
 @push.method(TruncatedMean)
 def _push(estimator: TruncatedMean, cell: int, x: float) -> None:
     estimator.n[cell] += 1
-    # |x|^(1+epsilon) is at most the larger of |x| and x*x: mostly no power is needed to see that a sample is safe.
+    # |x|^(1+epsilon) is at most the larger of |x| and x*x: mostly no power is needed to see that a sample is
+    # safe.
     if estimator.largest * max(abs(x), x * x) <= SURE * estimator.moment * estimator.n[cell]:
         estimator.safe[cell] += x
         return
-    size = raised(abs(x), estimator.order)
+    size = power(abs(x), estimator.order)
     level = math.inf if size == 0.0 else estimator.moment * estimator.n[cell] / size
     needed = estimator.largest if estimator.thresholds == FIXED else estimator.asked[cell]
     if level < needed or level == 0.0:
@@ -172,7 +178,7 @@ def _radius(estimator: TruncatedMean, cell: int, log_confidence: float) -> float
     if n == 0:
         return math.inf
     level = estimator.largest if estimator.thresholds == FIXED else min(log_confidence, estimator.largest)
-    return estimator.factor * raised(level / n, estimator.b)
+    return estimator.factor * power(level / n, estimator.b)
 
 
 @counters.method(TruncatedMean)

@@ -1,4 +1,7 @@
-"""heavytail and Gymnasium: heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation against them for every learner.
+"""heavytail and Gymnasium.
+
+Heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation
+against them for every learner.
 
 >>> import heavytail as ht
 >>> env = ht.gym.AddRewardNoise(ht.gym.MDPEnv("six_arms"), ht.laws.alpha_stable(alpha=1.1))
@@ -11,7 +14,7 @@ Names are imported when they are first used, as in `heavytail` itself.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from heavytail._startup import collector_paused
+from heavytail._startup import gc_paused
 
 if TYPE_CHECKING:
     from heavytail.gym.env import MDPEnv
@@ -21,11 +24,11 @@ if TYPE_CHECKING:
     from heavytail.gym.vector_truncate_reward import VectorTruncateReward
 
 _HOME = {
-    "AddRewardNoise": "noise",
+    "AddRewardNoise": "reward_noise",
     "MDPEnv": "env",
-    "TruncateReward": "truncation",
+    "TruncateReward": "truncate_reward",
     "VecTruncateReward": "stable_baselines3",
-    "VectorTruncateReward": "vector_truncation",
+    "VectorTruncateReward": "vector_truncate_reward",
 }
 
 __all__ = ["AddRewardNoise", "MDPEnv", "TruncateReward", "VecTruncateReward", "VectorTruncateReward"]
@@ -34,7 +37,7 @@ __all__ = ["AddRewardNoise", "MDPEnv", "TruncateReward", "VecTruncateReward", "V
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"heavytail.gym has no {name!r}")
-    with collector_paused():
+    with gc_paused():
         value = getattr(import_module(f"heavytail.gym.{_HOME[name]}"), name)
     globals()[name] = value
     return value

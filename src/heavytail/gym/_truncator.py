@@ -1,4 +1,7 @@
-"""What the wrappers that truncate rewards have in common, and share between environments: the transform, the visit counts and the warm-up."""
+"""What the wrappers that truncate rewards have in common, and share between environments.
+
+The transform, the visit counts and the warm-up.
+"""
 
 import math
 import os
@@ -56,7 +59,11 @@ class Truncator:
         visits: int = VISITS,
     ) -> None:
         self.transform = _transform(epsilon, coefficient, mode, limit)
-        self.counter = visit_counter(observation_space, action_space, counter, bits, hash_seed) if self.transform.exponent else None
+        self.counter = (
+            visit_counter(observation_space, action_space, counter, bits, hash_seed)
+            if self.transform.exponent
+            else None
+        )
         self.steps = 0
         self.truncated = 0
         self._epsilon = epsilon
@@ -75,15 +82,22 @@ class Truncator:
         """What to remember of an observation until its action is known."""
         return None if self.counter is None else self.counter.code(observation)
 
-    def apply(self, codes: Iterable[Hashable], actions: Iterable[Any], rewards: Sequence[float]) -> list[tuple[float, float, bool]]:
-        """Count these visits, one after the other, and transform their rewards: each one's reward, threshold, and whether it was truncated."""
+    def apply(
+        self, codes: Iterable[Hashable], actions: Iterable[Any], rewards: Sequence[float]
+    ) -> list[tuple[float, float, bool]]:
+        """Count these visits, one after the other, and transform their rewards.
+
+        Each one's reward, threshold, and whether it was truncated.
+        """
         for i, reward in enumerate(rewards, self.steps + 1):
             if math.isnan(reward):
                 raise InputError(f"the reward of step {i} is nan; a reward must be a number")
         if self.warming_up:
             self._set_coefficient(rewards)
         done = [
-            transform_one(self.transform, reward, 1 if self.counter is None else self.counter.visit(code, action))
+            transform_one(
+                self.transform, reward, 1 if self.counter is None else self.counter.visit(code, action)
+            )
             for code, action, reward in zip(codes, actions, rewards, strict=True)
         ]
         self.steps += len(done)
@@ -96,7 +110,10 @@ class Truncator:
         if self.counter is not None:
             state |= self.counter.state_dict()
         if self._automatic:
-            state |= {"coefficient": np.array(self.transform.coefficient), "warm_up": np.array(self._seen, np.float64)}
+            state |= {
+                "coefficient": np.array(self.transform.coefficient),
+                "warm_up": np.array(self._seen, np.float64),
+            }
         return state
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -107,20 +124,28 @@ class Truncator:
         if self._automatic:
             if "coefficient" not in arrays:
                 raise InputError('coefficient is missing; it was saved without "auto"')
-            coefficient, seen = _numbers("coefficient", arrays, (), np.float64), _numbers("warm_up", arrays, None, np.float64)
+            coefficient, seen = (
+                _numbers("coefficient", arrays, (), np.float64),
+                _numbers("warm_up", arrays, None, np.float64),
+            )
             if not 0 < coefficient < np.inf:
                 raise InputError(f"coefficient is {coefficient}; it must be finite and above 0")
         if self.counter is not None:
             own = ("steps", "coefficient", "warm_up")
             self.counter.load_state_dict({name: array for name, array in arrays.items() if name not in own})
         if self._automatic:
-            self.transform, self._seen = self.transform._replace(coefficient=float(coefficient)), seen.tolist()
+            self.transform, self._seen = (
+                self.transform._replace(coefficient=float(coefficient)),
+                seen.tolist(),
+            )
         self.steps, self.truncated = steps.tolist()
 
     def _set_coefficient(self, rewards: Sequence[float]) -> None:
         self._seen += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
         if self._seen:
-            coefficient = coefficient_from(self._seen, float(self._epsilon or 0.0), self._quantile, self._visits)
+            coefficient = coefficient_from(
+                self._seen, float(self._epsilon or 0.0), self._quantile, self._visits
+            )
             self.transform = self.transform._replace(coefficient=coefficient)
 
 
@@ -177,7 +202,11 @@ class Truncating:
 
 def _transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> RewardTransform:
     mode = cast_value(mode, Mode, "mode")
-    given = [name for name, value in (("epsilon", epsilon), ("coefficient", coefficient), ("limit", limit)) if value is not None]
+    given = [
+        name
+        for name, value in (("epsilon", epsilon), ("coefficient", coefficient), ("limit", limit))
+        if value is not None
+    ]
     if mode in ("sign", "none"):
         if given:
             raise InputError(f"mode is {mode!r}, which takes no {', '.join(given)}")
@@ -186,15 +215,22 @@ def _transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> RewardT
         return reward_transforms.fixed(limit, mode)
     if given != ["epsilon", "coefficient"]:
         had = " and ".join(given) or "neither"
-        raise InputError(f"mode {mode!r} takes epsilon and coefficient, for a threshold that grows, or limit, for a fixed one; got {had}")
+        raise InputError(
+            f"mode {mode!r} takes epsilon and coefficient, for a threshold that grows, or limit, for"
+            f" a fixed one; got {had}"
+        )
     if isinstance(coefficient, str):
         if coefficient != "auto":
             raise InputError(f"coefficient is {coefficient!r}; it must be a number above 0, or 'auto'")
-        return reward_transforms.truncate(epsilon, reward_transforms.SMALLEST, mode)  # until there is a reward that says more
+        return reward_transforms.truncate(
+            epsilon, reward_transforms.SMALLEST, mode
+        )  # until there is a reward that says more
     return reward_transforms.truncate(cast_value(epsilon, MomentOrder, "epsilon"), coefficient, mode)
 
 
-def _numbers(name: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...] | None, kind: type) -> npt.NDArray[Any]:
+def _numbers(
+    name: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...] | None, kind: type
+) -> npt.NDArray[Any]:
     array = arrays.get(name)
     if array is None:
         raise InputError(f"{name} is missing")

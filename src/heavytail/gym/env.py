@@ -15,27 +15,33 @@ from heavytail.errors import InputError
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.mdp.validation import check_mdp
-from heavytail.training.stepwise import MDPWorld
+from heavytail.training.stepwise import MDPStepper
 
 PICTURE = 256  # pixels along a side, or one for each state where there are more
 NO_STATE, STATE, HERE = 0, 80, 255  # shades of grey
 
 
 class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
-    """An MDP as a Gymnasium environment: states are observations, both they and actions are whole numbers from 0.
+    """An MDP as a Gymnasium environment.
 
-    ``gymnasium.make("heavytail/SixArms-v0", horizon=10)`` is ``MDPEnv("six_arms", horizon=10)`` in Gymnasium's usual wrappers.
+    States are observations, both they and actions are whole numbers from 0.
 
-    ``info["mean_reward"]`` is the expected reward of the state and action: what regret is measured in, since heavy-tailed rewards themselves average out
-    slowly or never.
+    ``gymnasium.make("heavytail/SixArms-v0", horizon=10)`` is ``MDPEnv("six_arms", horizon=10)`` in
+    Gymnasium's usual wrappers.
 
-    An episode is *terminated* by a transition that the MDP marks as the end. It is *truncated* when the horizon is reached without
-    one. The last step of the horizon may do both; then it is only terminated, because nothing would have followed in any case. So a learner that treats the
-    horizon as a mere limit of time bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of heavytail do, takes both as the end.
-    A continuing MDP does neither.
+    ``info["mean_reward"]`` is the expected reward of the state and action: what regret is measured in, since
+    heavy-tailed rewards themselves average out slowly or never.
 
-    With the same seed and actions, states and rewards are bit for bit those of `heavytail.training.stepwise.MDPWorld` with ``streams(seed)``, and so
-    those that `Learner.learn` meets. Only ``reset(seed=...)`` restarts the streams; a plain ``reset()`` starts another episode and lets them run on.
+    An episode is *terminated* by a transition that the MDP marks as the end. It is *truncated* when the
+    horizon is reached without one. The last step of the horizon may do both; then it is only terminated,
+    because nothing would have followed in any case. So a learner that treats the horizon as a mere limit of
+    time bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of
+    heavytail do, takes both as the end. A continuing MDP does neither.
+
+    With the same seed and actions, states and rewards are bit for bit those of
+    `heavytail.training.stepwise.MDPStepper` with ``streams(seed)``, and so those that `Learner.learn` meets.
+    Only ``reset(seed=...)`` restarts the streams; a plain ``reset()`` starts another episode and lets them
+    run on.
 
     Args:
         name: the environment's id, as in `make_mdp`.
@@ -59,33 +65,46 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - declared so by Gymnasium
 
-    def __init__(self, name: str = "six_arms", render_mode: str | None = None, mdp: MDP | None = None, **parameters: Any) -> None:
+    def __init__(
+        self,
+        name: str = "six_arms",
+        render_mode: str | None = None,
+        mdp: MDP | None = None,
+        **parameters: Any,
+    ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise InputError(f"{name}: render_mode is {render_mode!r}; it must be None or 'rgb_array'")
         # An MDP may be large and never changes, so it is not copied.
-        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, name=name, render_mode=render_mode, mdp=mdp, **parameters)
+        RecordConstructorArgs.__init__(
+            self, _disable_deepcopy=True, name=name, render_mode=render_mode, mdp=mdp, **parameters
+        )
         self.mdp = make_mdp(name, **parameters) if mdp is None else _ready(mdp, parameters)
         self.render_mode = render_mode
-        # To Gymnasium, Discrete is a space of NumPy's integers; Python's are in it too, and are what a table is indexed by.
+        # To Gymnasium, Discrete is a space of NumPy's integers; Python's are in it too, and are what a table
+        # is indexed by.
         self.observation_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_states))
         self.action_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_actions))
-        self._world: MDPWorld | None = None
+        self._world: MDPStepper | None = None
         self._seeded_by: np.random.Generator | None = None
         self._running = False
         self._state = 0
         self._h = 0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[int, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[int, dict[str, Any]]:
         """Start an episode.
 
         Args:
-            seed: restarts the random streams; without it they run on, or start from fresh entropy, which `np_random_seed` then tells.
+            seed: restarts the random streams; without it they run on, or start from fresh entropy, which
+                `np_random_seed` then tells.
             options: not used.
         """
         super().reset(seed=seed)
-        # Gymnasium makes a generator for each seed, and users may set one: whenever it is another, the streams start anew.
+        # Gymnasium makes a generator for each seed, and users may set one: whenever it is another, the
+        # streams start anew.
         if self._world is None or self.np_random is not self._seeded_by:
-            self._world, self._seeded_by = MDPWorld(self.mdp, streams(self._stream_seed())), self.np_random
+            self._world, self._seeded_by = MDPStepper(self.mdp, streams(self._stream_seed())), self.np_random
         self._state, self._h, self._running = int(self._world.reset()), 0, True
         return self._state, {}
 
@@ -114,13 +133,14 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         return np.stack([grey] * 3, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Compiled functions stay behind: a process that this is sent to finds its own on the disk instead of compiling ours again.
+        # Compiled functions stay behind: a process that this is sent to finds its own on the disk instead of
+        # compiling ours again.
         return {**vars(self), "_world": None if self._world is None else self._world.streams}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if state["_world"] is not None:
-            self._world = MDPWorld(self.mdp, state["_world"])
+            self._world = MDPStepper(self.mdp, state["_world"])
 
     def _stream_seed(self) -> int:
         generator, seed = self.np_random, self.np_random_seed
@@ -134,13 +154,19 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
             a = -1
         if not 0 <= a < self.mdp.n_actions:
             shown = " ".join(repr(action).split())  # an array may take several lines
-            raise InputError(f"step: there is no action {shown}; actions go from 0 to {self.mdp.n_actions - 1}")
+            raise InputError(
+                f"step: there is no action {shown}; actions go from 0 to {self.mdp.n_actions - 1}"
+            )
         return a
 
 
 def _ready(mdp: Any, parameters: dict[str, Any]) -> MDP:
     if not isinstance(mdp, MDP):
-        raise InputError(f"MDPEnv: mdp is a {type(mdp).__name__}; it must be an MDP, such as make_mdp('six_arms')")
+        raise InputError(
+            f"MDPEnv: mdp is a {type(mdp).__name__}; it must be an MDP, such as make_mdp('six_arms')"
+        )
     if parameters:
-        raise InputError(f"MDPEnv: mdp is given, so there is nothing to build with {', '.join(parameters)}; give either")
+        raise InputError(
+            f"MDPEnv: mdp is given, so there is nothing to build with {', '.join(parameters)}; give either"
+        )
     return check_mdp(mdp)

@@ -1,6 +1,7 @@
 """Ids for ``gymnasium.make``: one for each environment, as ``heavytail/SixArms-v0`` for ``six_arms``.
 
-Importing heavytail registers them, so nothing here may import more than Gymnasium itself: files are listed, not imported.
+Importing heavytail registers them, so nothing here may import more than Gymnasium itself: files are listed,
+not imported.
 """
 
 from pathlib import Path
@@ -8,13 +9,17 @@ from pathlib import Path
 import gymnasium
 
 ENVS = Path(__file__).parent.parent / "envs"
-CHANGING = "changing_"  # so begin the names of environments that are no MDP but several in turn, which Gymnasium has no word for
+# so begin the names of environments that are no MDP but several in turn, which Gymnasium has no word for
+CHANGING = "changing_"
 
 
 def register_ids() -> None:
-    """Register an id for each environment of heavytail that stays as it is; ids that are registered already stay as they are.
+    """Register an id for each environment of heavytail that stays as it is.
 
-    There is no ``max_episode_steps``: the horizon is a parameter of the environment, which truncates by itself.
+    Ids that are registered already stay as they are.
+
+    There is no ``max_episode_steps``: the horizon is a parameter of the environment, which truncates by
+    itself.
 
     >>> register_ids()
     >>> gymnasium.spec("heavytail/SixArms-v0").kwargs

@@ -21,18 +21,23 @@ from heavytail.laws.table import law_table
 from heavytail.registry import find
 
 BATCH = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
-NOISE = crc32(b"AddRewardNoise")  # which child of the seed is ours; an MDPEnv takes the first few, other environments none
+NOISE = crc32(
+    b"AddRewardNoise"
+)  # which child of the seed is ours; an MDPEnv takes the first few, other environments none
 
 
 class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Add one draw of a law to each reward, of any environment.
 
-    The noise has a random stream of its own, so the environment does exactly what it would do without. The k-th draw after ``reset(seed=seed)`` depends on
-    the seed and on k alone. Without a seed the first ``reset()`` takes the environment's `np_random_seed`, which is fresh entropy then, and
-    ``reset(seed=env.np_random_seed)`` replays everything. A wrapper around another one draws noise independent of the inner one's.
+    The noise has a random stream of its own, so the environment does exactly what it would do without. The
+    k-th draw after ``reset(seed=seed)`` depends on the seed and on k alone. Without a seed the first
+    ``reset()`` takes the environment's `np_random_seed`, which is fresh entropy then, and
+    ``reset(seed=env.np_random_seed)`` replays everything. A wrapper around another one draws noise
+    independent of the inner one's.
 
-    Each step's ``info`` tells ``raw_reward`` (the environment's own), ``reward_noise`` (what was added) and ``mean_reward``: that of the environment where
-    its info has one, else the raw reward, plus the law's mean. A law that has no finite mean adds nothing there: ``mean_reward`` is then what the noise is around.
+    Each step's ``info`` tells ``raw_reward`` (the environment's own), ``reward_noise`` (what was added) and
+    ``mean_reward``: that of the environment where its info has one, else the raw reward, plus the law's mean.
+    A law that has no finite mean adds nothing there: ``mean_reward`` is then what the noise is around.
 
     Args:
         env: the environment.
@@ -43,8 +48,9 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
         law: the law.
         noise_seed: the seed from which the noise now comes; None before the first reset.
 
-    In either form the law is recorded by its name and parameters, so that ``env.spec.to_json()`` keeps it and ``gymnasium.make(env.spec)`` makes the same
-    environment again. Only a law of your own that its registered builder cannot build from its fields must be given by name to survive in JSON.
+    In either form the law is recorded by its name and parameters, so that ``env.spec.to_json()`` keeps it and
+    ``gymnasium.make(env.spec)`` makes the same environment again. Only a law of your own that its registered
+    builder cannot build from its fields must be given by name to survive in JSON.
 
     >>> import gymnasium
     >>> import heavytail as ht
@@ -70,7 +76,9 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
         self._waiting: list[float] = []  # draws not used yet, the next one last
         self._mean = mean if math.isfinite(mean := self.law.mean()) else 0.0
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsType, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
         """Start an episode; `seed` restarts the noise too, without it the noise runs on."""
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None or self.noise_seed is None:
@@ -87,9 +95,18 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
         raw, noise = float(own), self._draw()
         reward = raw + noise
         if math.isnan(reward):
-            raise InputError(f"the reward is nan: the environment gave {raw} and {self.law} added {noise}; a reward must be a number")
+            raise InputError(
+                f"the reward is nan: the environment gave {raw} and {self.law} added {noise}; a"
+                " reward must be a number"
+            )
         mean = float(info.get("mean_reward", raw)) + self._mean
-        return observation, reward, terminated, truncated, {**info, "mean_reward": mean, "raw_reward": raw, "reward_noise": noise}
+        return (
+            observation,
+            reward,
+            terminated,
+            truncated,
+            {**info, "mean_reward": mean, "raw_reward": raw, "reward_noise": noise},
+        )
 
     def _draw(self) -> float:
         if not self._waiting:
@@ -109,11 +126,13 @@ def _law(law: Any, parameters: dict[str, Any]) -> Law:
         law = find("law", law).builder(**parameters)
     elif parameters:
         raise InputError(
-            f"AddRewardNoise: law is not a name, so it takes no {', '.join(parameters)}; give either a law or its name and parameters"
+            f"AddRewardNoise: law is not a name, so it takes no {', '.join(parameters)}; give either"
+            " a law or its name and parameters"
         )
     if not isinstance(law, Law):
         raise InputError(
-            f"AddRewardNoise: law is {law!r}; it must be a law, such as heavytail.laws.alpha_stable(alpha=1.1), or the name of one"
+            f"AddRewardNoise: law is {law!r}; it must be a law, such as"
+            " heavytail.laws.alpha_stable(alpha=1.1), or the name of one"
         )
     if any(map(math.isnan, law.row())):
         raise InputError(f"AddRewardNoise: law is {law}; its parameters must be numbers")
@@ -121,7 +140,10 @@ def _law(law: Any, parameters: dict[str, Any]) -> Law:
 
 
 def _arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
-    """What makes the law again: its name and parameters, in plain types, if they do; otherwise what was given."""
+    """What makes the law again: its name and parameters, in plain types, if they do.
+
+    Otherwise what was given.
+    """
     fields = {field.name: getattr(law, field.name) for field in dataclasses.fields(law)}  # type: ignore[arg-type]  # every law is a dataclass
     try:
         same = find("law", law.name).builder(**fields) == law

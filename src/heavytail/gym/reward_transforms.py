@@ -1,15 +1,21 @@
-"""What may be done to rewards before an agent sees them: nothing, clipping to a fixed range, their sign, or the paper's adaptive truncation.
+"""What may be done to rewards before an agent sees them.
 
-Heavy-DQN (section 3.4 of the paper) *truncates*: with n visits of the hashed state and action, this one included, a reward beyond the threshold
+Nothing, clipping to a fixed range, their sign, or the paper's adaptive truncation.
+
+Heavy-DQN (section 3.4 of the paper) *truncates*: with n visits of the hashed state and action, this one
+included, a reward beyond the threshold
 
     B = (C n)^(1 / (1 + epsilon))
 
-becomes 0. Here C is a number to tune (the paper's best on MountainCar is 0.015), not a moment. Since n is counted before it is used, n >= 1 and B > 0. With C = 0.015 and
-epsilon = 0.05 the threshold is 0.018 at the first visit, 1 at the 67th, 13 at the thousandth: small rewards are zeroed too while visits are few, which is a bonus where
-rewards are negative and a penalty where they are positive. Mode ``"clip"`` keeps the sign, and B of the size, instead.
+becomes 0. Here C is a number to tune (the paper's best on MountainCar is 0.015), not a moment. Since n is
+counted before it is used, n >= 1 and B > 0. With C = 0.015 and epsilon = 0.05 the threshold is 0.018 at the
+first visit, 1 at the 67th, 13 at the thousandth: small rewards are zeroed too while visits are few, which is
+a bonus where rewards are negative and a penalty where they are positive. Mode ``"clip"`` keeps the sign, and
+B of the size, instead.
 
-Every transform is one record of four numbers, so that transforms stack into arrays and run side by side. All of them are of the form: threshold ``limit * (coefficient n)^exponent``,
-and a mode that says what happens beyond it. The functions here take arrays or single numbers and broadcast.
+Every transform is one record of four numbers, so that transforms stack into arrays and run side by side. All
+of them are of the form: threshold ``limit * (coefficient n)^exponent``, and a mode that says what happens
+beyond it. The functions here take arrays or single numbers and broadcast.
 
 >>> import numpy as np
 >>> from heavytail import reward_transforms
@@ -27,10 +33,14 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import Count, MomentOrder, OpenProbability, Positive, cast_value, numbers_of
+from heavytail.checks import Count, MomentOrder, OpenProbability, Positive, as_floats, cast_value
 from heavytail.errors import InputError
 
-ZERO, CLIP, SIGN = 0, 1, 2  # what becomes of a reward: nothing beyond the threshold, no more than the threshold, its sign in any case
+ZERO, CLIP, SIGN = (
+    0,
+    1,
+    2,
+)  # what becomes of a reward: nothing beyond the threshold, no more than the threshold, its sign in any case
 SMALLEST = 1e-150  # so that a power of up to 2 of a size neither vanishes nor overflows
 
 TruncationMode: TypeAlias = Literal["zero", "clip"]
@@ -102,18 +112,22 @@ def reward_threshold(transform: RewardTransform, count: npt.ArrayLike) -> Floats
     >>> reward_threshold(truncate(epsilon=0.05, coefficient=0.015), [1, 67, 1000]).round(3).tolist()
     [0.018, 1.005, 13.185]
     """
-    return np.asarray(transform.limit * (transform.coefficient * np.asarray(count, np.float64)) ** transform.exponent)
+    return np.asarray(
+        transform.limit * (transform.coefficient * np.asarray(count, np.float64)) ** transform.exponent
+    )
 
 
 def transform_reward(transform: RewardTransform, reward: npt.ArrayLike, count: npt.ArrayLike) -> Transformed:
     """What becomes of rewards whose state and action have been visited so often, the present visits included.
 
-    A reward exactly at the threshold stays. Infinite rewards are truncated like any other; one that is no number stays so.
+    A reward exactly at the threshold stays. Infinite rewards are truncated like any other; one that is no
+    number stays so.
 
     Args:
         transform: what to do.
         reward: any shape.
-        count: at least 1; any shape that broadcasts with the rewards. Without effect where the threshold is fixed.
+        count: at least 1; any shape that broadcasts with the rewards. Without effect where the threshold is
+            fixed.
     """
     r, b = np.broadcast_arrays(np.asarray(reward, np.float64), reward_threshold(transform, count))
     beyond = np.abs(r) > b
@@ -123,7 +137,9 @@ def transform_reward(transform: RewardTransform, reward: npt.ArrayLike, count: n
 
 
 def transform_one(transform: RewardTransform, reward: float, count: int) -> tuple[float, float, bool]:
-    """The same as `transform_reward`, for one reward in plain Python, which is many times as quick: the reward, the threshold, and whether it was truncated.
+    """The same as `transform_reward`, for one reward in plain Python, which is many times as quick.
+
+    The reward, the threshold, and whether it was truncated.
 
     >>> transform_one(clip(5.0), -7.0, 1)
     (-5.0, 5.0, True)
@@ -137,10 +153,13 @@ def transform_one(transform: RewardTransform, reward: float, count: int) -> tupl
     return math.copysign(threshold, reward) if transform.mode == CLIP else 0.0, threshold, beyond
 
 
-def coefficient_from(rewards: npt.ArrayLike, epsilon: float, quantile: float = 0.5, visits: int = 10) -> float:
+def coefficient_from(
+    rewards: npt.ArrayLike, epsilon: float, quantile: float = 0.5, visits: int = 10
+) -> float:
     """The coefficient with which the threshold at so many visits is a quantile of the sizes of these rewards.
 
-    Rewards that are 0 or infinite do not count: a task that mostly pays nothing would else have the threshold 0 for ever.
+    Rewards that are 0 or infinite do not count: a task that mostly pays nothing would else have the threshold
+    0 for ever.
 
     Args:
         rewards: those of a warm-up.
@@ -152,12 +171,16 @@ def coefficient_from(rewards: npt.ArrayLike, epsilon: float, quantile: float = 0
     >>> reward_threshold(truncate(0.05, c), [1, 10, 100]).round(3).tolist()
     [0.223, 2.0, 17.923]
     """
-    sizes = np.abs(numbers_of("rewards", rewards)).ravel()
+    sizes = np.abs(as_floats("rewards", rewards)).ravel()
     sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
     if not len(sizes):
         raise InputError("rewards has none that is finite and not 0; a coefficient needs at least one")
     order = 1.0 + cast_value(epsilon, MomentOrder, "epsilon")
-    size = float(np.quantile(np.clip(sizes, SMALLEST, 1.0 / SMALLEST), cast_value(quantile, OpenProbability, "quantile")))
+    size = float(
+        np.quantile(
+            np.clip(sizes, SMALLEST, 1.0 / SMALLEST), cast_value(quantile, OpenProbability, "quantile")
+        )
+    )
     return size**order / cast_value(visits, Count, "visits")
 
 

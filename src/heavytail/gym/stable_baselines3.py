@@ -1,4 +1,7 @@
-"""The paper's adaptive truncation of rewards, for Stable-Baselines3's vectors. Nothing else of heavytail needs Stable-Baselines3, nor imports it."""
+"""The paper's adaptive truncation of rewards, for Stable-Baselines3's vectors.
+
+Nothing else of heavytail needs Stable-Baselines3, nor imports it.
+"""
 
 from collections.abc import Hashable
 from typing import Any, Literal, Unpack
@@ -20,8 +23,9 @@ except ModuleNotFoundError as error:  # then whoever makes one is told
 class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to a type checker it may be missing
     """`heavytail.gym.TruncateReward` for a ``VecEnv`` of Stable-Baselines3, with one count for all its environments.
 
-    ``make_vec_env`` puts a ``Monitor`` on each environment, which is beneath this wrapper: logs and ``ep_rew_mean`` show what was really paid. (So ``VecMonitor``, if you
-    use it, belongs beneath too.) With ``wrapper_class=AddRewardNoise`` the noise is outside the ``Monitor``, and logs show returns without it.
+    ``make_vec_env`` puts a ``Monitor`` on each environment, which is beneath this wrapper: logs and
+    ``ep_rew_mean`` show what was really paid. (So ``VecMonitor``, if you use it, belongs beneath too.) With
+    ``wrapper_class=AddRewardNoise`` the noise is outside the ``Monitor``, and logs show returns without it.
 
     Each ``info`` has ``raw_reward``, ``reward_threshold`` and ``reward_truncated``.
 
@@ -37,11 +41,10 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
         from stable_baselines3.common.env_util import make_vec_env
         import heavytail as ht
 
-        noise = {"wrapper_class": ht.gym.AddRewardNoise, "wrapper_kwargs": {"law": "alpha_stable", "alpha": 1.1}}
-        venv = make_vec_env("CartPole-v1", n_envs=8, seed=0, **noise)
-        venv = ht.gym.VecTruncateReward(venv, epsilon=0.05, coefficient="auto")
-        model = PPO("MlpPolicy", venv, n_steps=32, seed=0, device="cpu").learn(256)
-        venv.save("counts.npz")
+        noise = {"wrapper_class": ht.gym.AddRewardNoise, "wrapper_kwargs": {"law": "alpha_stable", "alpha":
+        1.1}} venv = make_vec_env("CartPole-v1", n_envs=8, seed=0, **noise) venv =
+        ht.gym.VecTruncateReward(venv, epsilon=0.05, coefficient="auto") model = PPO("MlpPolicy", venv,
+        n_steps=32, seed=0, device="cpu").learn(256) venv.save("counts.npz")
     """
 
     def __init__(
@@ -52,13 +55,24 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
         **options: Unpack[TruncationOptions],
     ) -> None:
         if VecEnvWrapper is object:
-            raise InputError("VecTruncateReward needs Stable-Baselines3, which is not installed: pip install stable-baselines3")
+            raise InputError(
+                "VecTruncateReward needs Stable-Baselines3, which is not installed: pip install"
+                " stable-baselines3"
+            )
         if not isinstance(venv, VecEnv):
             shown = " ".join(repr(venv).split())[:60]
-            raise InputError(f"VecTruncateReward: venv is {shown}; it must be a VecEnv; for a single environment take TruncateReward")
+            raise InputError(
+                f"VecTruncateReward: venv is {shown}; it must be a VecEnv; for a single environment"
+                " take TruncateReward"
+            )
         VecEnvWrapper.__init__(self, venv)
-        self._truncator = Truncator(venv.observation_space, venv.action_space, epsilon, coefficient, **options)
-        self._batches = batch_space(venv.observation_space, venv.num_envs), batch_space(venv.action_space, venv.num_envs)
+        self._truncator = Truncator(
+            venv.observation_space, venv.action_space, epsilon, coefficient, **options
+        )
+        self._batches = (
+            batch_space(venv.observation_space, venv.num_envs),
+            batch_space(venv.action_space, venv.num_envs),
+        )
         self._actions: Any = None
         self._observations: Any = None
         self._codes: list[Hashable] = []
@@ -87,7 +101,9 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
 
     def _remember(self, observations: Any) -> None:
         self._observations = observations
-        self._codes = [self._truncator.code(observation) for observation in iterate(self._batches[0], observations)]
+        self._codes = [
+            self._truncator.code(observation) for observation in iterate(self._batches[0], observations)
+        ]
 
     def _recode(self) -> None:
         if self._codes:

@@ -16,47 +16,65 @@ from heavytail.gym.visit_counts import BITS
 NOTHING: Any = ...  # before the first reset
 
 
-class TruncateReward(Truncating, gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Truncate rewards at a threshold that grows with the visits of the state and action: Heavy-DQN's one idea, for any learner.
+class TruncateReward(
+    Truncating, gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
+):
+    """Truncate rewards at a threshold that grows with the visits of the state and action.
 
-    At the n-th visit of an observation and action, this one included, a reward r with ``abs(r) > (coefficient * n) ** (1 / (1 + epsilon))`` becomes 0. So an outlier cannot ruin
-    what is learnt from few visits, and nothing is lost in the end, since the threshold grows beyond all bounds. Which coefficient is right depends on the task: with 0.015, the
-    paper's best on MountainCar, rewards of size 1 are 0 until the 67th visit.
+    Heavy-DQN's one idea, for any learner.
 
-    Each step's ``info`` tells ``raw_reward`` (what came in, with whatever noise there is beneath), ``reward_threshold`` and ``reward_truncated``. Observations, ends of
-    episodes and seeds pass untouched.
+    At the n-th visit of an observation and action, this one included, a reward r with ``abs(r) > (coefficient
+    * n) ** (1 / (1 + epsilon))`` becomes 0. So an outlier cannot ruin what is learnt from few visits, and
+    nothing is lost in the end, since the threshold grows beyond all bounds. Which coefficient is right
+    depends on the task: with 0.015, the paper's best on MountainCar, rewards of size 1 are 0 until the 67th
+    visit.
 
-    **Counts** go on for as long as the wrapper lives, also over ``reset(seed=...)``: many scripts seed every episode, and would else start counting anew each time. A run is
-    therefore repeated with a new wrapper, not with a seed alone, and ``env.spec.nondeterministic`` says so. For several environments at once take
-    `VectorTruncateReward` (Gymnasium's vectors) or `VecTruncateReward` (Stable-Baselines3's), whose counts are shared; with a wrapper on each, every one would grow
-    so many times slower. Evaluate on an environment without this wrapper.
+    Each step's ``info`` tells ``raw_reward`` (what came in, with whatever noise there is beneath),
+    ``reward_threshold`` and ``reward_truncated``. Observations, ends of episodes and seeds pass untouched.
 
-    **Logs** show the rewards that come in at the place where they are recorded. Put the recorder *beneath* this wrapper to log what was really paid::
+    **Counts** go on for as long as the wrapper lives, also over ``reset(seed=...)``: many scripts seed every
+    episode, and would else start counting anew each time. A run is therefore repeated with a new wrapper, not
+    with a seed alone, and ``env.spec.nondeterministic`` says so. For several environments at once take
+    `VectorTruncateReward` (Gymnasium's vectors) or `VecTruncateReward` (Stable-Baselines3's), whose counts
+    are shared; with a wrapper on each, every one would grow so many times slower. Evaluate on an environment
+    without this wrapper.
 
-        env = TruncateReward(RecordEpisodeStatistics(env), 0.05, 0.015)  # Gymnasium
-        env = TruncateReward(Monitor(env), 0.05, 0.015)  # Stable-Baselines3, which puts a Monitor outside if there is none
-        env = TruncateReward(AddRewardNoise(Monitor(env), law), 0.05, 0.015)  # returns without the noise that was added
+    **Logs** show the rewards that come in at the place where they are recorded. Put the recorder *beneath*
+    this wrapper to log what was really paid::
 
-    **Which coefficient**: a learner with a replay memory averages over many visits, so its threshold may grow as fast as theirs do; "auto" is made for that. One that
-    learns from fresh rewards only, such as PPO, never has more than the last few, and wants a threshold that grows slowly: a smaller coefficient, a larger epsilon, mode
-    "clip". In our tests DQN learns with "auto" where it fails without, and PPO with 0.0015 and "clip", but not with "auto".
+        env = TruncateReward(RecordEpisodeStatistics(env), 0.05, 0.015)  # Gymnasium env =
+        TruncateReward(Monitor(env), 0.05, 0.015)  # Stable-Baselines3, which puts a Monitor outside if there
+        is none env = TruncateReward(AddRewardNoise(Monitor(env), law), 0.05, 0.015)  # returns without the
+        noise that was added
 
-    **Automatic**: with ``coefficient="auto"`` the threshold at `visits` visits is the `quantile` of the sizes of the first `warm_up` rewards (of those that are
-    finite and not 0). Until they are all seen, the quantile is of those seen so far, so that rewards are truncated from the first step on: left untouched, the very
-    outliers that this is about would get into a replay memory and stay there; set to 0, a thousand steps would teach nothing. Then the coefficient stays.
+    **Which coefficient**: a learner with a replay memory averages over many visits, so its threshold may grow
+    as fast as theirs do; "auto" is made for that. One that learns from fresh rewards only, such as PPO, never
+    has more than the last few, and wants a threshold that grows slowly: a smaller coefficient, a larger
+    epsilon, mode "clip". In our tests DQN learns with "auto" where it fails without, and PPO with 0.0015 and
+    "clip", but not with "auto".
+
+    **Automatic**: with ``coefficient="auto"`` the threshold at `visits` visits is the `quantile` of the sizes
+    of the first `warm_up` rewards (of those that are finite and not 0). Until they are all seen, the quantile
+    is of those seen so far, so that rewards are truncated from the first step on: left untouched, the very
+    outliers that this is about would get into a replay memory and stay there; set to 0, a thousand steps
+    would teach nothing. Then the coefficient stays.
 
     Args:
         env: the environment.
         epsilon: rewards are taken to have a moment of order 1 + epsilon; above 0, at most 1.
         coefficient: C, above 0, or "auto".
-        counter: what counts as the same observation: "exact", "simhash" (`heavytail.gym.visit_counts.SimHash`), "auto" (exact where observations are discrete, else SimHash), a function
-            from an observation to any value that can be hashed, or a `heavytail.gym.visit_counts.VisitCounter` to share.
-        mode: what becomes of a reward beyond the threshold: "zero" (the paper's), or "clip": the threshold, with its sign. As baselines also "sign", which keeps nothing
-            but the sign of every reward, and "none", which changes nothing; both take neither epsilon nor coefficient nor limit.
-        limit: a fixed threshold, in place of epsilon and coefficient: ``mode="clip", limit=5.0`` is the usual clipping to [-5, 5]. Nothing is counted then.
+        counter: what counts as the same observation: "exact", "simhash"
+            (`heavytail.gym.visit_counts.SimHash`), "auto" (exact where observations are discrete, else
+            SimHash), a function from an observation to any value that can be hashed, or a
+            `heavytail.gym.visit_counts.VisitCounter` to share.
+        mode: what becomes of a reward beyond the threshold: "zero" (the paper's), or "clip": the threshold,
+            with its sign. As baselines also "sign", which keeps nothing but the sign of every reward, and
+            "none", which changes nothing; both take neither epsilon nor coefficient nor limit.
+        limit: a fixed threshold, in place of epsilon and coefficient: ``mode="clip", limit=5.0`` is the usual
+            clipping to [-5, 5]. Nothing is counted then.
         bits: of the SimHash. More tell more observations apart.
         hash_seed: draws the SimHash. It is the same for every run unless you change it.
-        warm_up: how many rewards "auto" looks at.
+        warm_up: how many rewards "auto" styles at.
         quantile: of their sizes.
         visits: at which visit the threshold is that quantile.
 
@@ -85,7 +103,8 @@ class TruncateReward(Truncating, gymnasium.Wrapper[ObsType, ActType, ObsType, Ac
     >>> env.step(0)[1]
     -0.5
 
-    ``save(path)`` and ``load(path)`` keep counts in an ``.npz`` file, without pickle; ``state_dict()`` and ``load_state_dict(arrays)`` are the same as arrays:
+    ``save(path)`` and ``load(path)`` keep counts in an ``.npz`` file, without pickle; ``state_dict()`` and
+    ``load_state_dict(arrays)`` are the same as arrays:
 
     >>> env = ht.gym.TruncateReward(gymnasium.make("FrozenLake-v1"), epsilon=0.5, coefficient=1.0)
     >>> _, _ = env.reset(seed=0), env.step(2)
@@ -109,9 +128,24 @@ class TruncateReward(Truncating, gymnasium.Wrapper[ObsType, ActType, ObsType, Ac
     ) -> None:
         if not isinstance(cast("Any", env), gymnasium.Env):
             shown = " ".join(repr(env).split())[:60]
-            raise InputError(f"TruncateReward: env is {shown}; it must be a Gymnasium environment; for a vector take VectorTruncateReward")
-        options: dict[str, Any] = {"counter": counter, "mode": mode, "limit": limit, "bits": bits, "hash_seed": hash_seed}
-        options |= {"epsilon": epsilon, "coefficient": coefficient, "warm_up": warm_up, "quantile": quantile, "visits": visits}
+            raise InputError(
+                f"TruncateReward: env is {shown}; it must be a Gymnasium environment; for a vector"
+                " take VectorTruncateReward"
+            )
+        options: dict[str, Any] = {
+            "counter": counter,
+            "mode": mode,
+            "limit": limit,
+            "bits": bits,
+            "hash_seed": hash_seed,
+        }
+        options |= {
+            "epsilon": epsilon,
+            "coefficient": coefficient,
+            "warm_up": warm_up,
+            "quantile": quantile,
+            "visits": visits,
+        }
         # A counter that is shared is not copied.
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **options)
         gymnasium.Wrapper.__init__(self, env)
@@ -119,7 +153,9 @@ class TruncateReward(Truncating, gymnasium.Wrapper[ObsType, ActType, ObsType, Ac
         self._observation: Any = NOTHING
         self._code: Hashable = None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[ObsType, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
         """Start an episode; counts go on."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._remember(observation)

@@ -16,14 +16,19 @@ from heavytail.errors import InputError
 from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
 
 
-class VectorTruncateReward(Truncating, VectorWrapper[ObsType, ActType, ObsType, ActType, Any], RecordConstructorArgs):
+class VectorTruncateReward(
+    Truncating, VectorWrapper[ObsType, ActType, ObsType, ActType, Any], RecordConstructorArgs
+):
     """`heavytail.gym.TruncateReward` for a vector of environments, with one count for all of them.
 
-    Where two environments visit the same pair in one step, the second counts the first. The step by which an environment is only reset (Gymnasium's usual, ``NEXT_STEP``) is no
-    visit. ``infos`` has ``raw_reward``, ``reward_threshold`` and ``reward_truncated`` as arrays, and as Gymnasium does it, ``_raw_reward`` and so on that say where they hold: in the environments
-    that took a step. They stand at the top also if an episode ended and the next has begun in the same step (``SAME_STEP``).
+    Where two environments visit the same pair in one step, the second counts the first. The step by which an
+    environment is only reset (Gymnasium's usual, ``NEXT_STEP``) is no visit. ``infos`` has ``raw_reward``,
+    ``reward_threshold`` and ``reward_truncated`` as arrays, and as Gymnasium does it, ``_raw_reward`` and so
+    on that say where they to_device: in the environments that took a step. They stand at the top also if an
+    episode ended and the next has begun in the same step (``SAME_STEP``).
 
-    Put ``gymnasium.wrappers.vector.RecordEpisodeStatistics`` beneath, so that it records what was really paid.
+    Put ``gymnasium.wrappers.vector.RecordEpisodeStatistics`` beneath, so that it records what was really
+    paid.
 
     Args:
         env: the vector environment.
@@ -49,18 +54,27 @@ class VectorTruncateReward(Truncating, VectorWrapper[ObsType, ActType, ObsType, 
         **options: Unpack[TruncationOptions],
     ) -> None:
         if not isinstance(env, VectorEnv):
-            raise InputError(f"VectorTruncateReward: env is {_shown(env)}; it must be a vector of Gymnasium's, {_instead(env)}")
+            raise InputError(
+                f"VectorTruncateReward: env is {_shown(env)}; it must be a vector of Gymnasium's,"
+                f" {_instead(env)}"
+            )
         # A counter that is shared is not copied.
-        RecordConstructorArgs.__init__(self, _disable_deepcopy=True, epsilon=epsilon, coefficient=coefficient, **options)
+        RecordConstructorArgs.__init__(
+            self, _disable_deepcopy=True, epsilon=epsilon, coefficient=coefficient, **options
+        )
         VectorWrapper.__init__(self, env)
-        self._truncator = Truncator(env.single_observation_space, env.single_action_space, epsilon, coefficient, **options)
+        self._truncator = Truncator(
+            env.single_observation_space, env.single_action_space, epsilon, coefficient, **options
+        )
         mode = env.metadata.get("autoreset_mode", "NextStep")
         self._resets_next = getattr(mode, "value", mode) == "NextStep"
         self._observations: Any = None
         self._codes: list[Hashable] = []
         self._resetting: Bools = np.zeros(env.num_envs, np.bool_)
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[ObsType, dict[str, Any]]:
+    def reset(
+        self, *, seed: Any = None, options: dict[str, Any] | None = None
+    ) -> tuple[ObsType, dict[str, Any]]:
         """Start episodes; counts go on."""
         chosen = (options or {}).get("reset_mask", slice(None))  # before Gymnasium takes it out
         observations, infos = self.env.reset(seed=seed, options=options)
@@ -74,12 +88,22 @@ class VectorTruncateReward(Truncating, VectorWrapper[ObsType, ActType, ObsType, 
             raise ResetNeeded("step: no episode has begun; call reset() first")
         observations, raw, terminations, truncations, infos = self.env.step(actions)
         stepped = np.flatnonzero(~self._resetting)
-        rewards, thresholds, beyond = np.array(raw, np.float64), np.full(self.num_envs, np.inf), np.zeros(self.num_envs, np.bool_)
+        rewards, thresholds, beyond = (
+            np.array(raw, np.float64),
+            np.full(self.num_envs, np.inf),
+            np.zeros(self.num_envs, np.bool_),
+        )
         taken = list(iterate(self.action_space, actions))
-        done = self._truncator.apply([self._codes[i] for i in stepped], [taken[i] for i in stepped], rewards[stepped].tolist())
+        done = self._truncator.apply(
+            [self._codes[i] for i in stepped], [taken[i] for i in stepped], rewards[stepped].tolist()
+        )
         for i, what in zip(stepped, done, strict=True):
             rewards[i], thresholds[i], beyond[i] = what
-        told = {"raw_reward": np.array(raw, np.float64), "reward_threshold": thresholds, "reward_truncated": beyond}
+        told = {
+            "raw_reward": np.array(raw, np.float64),
+            "reward_threshold": thresholds,
+            "reward_truncated": beyond,
+        }
         where = {f"_{key}": ~self._resetting for key in told}
         self._resetting = (np.asarray(terminations) | np.asarray(truncations)) & self._resets_next
         self._remember(observations)
@@ -87,7 +111,9 @@ class VectorTruncateReward(Truncating, VectorWrapper[ObsType, ActType, ObsType, 
 
     def _remember(self, observations: Any) -> None:
         self._observations = observations
-        self._codes = [self._truncator.code(observation) for observation in iterate(self.observation_space, observations)]
+        self._codes = [
+            self._truncator.code(observation) for observation in iterate(self.observation_space, observations)
+        ]
 
     def _recode(self) -> None:
         if self._codes:

@@ -1,15 +1,22 @@
-"""How often a state and action were visited: exactly where observations are discrete, by a hash where they are not, or by any function of yours.
+"""How often a state and action were visited.
 
-*SimHash* (Charikar 2002; Tang et al. 2017, "#Exploration") gives observations that look alike one code: the signs of k random projections,
+Exactly where observations are discrete, by a hash where they are not, or by any function of yours.
+
+*SimHash* (Charikar 2002; Tang et al. 2017, "#Exploration") gives observations that look alike one code: the
+signs of k random projections,
 
     code(s) = sgn(A g(s)),   A in R^(k x (D+1)) with independent N(0, 1) entries,
 
-where g scales each of the D numbers of the observation by its bounds to [-1, 1] and appends a 1. Both matter: a velocity between -0.07 and 0.07 beside a position between -1.2 and
-0.6 would hardly tilt any projection, and without the 1 all hyperplanes pass through the origin, so that two numbers would be told apart by their angle alone.
+where g scales each of the D numbers of the observation by its bounds to [-1, 1] and appends a 1. Both matter:
+a velocity between -0.07 and 0.07 beside a position between -1.2 and 0.6 would hardly tilt any projection, and
+without the 1 all hyperplanes pass through the origin, so that two numbers would be told apart by their angle
+alone.
 
-A number without a bound on either side cannot be scaled by it. It is squashed first, x / (1 + |x|), which takes the whole line to (-1, 1) and sees best what is about 1 in size, as
-CartPole's velocities are. (Bounds learnt on the way would be no use: whenever they grew, old observations would get new codes, and their counts be lost.) Where you know better,
-say so: ``SimHash(space, bounds=(low, high))``. What is beyond its bounds is taken to be at them.
+A number without a bound on either side cannot be scaled by it. It is squashed first, x / (1 + |x|), which
+takes the whole line to (-1, 1) and sees best what is about 1 in size, as CartPole's velocities are. (Bounds
+learnt on the way would be no use: whenever they grew, old observations would get new codes, and their counts
+be lost.) Where you know better, say so: ``SimHash(space, bounds=(low, high))``. What is beyond its bounds is
+taken to be at them.
 
 >>> import gymnasium
 >>> cart_pole = gymnasium.make("CartPole-v1")
@@ -32,7 +39,7 @@ from gymnasium import Space, spaces
 from gymnasium.spaces.utils import flatten, flatten_space
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import Count, cast_value, numbers_of
+from heavytail.checks import Count, as_floats, cast_value
 from heavytail.errors import InputError, suggestion
 from heavytail.files import Arrays
 
@@ -100,14 +107,20 @@ class SimHash:
     """
 
     def __init__(
-        self, space: Space[Any], bits: int = BITS, seed: int = 0, bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None
+        self,
+        space: Space[Any],
+        bits: int = BITS,
+        seed: int = 0,
+        bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
     ) -> None:
         self.space = space
         low, high = _bounds(space) if bounds is None else _declared(bounds, len(_bounds(space)[0]))
         rows, entropy = cast_value(bits, Count, "bits"), cast_value(seed, int, "seed")
         if entropy < 0:
             raise InputError(f"seed is {entropy}; it must be at least 0")
-        self.projection = projection_for(np.random.default_rng(entropy).standard_normal((rows, len(low) + 1)), low, high)
+        self.projection = projection_for(
+            np.random.default_rng(entropy).standard_normal((rows, len(low) + 1)), low, high
+        )
 
     def __call__(self, observation: Any) -> int:
         """The code of an observation."""
@@ -129,7 +142,8 @@ class ExactCode:
     def __init__(self, space: Space[Any]) -> None:
         if not is_exact(space):
             raise InputError(
-                f"counter is 'exact', but {_shown(space)} is not discrete, so no count would ever grow; take 'simhash' or a function"
+                f"counter is 'exact', but {_shown(space)} is not discrete, so no count would ever"
+                " grow; take 'simhash' or a function"
             )
         self.space = space
 
@@ -142,7 +156,8 @@ class VisitCounter:
     """Counts of pairs of an observation and an action.
 
     Args:
-        observation_code: from an observation to its code: any value that Python can hash, such as a whole number, a string or a tuple.
+        observation_code: from an observation to its code: any value that Python can hash, such as a whole
+            number, a string or a tuple.
         action_code: the same for actions.
 
     Attributes:
@@ -166,7 +181,8 @@ class VisitCounter:
             hash(code)
         except TypeError:
             raise InputError(
-                f"counter gave {_shown(code)}, a {type(code).__name__}, for an observation; it must be hashable, such as a number, a string or a tuple"
+                f"counter gave {_shown(code)}, a {type(code).__name__}, for an observation; it must"
+                " be hashable, such as a number, a string or a tuple"
             ) from None
         return code
 
@@ -203,16 +219,22 @@ class VisitCounter:
         """Count on from saved counts; those until now are forgotten."""
         hashes = self._hashes()
         if stray := {name.split("/")[0] for name in arrays if "/" in name} - set(hashes):
-            raise InputError(f"the counts were made with a SimHash, {' and '.join(sorted(stray))}, that this counter does not have")
+            raise InputError(
+                f"the counts were made with a SimHash, {' and '.join(sorted(stray))}, that this"
+                " counter does not have"
+            )
         counts = _like("counts", arrays, np.zeros(1, np.int64), same_shape=False)
         if (counts < 1).any():
             raise InputError("counts must be at least 1 each")
         codes, actions = (_array_to_codes(name, arrays, len(counts)) for name in ("observations", "actions"))
         projections = {
-            name: Projection(*(_like(f"{name}/{field}", arrays, old) for field, old in hashed.projection._asdict().items()))
+            name: Projection(
+                *(_like(f"{name}/{field}", arrays, old) for field, old in hashed.projection._asdict().items())
+            )
             for name, hashed in hashes.items()
         }
-        # Nothing is wrong with them, so now they are taken; and the projections too, without which the counts would mean nothing.
+        # Nothing is wrong with them, so now they are taken; and the projections too, without which the counts
+        # would mean nothing.
         for name, hashed in hashes.items():
             hashed.projection = projections[name]
         self.counts = dict(zip(zip(codes, actions, strict=True), counts.tolist(), strict=True))
@@ -223,7 +245,11 @@ class VisitCounter:
 
 
 def visit_counter(
-    observation_space: Space[Any], action_space: Space[Any], counter: str | Code | VisitCounter = "auto", bits: int = BITS, seed: int = 0
+    observation_space: Space[Any],
+    action_space: Space[Any],
+    counter: str | Code | VisitCounter = "auto",
+    bits: int = BITS,
+    seed: int = 0,
 ) -> VisitCounter:
     """A counter for these spaces.
 
@@ -232,8 +258,8 @@ def visit_counter(
     Args:
         observation_space: of a single environment.
         action_space: of a single environment.
-        counter: "exact", "simhash", "auto" (exact where observations are discrete, else SimHash), a function from an observation to its code, or a counter, which
-            is then shared.
+        counter: "exact", "simhash", "auto" (exact where observations are discrete, else SimHash), a function
+            from an observation to its code, or a counter, which is then shared.
         bits: of each SimHash.
         seed: of each SimHash.
 
@@ -250,7 +276,8 @@ def visit_counter(
         return VisitCounter(counter, actions)
     if not isinstance(counter, str):
         raise InputError(
-            f"counter is {_shown(counter)}; it must be {', '.join(map(repr, COUNTERS))}, a function from an observation to its code, or a VisitCounter"
+            f"counter is {_shown(counter)}; it must be {', '.join(map(repr, COUNTERS))}, a function"
+            " from an observation to its code, or a VisitCounter"
         )
     if counter not in COUNTERS:
         raise InputError(f"counter is {counter!r}; {suggestion(counter, COUNTERS)}")
@@ -266,11 +293,14 @@ def is_exact(space: Space[Any]) -> bool:
     if isinstance(space, spaces.Tuple | spaces.Dict):
         return all(is_exact(part) for part in _parts(space))
     whole = isinstance(space, spaces.Box) and space.dtype is not None and space.dtype.kind in "biu"
-    return whole or isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary | spaces.Text)
+    return whole or isinstance(
+        space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary | spaces.Text
+    )
 
 
 def _code(counter: str, space: Space[Any], bits: int, seed: int) -> Code:
-    # Whole numbers in a Box are mostly pictures, which hardly ever come back; whoever counts them exactly says so.
+    # Whole numbers in a Box are mostly pictures, which hardly ever come back; whoever counts them exactly
+    # says so.
     exact = counter == "exact" or (counter == "auto" and is_exact(space) and not _has_box(space))
     return ExactCode(space) if exact else SimHash(space, bits, seed)
 
@@ -280,7 +310,11 @@ def _parts(space: Any) -> list[Space[Any]]:
 
 
 def _has_box(space: Space[Any]) -> bool:
-    return any(map(_has_box, _parts(space))) if isinstance(space, spaces.Tuple | spaces.Dict) else isinstance(space, spaces.Box)
+    return (
+        any(map(_has_box, _parts(space)))
+        if isinstance(space, spaces.Tuple | spaces.Dict)
+        else isinstance(space, spaces.Box)
+    )
 
 
 def _exact(space: Space[Any], value: Any) -> Hashable:
@@ -297,7 +331,11 @@ def _exact(space: Space[Any], value: Any) -> Hashable:
 
 def _plain(code: Any) -> Any:
     """NumPy's scalars as Python's own, which are their equals but read better and can be saved."""
-    return code.item() if isinstance(code, np.generic) or (isinstance(code, np.ndarray) and code.ndim == 0) else code
+    return (
+        code.item()
+        if isinstance(code, np.generic) or (isinstance(code, np.ndarray) and code.ndim == 0)
+        else code
+    )
 
 
 # Bounds
@@ -309,7 +347,10 @@ def _bounds(space: Space[Any]) -> tuple[Floats, Floats]:
     except NotImplementedError:
         flat = space
     if not isinstance(flat, spaces.Box):
-        raise InputError(f"{_shown(space)} cannot be hashed by projection; give a counter: a function from an observation to its code")
+        raise InputError(
+            f"{_shown(space)} cannot be hashed by projection; give a counter: a function from an"
+            " observation to its code"
+        )
     return np.asarray(flat.low, np.float64).reshape(-1), np.asarray(flat.high, np.float64).reshape(-1)
 
 
@@ -325,7 +366,7 @@ def _declared(bounds: Any, size: int) -> tuple[Floats, Floats]:
 
 
 def _each(name: str, value: Any, size: int) -> Floats:
-    array = numbers_of(name, value)
+    array = as_floats(name, value)
     if array.shape not in ((), (1,), (size,)):
         raise InputError(f"{name} must be {size} numbers or one, got {list(array.shape)}")
     return np.broadcast_to(array, (size,))
@@ -339,7 +380,9 @@ def _codes_to_array(codes: tuple[Hashable, ...]) -> npt.NDArray[Any]:
         return np.array(codes, np.uint64)
     for code in codes:
         if not _can_be_read_back(code):
-            raise InputError(f"the code {_shown(code)} cannot be saved; codes of numbers, strings and tuples of them can")
+            raise InputError(
+                f"the code {_shown(code)} cannot be saved; codes of numbers, strings and tuples of them can"
+            )
     return np.array([repr(code) for code in codes])
 
 
@@ -353,16 +396,23 @@ def _can_be_read_back(code: Hashable) -> bool:
 def _array_to_codes(name: str, arrays: Mapping[str, npt.NDArray[Any]], length: int) -> list[Hashable]:
     array = arrays.get(name)
     if array is None or array.shape != (length,) or array.dtype.kind not in "uU":
-        raise InputError(f"{name} must be {length} codes, {'and is missing' if array is None else f'got {array.dtype}{list(array.shape)}'}")
+        raise InputError(
+            f"{name} must be {length} codes,"
+            f" {'and is missing' if array is None else f'got {array.dtype}{list(array.shape)}'}"
+        )
     try:
-        codes: list[Hashable] = array.tolist() if array.dtype.kind == "u" else [ast.literal_eval(code) for code in array.tolist()]
+        codes: list[Hashable] = (
+            array.tolist() if array.dtype.kind == "u" else [ast.literal_eval(code) for code in array.tolist()]
+        )
         hash(tuple(codes))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         raise InputError(f"{name} has a code that cannot be read") from None
     return codes
 
 
-def _like(name: str, arrays: Mapping[str, npt.NDArray[Any]], old: npt.NDArray[Any], *, same_shape: bool = True) -> npt.NDArray[Any]:
+def _like(
+    name: str, arrays: Mapping[str, npt.NDArray[Any]], old: npt.NDArray[Any], *, same_shape: bool = True
+) -> npt.NDArray[Any]:
     if name not in arrays:
         raise InputError(f"{name} is missing")
     new = arrays[name]

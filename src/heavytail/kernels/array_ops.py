@@ -10,7 +10,10 @@ SURE = 1.0 - 1e-12  # so far below a threshold rounding decides nothing
 
 @kernel
 def as_int(x: int) -> int:
-    """An element of an array as an ordinary integer: `int` alone keeps an unsigned type when compiled, and differences would wrap."""
+    """An element of an array as an ordinary integer.
+
+    `int` alone keeps an unsigned type when compiled, and differences would wrap.
+    """
     return int(np.int64(x))
 
 
@@ -28,12 +31,14 @@ def max_row(table: Floats, h: int, s: int) -> float:
 def argmax_row(table: Floats, h: int, s: int) -> int:
     """The first index of table[h, s] whose entry is not below the largest."""
     best, where = max_row(table, h, s), 0
-    while table[U(h), U(s), U(where)] < best:  # a branch, which the processor can guess; an index kept with the maximum must be waited for
+    while (
+        table[U(h), U(s), U(where)] < best
+    ):  # a branch, which the processor can guess; an index kept with the maximum must be waited for
         where += 1
     return where
 
 
-def argmax_row_at_once(table: Floats, h: int, s: int) -> int:
+def argmax_row_branchless(table: Floats, h: int, s: int) -> int:
     """`argmax_row` without a branch, for processors that do not guess."""
     best, where = table[U(h), U(s), 0], 0
     for a in range(1, table.shape[2]):
@@ -44,7 +49,7 @@ def argmax_row_at_once(table: Floats, h: int, s: int) -> int:
 
 
 @kernel
-def max_part(table: Floats, h: int, first: int, n: int) -> float:
+def max_slice(table: Floats, h: int, first: int, n: int) -> float:
     """The largest of the n entries of table[h] from `first` on."""
     best = table[U(h), U(first)]
     for i in range(first + 1, first + n):
@@ -54,9 +59,9 @@ def max_part(table: Floats, h: int, first: int, n: int) -> float:
 
 
 @kernel
-def argmax_part(table: Floats, h: int, first: int, n: int) -> int:
+def argmax_slice(table: Floats, h: int, first: int, n: int) -> int:
     """The first place, counted from `first`, of an entry that is not below the largest of these n."""
-    best, where = max_part(table, h, first, n), 0
+    best, where = max_slice(table, h, first, n), 0
     while table[U(h), U(first + where)] < best:
         where += 1
     return where
@@ -64,7 +69,10 @@ def argmax_part(table: Floats, h: int, first: int, n: int) -> int:
 
 @kernel
 def select(values: Floats, n: int, k: int) -> float:
-    """The k-th smallest (from 0) of the first n values, which it reorders: Hoare's selection, middle pivot."""
+    """The k-th smallest (from 0) of the first n values, which it reorders.
+
+    Hoare's selection, middle pivot.
+    """
     low, high = 0, n - 1
     while low < high:
         pivot = values[(low + high) >> 1]
@@ -89,7 +97,10 @@ def select(values: Floats, n: int, k: int) -> float:
 
 @kernel
 def median(values: Floats, n: int) -> float:
-    """The median of the first n values, which it reorders; of an even number the midpoint of the two in the middle. No value may be NaN."""
+    """The median of the first n values, which it reorders.
+
+    Of an even number the midpoint of the two in the middle. No value may be NaN.
+    """
     upper = select(values, n, n // 2)
     if n % 2 == 1:
         return upper
@@ -101,5 +112,5 @@ def median(values: Floats, n: int) -> float:
 
 
 @kernel
-def ask_for(table: Floats | Ints, h: int, s: int, a: int) -> None:
+def prefetch_cell(table: Floats | Ints, h: int, s: int, a: int) -> None:
     """Have table[h, s, a] brought nearer, without waiting for it."""

@@ -1,18 +1,19 @@
 """How kernels are compiled, and where their machine code is kept.
 
-This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its caller and
-never kept alone; an *entry* is a function that Python calls, compiled for the classes of the records it is given
-and kept on disk.
+This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its
+caller and never kept alone; an *entry* is a function that Python calls, compiled for the classes of the
+records it is given and kept on disk.
 
-Numba decides whether a kept entry is still good by looking at the entry's own file. That is not enough here: the loop lives in
-one file and the agent inlined into it in another, so an edited agent would be served from the old machine code. So entries
-are kept in a folder named by a fingerprint of every piece of code that can end up inside: the entry, the kernels it names, the
-kernels those name, the methods of the records' classes, and the constants that any of them reads. The fingerprint is taken from
-the code objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what that process compiled,
-and an edited comment recompiles nothing.
+Numba decides whether a kept entry is still good by looking at the entry's own file. That is not enough here:
+the loop lives in one file and the agent inlined into it in another, so an edited agent would be served from
+the old machine code. So entries are kept in a folder named by a fingerprint of every piece of code that can
+end up inside: the entry, the kernels it names, the kernels those name, the methods of the records' classes,
+and the constants that any of them reads. The fingerprint is taken from the code objects that are loaded, not
+from the files: a file edited while a process runs cannot mislabel what that process compiled, and an edited
+comment recompiles nothing.
 
-The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and is
-readable by its owner alone; a folder that no process has used for a month is removed.
+The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and
+is readable by its owner alone; a folder that no process has used for a month is removed.
 """
 
 import os
@@ -43,7 +44,8 @@ R = TypeVar("R")
 
 FINGERPRINT = "[0-9a-f]{20}"
 KEEP_UNUSED_SECONDS = 30 * 24 * 3600
-# Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: 128 -> 20 ns a step.
+# Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: 128
+# -> 20 ns a step.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 KERNEL_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": True}
 
@@ -119,7 +121,10 @@ def _kept_folder(name: str) -> Path | None:
         os.utime(folder)
     except OSError as error:
         warnings.warn(
-            f"compiled code is not kept: {root} cannot be written ({error.strerror}); set HEAVYTAIL_CACHE_DIR to a folder that can",
+            (
+                f"compiled code is not kept: {root} cannot be written ({error.strerror}); set"
+                " HEAVYTAIL_CACHE_DIR to a folder that can"
+            ),
             stacklevel=2,
         )
         return None
@@ -129,7 +134,9 @@ def _kept_folder(name: str) -> Path | None:
 def _remove_unused(root: Path) -> None:
     oldest = time.time() - KEEP_UNUSED_SECONDS
     for folder in root.iterdir():
-        ours = folder.is_dir() and re.fullmatch(FINGERPRINT, folder.name)  # a user may have named a folder that holds other things
+        ours = folder.is_dir() and re.fullmatch(
+            FINGERPRINT, folder.name
+        )  # a user may have named a folder that holds other things
         if ours and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -173,20 +180,30 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
 
 
 def _is_code(value: Any) -> bool:
-    theirs = isinstance(value, types.FunctionType) and (value.__module__ or "").partition(".")[0] not in ("numpy", "numba", "scipy")
+    theirs = isinstance(value, types.FunctionType) and (value.__module__ or "").partition(".")[0] not in (
+        "numpy",
+        "numba",
+        "scipy",
+    )
     return hasattr(value, "py_func") or hasattr(value, "compiled_parts") or theirs
 
 
 def _describe_code(code: types.CodeType) -> Iterator[str]:
     constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
-    yield f"{code.co_qualname} {code.co_code.hex()} {constants!r} {code.co_names} {code.co_varnames} {code.co_freevars}"
+    yield (
+        f"{code.co_qualname} {code.co_code.hex()} {constants!r} {code.co_names} {code.co_varnames}"
+        f" {code.co_freevars}"
+    )
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _describe_code(inner)
 
 
 def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Everything outside itself that a function names: globals, attributes of modules, variables of closures."""
+    """Everything outside itself that a function names.
+
+    Globals, attributes of modules, variables of closures.
+    """
     names = _all_names(function.__code__)
     for name in names:
         if name in function.__globals__:

@@ -1,10 +1,14 @@
-"""Powers of a count: t**p for a fixed p and t = 1, 2, 3, ..., out of a small table and a short polynomial.
+"""Powers of a count.
 
-Exploration bonuses need such a power at every step, and a library's `pow` costs as much as the rest of the step. With t = 2**k c (1 + x), c about the middle of one of 64 pieces of [1, 2),
+T**p for a fixed p and t = 1, 2, 3, ..., out of a small table and a short polynomial.
+
+Exploration bonuses need such a power at every step, and a library's `pow` costs as much as the rest of the
+step. With t = 2**k c (1 + x), c about the middle of one of 64 pieces of [1, 2),
 
     t**p = (2**k)**p  c**p  (1 + x)**p,
 
-the first two from tables, the last a binomial series that ends after seven terms. It is within three units in the last place of the power itself; tests say so.
+the first two from tables, the last a binomial series that ends after seven terms. It is within three units in
+the last place of the power itself; tests say so.
 """
 
 from itertools import accumulate
@@ -15,7 +19,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, U
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.elementary import FRACTION, ONE, bits_of, float_of
+from heavytail.kernels.elementary import FRACTION, ONE, from_bits, to_bits
 
 PIECES = 64
 TERMS = 7
@@ -23,7 +27,7 @@ EXPONENTS = 64
 PIECE = U(46)  # where the bits that tell a piece begin
 
 
-class Powers(NamedTuple):
+class CountPowers(NamedTuple):
     """The tables of one exponent."""
 
     of_two: Floats  # [EXPONENTS] (2**k)**p
@@ -36,11 +40,11 @@ class Powers(NamedTuple):
         return self._fields
 
 
-def powers_of(p: float) -> Powers:
+def count_powers(p: float) -> CountPowers:
     """The tables for the exponent `p`, between -1 and 1."""
     inverse = [1.0 / (1.0 + (i + 0.5) / PIECES) for i in range(PIECES)]
     series = [(p - i) / (i + 1.0) for i in range(TERMS)]
-    return Powers(  # by Python's own powers: NumPy's have other last places on other processors
+    return CountPowers(  # by Python's own powers: NumPy's have other last places on other processors
         of_two=np.array([(2.0**k) ** p for k in range(EXPONENTS)]),
         of_middle=np.array([c**-p for c in inverse]),
         inverse=np.array(inverse),
@@ -49,17 +53,17 @@ def powers_of(p: float) -> Powers:
 
 
 @kernel
-def power(powers: Powers, t: float) -> float:
+def power(powers: CountPowers, t: float) -> float:
     """t**p for a whole number t from 1 to 2**63.
 
-    >>> round(power(powers_of(-0.5), 16.0), 12)
+    >>> round(power(count_powers(-0.5), 16.0), 12)
     0.25
     """
-    bits = bits_of(t)
+    bits = to_bits(t)
     piece = (bits >> PIECE) & U(PIECES - 1)
-    x = float_of((bits & FRACTION) | ONE) * powers.inverse[piece] - 1.0
+    x = from_bits((bits & FRACTION) | ONE) * powers.inverse[piece] - 1.0
     c, square = powers.series, x * x
     # In pairs, not one product after the other: their latencies would add up to a third of a step.
     tail = (c[3] + x * c[4]) + square * (c[5] + x * c[6])
-    grown = 1.0 + ((x * c[0] + square * (c[1] + x * c[2])) + square * square * tail)
-    return powers.of_two[(bits >> U(52)) - U(1023)] * powers.of_middle[piece] * grown
+    with_larger_pools = 1.0 + ((x * c[0] + square * (c[1] + x * c[2])) + square * square * tail)
+    return powers.of_two[(bits >> U(52)) - U(1023)] * powers.of_middle[piece] * with_larger_pools

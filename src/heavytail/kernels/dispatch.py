@@ -1,10 +1,12 @@
 """Verbs: one name, many kernels, chosen while compiling.
 
-`generic` makes a verb whose kernel is chosen by the *class* of its first argument: ``act(agent, ...)`` runs the method that
-``@act.method(QLearning)`` registered. In Python the class is looked up at each call; in compiled code it is read from the record's type,
-so that nothing is left to choose at run time and verbs compose: an agent's method calls the verbs of the estimator inside it.
+`generic` makes a verb whose kernel is chosen by the *class* of its first argument: ``act(agent, ...)`` runs
+the method that ``@act.method(QLearning)`` registered. In Python the class is looked up at each call; in
+compiled code it is read from the record's type, so that nothing is left to choose at run time and verbs
+compose: an agent's method calls the verbs of the estimator inside it.
 
-`switch` makes a verb whose kernel is chosen by a *number* at run time: for what is data and not a type, such as reward laws.
+`switch` makes a verb whose kernel is chosen by a *number* at run time: for what is data and not a type, such
+as reward laws.
 """
 
 import inspect
@@ -38,7 +40,9 @@ class Verb(Protocol):
 
 
 def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
-    """Make the decorated function a verb; where it is optional, its own body serves the classes that have no method.
+    """Make the decorated function a verb.
+
+    Where it is optional, its own body serves the classes that have no method.
 
     >>> from typing import NamedTuple
     >>> class Dice(NamedTuple):
@@ -59,7 +63,10 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
         def call(record: Any, *arguments: Any) -> Any:
             chosen = methods.get(type(record), default)
             if chosen is None:
-                raise TypeError(f"{verb.__name__}: no method for {type(record).__name__}; write one under @{verb.__name__}.method")
+                raise TypeError(
+                    f"{verb.__name__}: no method for {type(record).__name__}; write one under"
+                    f" @{verb.__name__}.method"
+                )
             return chosen(record, *arguments)
 
         def method(cls: type) -> Callable[[F], F]:
@@ -80,7 +87,9 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
             return None if chosen is None else lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108 - numba wants a function of these names
 
         verb = cast("Verb", call)
-        vars(call).update(parameters=parameters, methods=methods, method=method, compiled_parts=compiled_parts)
+        vars(call).update(
+            parameters=parameters, methods=methods, method=method, compiled_parts=compiled_parts
+        )
         call.__name__, call.__qualname__, call.__doc__, call.__module__ = (
             stub.__name__, stub.__qualname__, stub.__doc__, stub.__module__,
         )  # fmt: skip
@@ -92,7 +101,9 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
 def _check_method(verb: Verb, cls: type, function: Callable[..., Any]) -> None:
     given = tuple(inspect.signature(function).parameters)
     if given != verb.parameters:
-        raise TypeError(f"{verb.__name__} of {cls.__name__}: parameters are {given}, they must be {verb.parameters}")
+        raise TypeError(
+            f"{verb.__name__} of {cls.__name__}: parameters are {given}, they must be {verb.parameters}"
+        )
     if cls in verb.methods:
         raise TypeError(f"{verb.__name__} of {cls.__name__} is already registered")
 
@@ -112,7 +123,8 @@ class Switch(Protocol):
 def switch(stub: Callable[..., Any]) -> Switch:
     """Make `stub` a verb chosen by its first argument, a number; an unknown number gives NaN.
 
-    All cases must be registered before the first call: compiled code holds the cases known when it was compiled.
+    All cases must be registered before the first call: compiled code holds the cases known when it was
+    compiled.
     """
     cases: dict[int, Callable[..., Any]] = {}
     sealed: list[Callable[..., Any]] = []
@@ -133,7 +145,10 @@ def switch(stub: Callable[..., Any]) -> Switch:
             if code in cases:
                 raise TypeError(f"{stub.__name__}: case {code} is already registered")
             if sealed:
-                raise TypeError(f"{stub.__name__}: register {function.__name__} before the first run, it is compiled into all of them")
+                raise TypeError(
+                    f"{stub.__name__}: register {function.__name__} before the first run, it is"
+                    " compiled into all of them"
+                )
             cases[code] = kernel(function)
             return function
 

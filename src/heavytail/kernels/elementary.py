@@ -1,12 +1,17 @@
 """Sine, logarithm, exponential and power of nothing but sums, products, quotients and shifts of bits.
 
-A library's functions stand in the way twice: a call to one keeps LLVM from computing eight draws at once, and another machine's or a GPU's give other last places. So kernels use these. `sin`,
-`log` and `exp` are a few lines without a branch, so a loop over them becomes vector code (AVX-512, AVX2 or whatever there is), and since LLVM may neither
-reorder them nor contract a product and a sum, they give the same bits alone, in a vector and as plain Python. `log` and `exp` are made of three functions each, so that
-a loop over many can be three short loops instead: a processor sees a few hundred operations ahead, and has the more turns of a loop under way the shorter they are.
+A library's functions stand in the way twice: a call to one keeps LLVM from computing eight draws at once, and
+another machine's or a GPU's give other last places. So kernels use these. `sin`, `log` and `exp` are a few
+lines without a branch, so a loop over them becomes vector code (AVX-512, AVX2 or whatever there is), and
+since LLVM may neither reorder them nor contract a product and a sum, they give the same bits alone, in a
+vector and as plain Python. `log` and `exp` are made of three functions each, so that a loop over many can be
+three short loops instead: a processor sees a few hundred operations ahead, and has the more turns of a loop
+under way the shorter they are.
 
-The polynomials interpolate at Chebyshev's points and leave a fraction of the last place. With rounding, `log` and `exp` are within one unit in the last place, `sin` is within two and `expm1`
-within three. `raised` multiplies the error of the logarithm: it is within 1 + 3 |p log(x)| units, 12 digits of the largest powers and 14 of ordinary ones. Tests say so.
+The polynomials interpolate at Chebyshev's points and leave a fraction of the last place. With rounding, `log`
+and `exp` are within one unit in the last place, `sin` is within two and `expm1` within three. `power`
+multiplies the error of the logarithm: it is within 1 + 3 |p log(x)| units, 12 digits of the largest powers
+and 14 of ordinary ones. Tests say so.
 """
 
 import math
@@ -19,7 +24,7 @@ from heavytail.kernels.compiling import kernel
 HALF_PI = 0.5 * math.pi
 LOG_2_HIGH = 0.6931471803691238  # the first 32 bits of log(2), so that its products with exponents are exact
 LOG_2_LOW = 1.9082149292705877e-10  # the rest
-LARGEST_EXPONENT = 709.0  # exp(709) is just below the largest float
+MAX_EXPONENT = 709.0  # exp(709) is just below the largest float
 SMALLEST_EXPONENT = -708.0  # exp(-708) is just above the smallest normal one
 SQRT_HALF = U(0x3FE6A09E667F3BCD)  # the bits of sqrt(1/2)
 ONE = U(0x3FF0000000000000)  # the bits of 1.0
@@ -29,13 +34,13 @@ ROUNDER = 1.5 * 2.0**52  # added to a float, it leaves the nearest whole number 
 
 
 @kernel
-def bits_of(x: float) -> U:
+def to_bits(x: float) -> U:
     """The bits of a float."""
     return np.float64(x).view(np.uint64)
 
 
 @kernel
-def float_of(bits: U) -> float:
+def from_bits(bits: U) -> float:
     """The float of these bits."""
     return float(np.uint64(bits).view(np.float64))
 
@@ -53,7 +58,10 @@ def sin(x: float) -> float:
 
 @kernel
 def log(x: float) -> float:
-    """The logarithm of a positive normal x: of its fraction, from sqrt(1/2) to sqrt(2), by the series of artanh; its exponent is added."""
+    """The logarithm of a positive normal x.
+
+    Of its fraction, from sqrt(1/2) to sqrt(2), by the series of artanh; its exponent is added.
+    """
     s = artanh_argument(x)
     return log_from(x, s, artanh_series(s))
 
@@ -86,9 +94,9 @@ def log_from(x: float, s: float, p: float) -> float:
 @kernel
 def exponent_and_fraction(x: float) -> tuple[float, float]:
     """The exponent and the f of x = 2**exponent (1 + f), with 1 + f from sqrt(1/2) to sqrt(2)."""
-    shifted = bits_of(x) + (ONE - SQRT_HALF)
-    exponent = float_of((shifted >> U(52)) | TWO_52) - (2.0**52 + 1023.0)
-    return exponent, float_of((shifted & FRACTION) + SQRT_HALF) - 1.0
+    shifted = to_bits(x) + (ONE - SQRT_HALF)
+    exponent = from_bits((shifted >> U(52)) | TWO_52) - (2.0**52 + 1023.0)
+    return exponent, from_bits((shifted & FRACTION) + SQRT_HALF) - 1.0
 
 
 @kernel
@@ -118,9 +126,9 @@ def exp_series(r: float) -> float:
 @kernel
 def exp_from(x: float, r: float, p: float) -> float:
     """The exponential of x, from its `exp_remainder` and the `exp_series` of that."""
-    power = float_of((bits_of(rounded_exponent(x)) + U(1023)) << U(52))
+    power = from_bits((to_bits(rounded_exponent(x)) + U(1023)) << U(52))
     value = (1.0 + (r + r * r * p)) * power
-    if x >= LARGEST_EXPONENT:
+    if x >= MAX_EXPONENT:
         return math.inf
     return value if x >= SMALLEST_EXPONENT else 0.0
 
@@ -128,7 +136,7 @@ def exp_from(x: float, r: float, p: float) -> float:
 @kernel
 def rounded_exponent(x: float) -> float:
     """The exponent of the power of two in exp(x), a whole number in the last digits of a float."""
-    return min(max(x, SMALLEST_EXPONENT), LARGEST_EXPONENT) * 1.4426950408889634 + ROUNDER
+    return min(max(x, SMALLEST_EXPONENT), MAX_EXPONENT) * 1.4426950408889634 + ROUNDER
 
 
 @kernel
@@ -141,6 +149,6 @@ def expm1(x: float) -> float:
 
 
 @kernel
-def raised(x: float, p: float) -> float:
+def power(x: float, p: float) -> float:
     """x**p for a positive p; 0 for x = 0. For x beyond the range of normal floats p must be at least 1."""
     return exp(p * log(x)) if x > 0.0 else 0.0

@@ -1,10 +1,13 @@
 """Pools: arrays of a record that may grow while it learns.
 
-Kernels cannot allocate. A record that needs more and more room keeps it in *pools*, arrays whose first axis may be longer than what is used of it: its
-method ``pools()`` names them, its method of the verb `full` says when the next update may find no room. The loop then stops, Python doubles the pools with
-`grown`, and the loop goes on. Records inside an agent are looked after by themselves, so that an agent need not know whether its estimator has pools.
+Kernels cannot allocate. A record that needs more and more room keeps it in *pools*, arrays whose first axis
+may be longer than what is used of it: its method ``pools()`` names them, its method of the verb `full` says
+when the next update may find no room. The loop then stops, Python doubles the pools with `with_larger_pools`,
+and the loop goes on. Records inside an agent are looked after by themselves, so that an agent need not know
+whether its estimator has pools.
 
-The opposite are arrays that never change: a record's method ``fixed()`` names them, and where many records lie side by side (`heavytail.lanes`) they need be there but once.
+The opposite are arrays that never change: a record's method ``fixed()`` names them, and where many records
+lie side by side (`heavytail.lanes`) they need be there but once.
 """
 
 from collections.abc import Callable
@@ -20,23 +23,29 @@ from heavytail.kernels.dispatch import INLINED
 from heavytail.kernels.verbs import full
 
 
-def pools_of(record: Record) -> tuple[str, ...]:
+def pool_fields(record: Record) -> tuple[str, ...]:
     """The names of a record's own pools."""
     return tuple(record.pools()) if hasattr(record, "pools") else ()
 
 
-def fixed_of(record: Record) -> tuple[str, ...]:
+def constant_fields(record: Record) -> tuple[str, ...]:
     """The names of a record's own arrays that never change once it is built."""
     return tuple(record.fixed()) if hasattr(record, "fixed") else ()
 
 
-def grown(record: Record) -> Record:
+def with_larger_pools(record: Record) -> Record:
     """The same record with twice the room in every pool that had run out of it."""
-    larger = {name: grown(value) for name, value in zip(record._fields, record, strict=True) if hasattr(value, "_fields")}
+    larger = {
+        name: with_larger_pools(value)
+        for name, value in zip(record._fields, record, strict=True)
+        if hasattr(value, "_fields")
+    }
     if type(record) in full.methods and entry(_full, record)(record):
-        if not pools_of(record):
-            raise TypeError(f"{type(record).__name__} is full and has no pools; name them in its method pools()")
-        larger |= {name: _doubled(getattr(record, name)) for name in pools_of(record)}
+        if not pool_fields(record):
+            raise TypeError(
+                f"{type(record).__name__} is full and has no pools; name them in its method pools()"
+            )
+        larger |= {name: _doubled(getattr(record, name)) for name in pool_fields(record)}
     return record._replace(**larger)
 
 
@@ -48,12 +57,12 @@ def _full(record: Record) -> bool:
     return full(record)
 
 
-def out_of_room(record: Record) -> bool:
+def any_pool_full(record: Record) -> bool:
     """Whether a record, or one inside it, is full."""
-    return full(record) or any(out_of_room(value) for value in record if hasattr(value, "_fields"))
+    return full(record) or any(any_pool_full(value) for value in record if hasattr(value, "_fields"))
 
 
-@overload(out_of_room, jit_options=INLINED)
+@overload(any_pool_full, jit_options=INLINED)
 def _out_of_room(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba wants the name and nothing else
     if not isinstance(record, types.BaseNamedTuple):
         return None
@@ -65,7 +74,9 @@ def _out_of_room(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN20
 
 
 def _or_inside(i: int, before: Callable[[Record], bool]) -> Callable[[Record], bool]:
-    return kernel(lambda record: before(record) or out_of_room(record[i]))
+    return kernel(lambda record: before(record) or any_pool_full(record[i]))
 
 
-vars(out_of_room).update(compiled_parts=lambda classes: [_out_of_room, _or_inside, *full.compiled_parts(classes)])
+vars(any_pool_full).update(
+    compiled_parts=lambda classes: [_out_of_room, _or_inside, *full.compiled_parts(classes)]
+)

@@ -1,8 +1,9 @@
 """Random streams: xoshiro256++ on a ``uint64[4]`` array, and the draws that agents and environments make from it.
 
-An array is cheap to pass, trivial to save and works on a GPU. A run owns three streams, so that what an agent draws never changes
-what its environment does, and two agents with one seed meet the same transitions and the same noise. A reward always
-consumes one *pair*, a uniform and an exponential, whatever its law: two raw draws.
+An array is cheap to pass, trivial to save and works on a GPU. A run owns three streams, so that what an agent
+draws never changes what its environment does, and two agents with one seed meet the same transitions and the
+same noise. A reward always consumes one *pair*, a uniform and an exponential, whatever its law: two raw
+draws.
 
 Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47 (2021).
 """
@@ -15,7 +16,7 @@ import numpy as np
 from heavytail.arrays import Floats, Stream, U
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.elementary import ONE, exp, float_of, log, sin
+from heavytail.kernels.elementary import ONE, exp, from_bits, log, sin
 
 
 class Streams(NamedTuple):
@@ -33,10 +34,13 @@ Seed: TypeAlias = int | np.integer[Any] | np.random.SeedSequence
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
     """A seed as NumPy spreads it; the caller's own sequence is left as it was."""
     if isinstance(seed, np.random.SeedSequence):
-        # A SeedSequence counts its children, so spawning from the caller's own would give others the second time.
+        # A SeedSequence counts its children, so spawning from the caller's own would give others the second
+        # time.
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InputError(f"seed is {seed!r}; it must be a whole number, at least 0, or a numpy.random.SeedSequence")
+        raise InputError(
+            f"seed is {seed!r}; it must be a whole number, at least 0, or a numpy.random.SeedSequence"
+        )
     return np.random.SeedSequence(int(seed))
 
 
@@ -55,7 +59,7 @@ def streams(seed: Seed) -> Streams:
 
 
 @kernel
-def scrambled(s0: U, s3: U) -> U:
+def output_of(s0: U, s3: U) -> U:
     """The output of xoshiro256++ in a state."""
     x = s0 + s3
     return ((x << U(23)) | (x >> U(41))) + s0
@@ -76,7 +80,7 @@ def following(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
 @kernel
 def bits(rng: Stream) -> U:
     """64 random bits: one step of xoshiro256++."""
-    out = scrambled(rng[0], rng[3])
+    out = output_of(rng[0], rng[3])
     rng[0], rng[1], rng[2], rng[3] = following(rng[0], rng[1], rng[2], rng[3])
     return out
 
@@ -86,9 +90,9 @@ def fill_pairs(rng: Stream, first: Stream, second: Stream) -> None:
     """Raw draws, one for each array in turn; the state stays in registers meanwhile."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     for k in range(first.size):
-        first[k] = scrambled(s0, s3)
+        first[k] = output_of(s0, s3)
         s0, s1, s2, s3 = following(s0, s1, s2, s3)
-        second[k] = scrambled(s0, s3)
+        second[k] = output_of(s0, s3)
         s0, s1, s2, s3 = following(s0, s1, s2, s3)
     rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
@@ -98,7 +102,7 @@ def fill_open_uniforms(rng: Stream, out: Floats) -> None:
     """`open_uniform`, over and over; the state stays in registers likewise."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     for k in range(out.size):
-        out[k] = open_uniform_of(scrambled(s0, s3))
+        out[k] = to_open_uniform(output_of(s0, s3))
         s0, s1, s2, s3 = following(s0, s1, s2, s3)
     rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
@@ -111,14 +115,17 @@ def uniform(rng: Stream) -> float:
 
 @kernel
 def open_uniform(rng: Stream) -> float:
-    """A float in (0, 1), an odd multiple of 2**-53: its logarithm is finite, and so is that of its complement."""
-    return open_uniform_of(U(bits(rng)))
+    """A float in (0, 1), an odd multiple of 2**-53.
+
+    Its logarithm is finite, and so is that of its complement.
+    """
+    return to_open_uniform(U(bits(rng)))
 
 
 @kernel
-def open_uniform_of(raw: U) -> float:
+def to_open_uniform(raw: U) -> float:
     """The float in (0, 1) that 64 random bits make."""
-    return float_of((raw >> U(12)) | ONE) - (1.0 - 2.0**-53)  # exact: from [1, 2) down, and half a step up
+    return from_bits((raw >> U(12)) | ONE) - (1.0 - 2.0**-53)  # exact: from [1, 2) down, and half a step up
 
 
 @kernel
@@ -142,22 +149,22 @@ def skip_pair(rng: Stream) -> None:
 
 
 @kernel
-def cosine_of_turn(u: float) -> float:
+def cos_2pi(u: float) -> float:
     """cos(2 pi u) for u from 0 to 1, as the sine of how far 2 |u - 1/2| is from 1/2."""
     return sin(math.pi * (2.0 * abs(u - 0.5) - 0.5))
 
 
 @kernel
-def normal_of(u: float, e: float) -> float:
+def to_normal(u: float, e: float) -> float:
     """The standard normal of a pair (Box and Muller)."""
-    return math.sqrt(2.0 * e) * cosine_of_turn(u)
+    return math.sqrt(2.0 * e) * cos_2pi(u)
 
 
 @kernel
 def normal(rng: Stream) -> float:
     """A standard normal."""
     u, e = pair(rng)
-    return normal_of(u, e)
+    return to_normal(u, e)
 
 
 @kernel

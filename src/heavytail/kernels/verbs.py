@@ -6,11 +6,12 @@ To give a record a verb, register a kernel for its class::
     def _act(agent, s, h, rng):
         return ...
 
-Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what changes lives in
-its arrays, and trouble is a state that Python reads afterwards. `begin`, `foresee`, `counters` and `full` are optional.
+Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what
+changes lives in its arrays, and trouble is a state that Python reads afterwards. `begin`, `prefetch`,
+`counters` and `full` are optional.
 
-An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a continuing problem) and `rng` as
-the agent's own stream. `act` changes nothing but that stream.
+An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a
+continuing problem) and `rng` as the agent's own stream. `act` changes nothing but that stream.
 """
 
 from heavytail.arrays import Floats, Record, Stream
@@ -24,7 +25,10 @@ def reset(record: Record) -> None:
 
 @generic(optional=True)
 def full(record: Record) -> bool:
-    """Whether the next update may find no room in the record's own pools (`heavytail.kernels.pools`); results do not depend on when it says so."""
+    """Whether the next update may find no room in the record's own pools (`heavytail.kernels.pools`).
+
+    Results do not depend on when it says so.
+    """
     return False
 
 
@@ -42,18 +46,30 @@ def act(agent: Record, s: int, h: int, rng: Stream) -> int:  # type: ignore[empt
 
 
 @generic()
-def update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
-    """Learn from one transition. `terminated`: the next state is terminal and no value follows; none follows the last step of an episode either."""
+def update(
+    agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
+    """Learn from one transition.
+
+    `terminated`: the next state is terminal and no value follows; none follows the last step of an episode
+    either.
+    """
 
 
 @generic(optional=True)
-def foresee(agent: Record, s: int, a: int, s_next: int, h: int) -> None:
-    """Ask for what the update of this step will read (`heavytail.kernels.array_ops`); changes nothing. Called in lanes only."""
+def prefetch(agent: Record, s: int, a: int, s_next: int, h: int) -> None:
+    """Ask for what the update of this step will read (`heavytail.kernels.array_ops`).
+
+    Changes nothing. Called in lanes only.
+    """
 
 
 @generic(optional=True)
 def counters(agent: Record, out: Floats) -> None:
-    """Write what the agent counts into `out`, in the order of its class's method `counter_names`. Called at checkpoints only."""
+    """Write what the agent counts into `out`, in the order of its class's method `counter_names`.
+
+    Called at checkpoints only.
+    """
 
 
 def counter_names(record: Record) -> tuple[str, ...]:

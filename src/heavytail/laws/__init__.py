@@ -17,7 +17,8 @@ from heavytail.registry import find, own_builders, registered
 
 __all__ = ["Law"]
 
-# A file is named after its builder, so importing it binds the name to the module; from here on it is the builder.
+# A file is named after its builder, so importing it binds the name to the module; from here on it is the
+# builder.
 globals().update(own_builders("law"))
 
 

@@ -1,12 +1,14 @@
 """Absolute moments by quadrature, accurate for heavy tails, large shifts and large orders.
 
-The normal, Student, Pareto and log-normal laws are all a + s b exp(k x) for a sign s and an x with a smooth density, so that
+The normal, Student, Pareto and log-normal laws are all a + s b exp(k x) for a sign s and an x with a smooth
+density, so that
 
     E|X - center|**p  =  integral of w(x) |a + s b exp(k x)|**p,
 
-one for each sign. In x nothing is narrow, however far the center; the integrand has one kink, where the center is met, and falls exponentially on
-both sides. It is taken in logarithms, so that high orders overflow only where the moment does. Beyond `upper` a power tail is a pure exponential
-and integrates in closed form, which no finite panel would reach when the order comes close to the tail index.
+one for each sign. In x nothing is narrow, however far the center; the integrand has one kink, where the
+center is met, and falls exponentially on both sides. It is taken in logarithms, so that high orders overflow
+only where the moment does. Beyond `upper` a power tail is a pure exponential and integrates in closed form,
+which no finite panel would reach when the order comes close to the tail index.
 """
 
 import math
@@ -52,7 +54,15 @@ def expected_power(
     return exp(peak + math.log(total))
 
 
-def two_sided_power(log_density: Callable[[float], float], p: float, *, a: float, b: float, upper: float, decay: float = math.inf) -> float:
+def two_sided_power(
+    log_density: Callable[[float], float],
+    p: float,
+    *,
+    a: float,
+    b: float,
+    upper: float,
+    decay: float = math.inf,
+) -> float:
     """E|a + b T|**p for a T with a symmetric density, given as a function of t > 0."""
     return math.fsum(
         expected_power(

@@ -1,8 +1,10 @@
 """The integral behind the moments of the stable laws: how a shift and a skewness add to them.
 
-With unit scale, S(shift) is the integral over t > 0 of 2 exp(-t**alpha) sin(b(t)/2)**2 t**(-1-p), where the phase b(t) is shift * t + skew * t**alpha, or
-shift * t - (2 beta / pi) t log t when alpha = 1. Below t0, where the phase is under one radian, the integrand is smooth in log t and its first stretch is a sum
-of powers. Above t0 the square is split into 1 - cos b: a smooth part, and one that oscillates as fast as the shift is large, for which QUADPACK has a rule.
+With unit scale, S(shift) is the integral over t > 0 of 2 exp(-t**alpha) sin(b(t)/2)**2 t**(-1-p), where the
+phase b(t) is shift * t + skew * t**alpha, or shift * t - (2 beta / pi) t log t when alpha = 1. Below t0,
+where the phase is under one radian, the integrand is smooth in log t and its first stretch is a sum of
+powers. Above t0 the square is split into 1 - cos b: a smooth part, and one that oscillates as fast as the
+shift is large, for which QUADPACK has a rule.
 """
 
 import math
@@ -39,7 +41,8 @@ def shift_integral(alpha: float, beta: float, shift: float, p: float) -> float:
 def _phase(alpha: float, beta: float, skew: float, shift: float) -> tuple[float, Callable[[float], float]]:
     """The phase b(t) as a linear part and the rest.
 
-    Towards alpha = 1 the skew grows without bound while t**alpha becomes t: there the two are drawn together, and the rest stays small.
+    Towards alpha = 1 the skew grows without bound while t**alpha becomes t: there the two are drawn together,
+    and the rest stays small.
     """
     if alpha == 1.0:
         return shift, lambda t: -2.0 / math.pi * beta * t * math.log(t)
@@ -50,7 +53,10 @@ def _phase(alpha: float, beta: float, skew: float, shift: float) -> tuple[float,
 
 def _power_start(alpha: float, skew: float, shift: float, p: float, t: float) -> float:
     """The integral from 0 to a tiny t, where the integrand is b(t)**2 / 2 times a power."""
-    linear, bent = shift * shift * t ** (2.0 - p) / (2.0 - p), skew * skew * t ** (2.0 * alpha - p) / (2.0 * alpha - p)
+    linear, bent = (
+        shift * shift * t ** (2.0 - p) / (2.0 - p),
+        skew * skew * t ** (2.0 * alpha - p) / (2.0 * alpha - p),
+    )
     return 0.5 * (linear + 2.0 * shift * skew * t ** (1.0 + alpha - p) / (1.0 + alpha - p) + bent)
 
 
@@ -61,25 +67,43 @@ def _over_log(f: Callable[[float], float], lower: float, upper: float) -> float:
     a, b = math.log(lower), math.log(upper)
     panels = max(1, math.ceil(b - a))
     edges = [a + (b - a) * k / panels for k in range(panels + 1)]
-    return math.fsum(quad(lambda x: f(math.exp(x)), edges[k], edges[k + 1], epsabs=0.0, epsrel=1e-12)[0] for k in range(panels))
+    return math.fsum(
+        quad(lambda x: f(math.exp(x)), edges[k], edges[k + 1], epsabs=0.0, epsrel=1e-12)[0]
+        for k in range(panels)
+    )
 
 
-def _oscillating(envelope: Callable[[float], float], bend: Callable[[float], float], linear: float, lower: float, upper: float) -> float:
+def _oscillating(
+    envelope: Callable[[float], float],
+    bend: Callable[[float], float],
+    linear: float,
+    lower: float,
+    upper: float,
+) -> float:
     """The integral of envelope(t) * cos(linear * t + bend(t)), over intervals that about double.
 
-    Half an interval times the frequency is 1.6 times a power of two, so that no bisection of it meets 2: exactly there QUADPACK changes its rule, and
-    its answers are wrong by up to half a percent, without a word.
+    Half an interval times the frequency is 1.6 times a power of two, so that no bisection of it meets 2:
+    exactly there QUADPACK changes its rule, and its answers are wrong by up to half a percent, without a
+    word.
     """
     from scipy.integrate import quad
 
     options = {"epsabs": 1e-13 * lower * envelope(lower), "epsrel": 1e-12, "limit": 1000, "limlst": 1000}
     total, t = 0.0, lower
     while t < upper:
-        end = 2.0 * t if linear == 0.0 else t + 3.2 / abs(linear) * 2.0 ** math.floor(math.log2(abs(linear) * t / 3.2))
+        end = (
+            2.0 * t
+            if linear == 0.0
+            else t + 3.2 / abs(linear) * 2.0 ** math.floor(math.log2(abs(linear) * t / 3.2))
+        )
         if linear == 0.0:
             total += quad(lambda x: envelope(x) * math.cos(bend(x)), t, end, **options)[0]
         else:
-            total += quad(lambda x: envelope(x) * math.cos(bend(x)), t, end, weight="cos", wvar=linear, **options)[0]
-            total -= quad(lambda x: envelope(x) * math.sin(bend(x)), t, end, weight="sin", wvar=linear, **options)[0]
+            total += quad(
+                lambda x: envelope(x) * math.cos(bend(x)), t, end, weight="cos", wvar=linear, **options
+            )[0]
+            total -= quad(
+                lambda x: envelope(x) * math.sin(bend(x)), t, end, weight="sin", wvar=linear, **options
+            )[0]
         t = end
     return float(total)

@@ -1,21 +1,26 @@
 """The alpha-stable laws: what sums of heavy-tailed variables tend to.
 
-Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is exp(i loc t - |scale t|**alpha (1 - i beta sign(t) w(t))) with
-w = tan(pi alpha / 2), or -(2/pi) log|t| when alpha = 1. The paper calls `scale` a shape parameter, and says that moments of order 1 + epsilon
-are finite for epsilon < alpha; they are for 1 + epsilon < alpha.
+Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is exp(i loc t - |scale t|**alpha (1
+- i beta sign(t) w(t))) with w = tan(pi alpha / 2), or -(2/pi) log|t| when alpha = 1. The paper calls `scale`
+a shape parameter, and says that moments of order 1 + epsilon are finite for epsilon < alpha; they are for 1 +
+epsilon < alpha.
 
-Sampling: Chambers, Mallows and Stuck (1976), as corrected by Weron (1996), from one uniform and one exponential. With the angle v = pi (u - 1/2), theta = alpha v + turn,
+Sampling: Chambers, Mallows and Stuck (1976), as corrected by Weron (1996), from one uniform and one
+exponential. With the angle v = pi (u - 1/2), theta = alpha v + turn,
 
     X = sin(theta) / cos(v) * (cos(v - theta) / (e cos(v)))**(1/alpha - 1),
 
-one power where they have two. The cosine of v is taken as the sine of its distance from the edge, which keeps the far tail exact.
+one power where they have two. The cosine of v is taken as the sine of its distance from the edge, which keeps
+the far tail exact.
 
 Moments: with Y = X - center, for 0 < p < 2,
 
     E|Y|**p = (2/pi) Gamma(1+p) sin(pi p/2)  integral over t > 0 of (1 - Re phi_Y(t)) t**(-1-p).
 
-With Re phi = exp(-a) cos(b), a = (scale t)**alpha, the integrand splits into 1 - exp(-a), whose integral is scale**p Gamma(1-p/alpha)/p, and
-2 exp(-a) sin(b/2)**2, which `heavytail.laws._stable_moments` integrates. (Left whole, the first part cancels near 0: the naive integral is wrong by more than a tenth at alpha 1.1, p 1.05.)
+With Re phi = exp(-a) cos(b), a = (scale t)**alpha, the integrand splits into 1 - exp(-a), whose integral is
+scale**p Gamma(1-p/alpha)/p, and 2 exp(-a) sin(b/2)**2, which `heavytail.laws._stable_moments` integrates.
+(Left whole, the first part cancels near 0: the naive integral is wrong by more than a tenth at alpha 1.1, p
+1.05.)
 """
 
 import math
@@ -34,7 +39,7 @@ from heavytail.laws.normal import Normal
 from heavytail.laws.table import LawTable, draws
 from heavytail.registry import register
 
-LEAST_COSINE = 2.0**-60  # where only rounding is left of a cosine
+MIN_COSINE = 2.0**-60  # where only rounding is left of a cosine
 
 
 @dataclass(frozen=True)
@@ -107,7 +112,7 @@ def front_and_ratio(alpha: float, turn: float, u: float, e: float) -> tuple[floa
     size = abs(turned)
     sine = math.copysign(sin(math.pi - size if size > HALF_PI else size), turned)
     cosine = sin(math.pi * min(u, 1.0 - u))
-    other = max(abs(sin(HALF_PI - abs(angle - turned))), LEAST_COSINE)
+    other = max(abs(sin(HALF_PI - abs(angle - turned))), MIN_COSINE)
     return sine / cosine, other / (e * cosine)
 
 

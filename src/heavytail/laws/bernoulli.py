@@ -35,7 +35,9 @@ class Bernoulli(Law):
         return cls(p=float(row[2]), loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
-        return float(self.p * abs(self.loc + self.scale - center) ** p + (1.0 - self.p) * abs(self.loc - center) ** p)
+        return float(
+            self.p * abs(self.loc + self.scale - center) ** p + (1.0 - self.p) * abs(self.loc - center) ** p
+        )
 
 
 @register("law", "bernoulli")

@@ -5,10 +5,10 @@ from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, code_of, draws
+from heavytail.laws.table import LawTable, draws, law_code
 from heavytail.registry import register
 
-CONSTANT = code_of("constant")
+CONSTANT = law_code("constant")
 
 
 @dataclass(frozen=True)

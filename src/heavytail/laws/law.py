@@ -12,12 +12,15 @@ from heavytail.arrays import Floats, Stream
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import Seed, pair, stream
-from heavytail.laws.table import COLUMNS, LawTable, code_of, draw_law, law_table
+from heavytail.laws.table import COLUMNS, LawTable, draw_law, law_code, law_table
 from heavytail.registry import registered
 
 
 class Law(ABC):
-    """A probability law for rewards. Builders are in `heavytail.laws`, one per law; each law is a frozen dataclass."""
+    """A probability law for rewards.
+
+    Builders are in `heavytail.laws`, one per law; each law is a frozen dataclass.
+    """
 
     name: ClassVar[str]
     loc: float
@@ -39,17 +42,22 @@ class Law(ABC):
         if not math.isfinite(_number(mean, f"{self.name}.with_mean: mean")):
             raise InputError(f"{self.name}.with_mean: mean must be finite, got {mean}")
         if not math.isfinite(self.mean()):
-            raise InputError(f"{self} has no finite mean, so it cannot be moved to one; its tail index must be above 1")
+            raise InputError(
+                f"{self} has no finite mean, so it cannot be moved to one; its tail index must be above 1"
+            )
         return replace(self, loc=self.loc + (mean - self.mean()))  # type: ignore[type-var]  # every law is a dataclass
 
     def moment(self, p: float, center: float = 0.0) -> float:
         """E|X - center|**p, infinite where it is infinite.
 
-        With the law's own mean as `center` this is the central moment v of the paper, with 0 the raw moment u.
+        With the law's own mean as `center` this is the central moment v of the paper, with 0 the raw moment
+        u.
         """
         p, center = _number(p, f"{self.name}.moment: p"), _number(center, f"{self.name}.moment: center")
         if not (p > 0 and math.isfinite(p) and math.isfinite(center)):
-            raise InputError(f"{self.name}.moment: p must be above 0 and both numbers finite, got p={p}, center={center}")
+            raise InputError(
+                f"{self.name}.moment: p must be above 0 and both numbers finite, got p={p}, center={center}"
+            )
         if p >= self.tail_index:
             return math.inf
         try:
@@ -104,15 +112,15 @@ def fill(table: LawTable, rng: Stream, out: Floats) -> None:
         out[k] = draw_law(table.code[0], table, 0, u, e)
 
 
-def laws_of(table: LawTable) -> list[Law]:
+def laws_from_table(table: LawTable) -> list[Law]:
     """The laws of a table, row by row.
 
     >>> import heavytail as ht
-    >>> laws_of(ht.make_mdp("double_chain").laws)[-1]
+    >>> laws_from_table(ht.make_mdp("double_chain").laws)[-1]
     AlphaStable(alpha=1.1, beta=0.0, loc=1.0, scale=1.0)
     """
     registered("law")
-    classes = {code_of(cls.name): cls for cls in Law.__subclasses__()}
+    classes = {law_code(cls.name): cls for cls in Law.__subclasses__()}
     found = []
     for code, row in zip(table.code.tolist(), table.parameters, strict=True):
         start, length = (int(x) for x in row[COLUMNS - 2 :]) if classes[code].name == "empirical" else (0, 0)

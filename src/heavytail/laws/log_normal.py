@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from heavytail.arrays import Floats
 from heavytail.checks import Positive
 from heavytail.kernels.elementary import exp
-from heavytail.kernels.rng import normal_of
+from heavytail.kernels.rng import to_normal
 from heavytail.laws._moments import expected_power
 from heavytail.laws.law import Law
 from heavytail.laws.normal import LOG_SQRT_TWO_PI
@@ -58,4 +58,4 @@ def log_normal(sigma: Positive = 1.0, loc: float = 0.0, scale: Positive = 1.0) -
 
 @draws("log_normal")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
-    return table.parameters[i, 0] + table.parameters[i, 1] * exp(table.parameters[i, 2] * normal_of(u, e))
+    return table.parameters[i, 0] + table.parameters[i, 1] * exp(table.parameters[i, 2] * to_normal(u, e))

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
 from heavytail.checks import Positive
-from heavytail.kernels.rng import normal_of
+from heavytail.kernels.rng import to_normal
 from heavytail.laws._moments import two_sided_power
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, draws
@@ -38,8 +38,12 @@ class Normal(Law):
         return cls(loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
-        upper = math.log(40.0 + 2.0 * math.sqrt(p))  # beyond this many standard deviations the integrand is below exp(-700)
-        return two_sided_power(lambda t: -0.5 * t * t - LOG_SQRT_TWO_PI, p, a=self.loc - center, b=self.scale, upper=upper)
+        upper = math.log(
+            40.0 + 2.0 * math.sqrt(p)
+        )  # beyond this many standard deviations the integrand is below exp(-700)
+        return two_sided_power(
+            lambda t: -0.5 * t * t - LOG_SQRT_TWO_PI, p, a=self.loc - center, b=self.scale, upper=upper
+        )
 
 
 @register("law", "normal")
@@ -54,4 +58,4 @@ def normal(loc: float = 0.0, scale: Positive = 1.0) -> Normal:
 
 @draws("normal")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
-    return table.parameters[i, 0] + table.parameters[i, 1] * normal_of(u, e)
+    return table.parameters[i, 0] + table.parameters[i, 1] * to_normal(u, e)

@@ -15,7 +15,10 @@ from heavytail.registry import register
 
 @dataclass(frozen=True)
 class Pareto(Law):
-    """loc + scale * Y, P(Y > y) = y**-alpha for y >= 1, as SciPy's ``pareto(alpha, loc, scale)``; symmetric: with a fair random sign on Y."""
+    """loc + scale * Y, P(Y > y) = y**-alpha for y >= 1, as SciPy's ``pareto(alpha, loc, scale)``.
+
+    Symmetric: with a fair random sign on Y.
+    """
 
     name: ClassVar[str] = "pareto"
     alpha: float
@@ -45,7 +48,17 @@ class Pareto(Law):
         kink = self.alpha * math.log(max(abs(a) / self.scale, 1.0))
         upper = kink + min(self.alpha * BEYOND, NEGLIGIBLE / decay)
         sides = [
-            expected_power(lambda e: -e, p, a=a, b=self.scale, k=1.0 / self.alpha, sign=sign, lower=0.0, upper=upper, decay=decay)
+            expected_power(
+                lambda e: -e,
+                p,
+                a=a,
+                b=self.scale,
+                k=1.0 / self.alpha,
+                sign=sign,
+                lower=0.0,
+                upper=upper,
+                decay=decay,
+            )
             for sign in ((1, -1) if self.symmetric else (1,))
         ]
         return math.fsum(sides) / len(sides)
@@ -53,7 +66,9 @@ class Pareto(Law):
 
 @register("law", "pareto")
 def pareto(alpha: Positive, loc: float = 0.0, scale: Positive = 1.0, symmetric: bool = False) -> Pareto:
-    """The law of loc + scale * Y with P(Y > y) = y**-alpha from 1 on; `symmetric` gives Y a fair random sign.
+    """The law of loc + scale * Y with P(Y > y) = y**-alpha from 1 on.
+
+    `symmetric` gives Y a fair random sign.
 
     >>> pareto(alpha=1.5).mean()
     3.0

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from heavytail.arrays import Floats
 from heavytail.checks import Positive
 from heavytail.kernels.elementary import expm1
-from heavytail.kernels.rng import cosine_of_turn
+from heavytail.kernels.rng import cos_2pi
 from heavytail.laws._moments import BEYOND, two_sided_power
 from heavytail.laws.law import Law
 from heavytail.laws.table import LawTable, draws
@@ -41,7 +41,14 @@ class StudentT(Law):
         df, a = self.df, self.loc - center
         norm = math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * math.log(df * math.pi)
         upper = BEYOND + math.log(max(1.0, math.sqrt(df), abs(a) / self.scale))
-        return two_sided_power(lambda t: norm - 0.5 * (df + 1.0) * math.log1p(t * t / df), p, a=a, b=self.scale, upper=upper, decay=df - p)
+        return two_sided_power(
+            lambda t: norm - 0.5 * (df + 1.0) * math.log1p(t * t / df),
+            p,
+            a=a,
+            b=self.scale,
+            upper=upper,
+            decay=df - p,
+        )
 
 
 @register("law", "student_t")
@@ -58,4 +65,4 @@ def student_t(df: Positive, loc: float = 0.0, scale: Positive = 1.0) -> StudentT
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     """Bailey (1994): sqrt(df * (w**(-2/df) - 1)) * cos(2 pi u), where w = exp(-e) is uniform."""
     df = table.parameters[i, 2]
-    return table.parameters[i, 0] + table.parameters[i, 1] * math.sqrt(df * expm1(2.0 * e / df)) * cosine_of_turn(u)
+    return table.parameters[i, 0] + table.parameters[i, 1] * math.sqrt(df * expm1(2.0 * e / df)) * cos_2pi(u)

@@ -1,6 +1,7 @@
 """Laws as data: a table of codes and parameters, and the one kernel that draws from any row of it.
 
-A law's code is a checksum of its name, so that a table means the same in every process, whichever laws were imported and in which order.
+A law's code is a checksum of its name, so that a table means the same in every process, whichever laws were
+imported and in which order.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,20 +39,20 @@ def draw_law(code: int, table: LawTable, i: int, u: float, e: float) -> float:  
     """A draw from row `i`, whose code is `code`, made from a uniform and an exponential."""
 
 
-def code_of(name: str) -> int:
+def law_code(name: str) -> int:
     """The code under which a law stands in a table."""
     return crc32(name.encode())
 
 
 def draws(name: str) -> Callable[[F], F]:
     """Register the decorated kernel ``(table, i, u, e) -> float`` as the sampler of the law `name`."""
-    return draw_law.case(code_of(name))
+    return draw_law.case(law_code(name))
 
 
 def law_table(laws: "Sequence[Law]") -> LawTable:
     """The table of these laws, in this order."""
     registered("law")  # all samplers are compiled into one kernel: find them all before it is
-    code = np.array([code_of(law.name) for law in laws], np.int64)
+    code = np.array([law_code(law.name) for law in laws], np.int64)
     parameters = np.zeros((len(laws), COLUMNS))
     samples = [law.data() for law in laws]
     starts = np.concatenate([[0], np.cumsum([len(s) for s in samples])])

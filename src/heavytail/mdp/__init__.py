@@ -1,5 +1,8 @@
-"""MDPs as data: the record and what compiled code asks of it. Builders, checks, changes and drawings are in the files beside."""
+"""MDPs as data: the record and what compiled code asks of it.
 
-from heavytail.mdp.mdp import MDP, draw, find_slot, first_state, reward, slot_of, step
+Builders, checks, changes and drawings are in the files beside.
+"""
 
-__all__ = ["MDP", "draw", "find_slot", "first_state", "reward", "slot_of", "step"]
+from heavytail.mdp.mdp import MDP, draw, find_slot, first_state, locate_slot, reward, step
+
+__all__ = ["MDP", "draw", "find_slot", "first_state", "locate_slot", "reward", "step"]

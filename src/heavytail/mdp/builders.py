@@ -1,4 +1,7 @@
-"""Building MDPs: from slots, from dense arrays, from the tables of Gymnasium's toy_text; and saying in one line what is wrong with them."""
+"""Building MDPs: from slots, from dense arrays, from the tables of Gymnasium's toy_text.
+
+And saying in one line what is wrong with them.
+"""
 
 import numbers
 from collections.abc import Sequence
@@ -8,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats, Indices, Ints
-from heavytail.checks import count_of, finite_numbers_of, flags_of, numbers_of, whole_numbers_of
+from heavytail.checks import as_bools, as_count, as_finite_floats, as_floats, as_ints
 from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
@@ -54,16 +57,20 @@ def mdp_from_slots(
     >>> mdp.mean_rewards
     array([[0., 1.]])
     """
-    n_states, n_actions, n_stages = count_of("n_states", n_states), count_of("n_actions", n_actions), count_of("n_stages", n_stages)
+    n_states, n_actions, n_stages = (
+        as_count("n_states", n_states),
+        as_count("n_actions", n_actions),
+        as_count("n_stages", n_stages),
+    )
     n_rows = n_stages * n_states * n_actions
     row, next_state, p = (
-        whole_numbers_of("rows", rows),
-        whole_numbers_of("successors", successors),
-        numbers_of("probabilities", probabilities),
+        as_ints("rows", rows),
+        as_ints("successors", successors),
+        as_floats("probabilities", probabilities),
     )
     _check_slots(row, next_state, p, n_states, n_actions, n_rows)
-    horizon = check_horizon(horizon, n_stages)
-    terminal = np.zeros(len(row), np.bool_) if ends is None else flags_of("ends", ends, len(row))
+    horizon = parse_horizon(horizon, n_stages)
+    terminal = np.zeros(len(row), np.bool_) if ends is None else as_bools("ends", ends, len(row))
     if horizon == 0 and terminal.any():
         raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
     kept, sums = p > 0, np.bincount(row, p, n_rows)
@@ -78,7 +85,9 @@ def mdp_from_slots(
         ends=terminal[kept],
         law=which[kept].astype(np.uint32),
         laws=law_table(all_laws),
-        row_means=np.bincount(row[kept], p[kept] / sums[row[kept]] * means[which[kept]], n_rows).astype(np.float64),
+        row_means=np.bincount(row[kept], p[kept] / sums[row[kept]] * means[which[kept]], n_rows).astype(
+            np.float64
+        ),
         start_states=start_states,
         start_cumulative=start_cumulative,
         n_states=int(n_states),
@@ -101,7 +110,8 @@ def mdp_from_arrays(
 
     Args:
         transitions: probabilities [S, A, S], or [H, S, A, S] where they depend on the step.
-        mean_rewards: deterministic rewards, of shape [S, A] or [S, A, S], with a leading [H] where they depend on the step.
+        mean_rewards: deterministic rewards, of shape [S, A] or [S, A, S], with a leading [H] where they
+            depend on the step.
         laws: instead, reward laws (or plain numbers) in nested sequences of those shapes.
         horizon: steps in an episode; without it the problem is continuing.
         start: the first state, or [S] its probabilities.
@@ -115,9 +125,12 @@ def mdp_from_arrays(
     array([[0., 1.],
            [2., 0.]])
     """
-    dense = numbers_of("transitions", transitions)
+    dense = as_floats("transitions", transitions)
     if dense.ndim not in (3, 4) or dense.shape[-1] != dense.shape[-3]:
-        raise InputError(f"transitions have shape {dense.shape}; they must be [S, A, S], or [H, S, A, S] where they depend on the step")
+        raise InputError(
+            f"transitions have shape {dense.shape}; they must be [S, A, S], or [H, S, A, S] where"
+            " they depend on the step"
+        )
     if (mean_rewards is None) == (laws is None):
         raise InputError("an MDP needs either mean_rewards or laws, and not both")
     staged = dense.ndim == 4
@@ -126,8 +139,8 @@ def mdp_from_arrays(
     if staged and horizon is None:
         horizon = n_stages
     if horizon is not None:
-        horizon = check_horizon(horizon, n_stages)
-    given = finite_numbers_of("mean_rewards", mean_rewards) if laws is None else _nested(laws)
+        horizon = parse_horizon(horizon, n_stages)
+    given = as_finite_floats("mean_rewards", mean_rewards) if laws is None else _nested(laws)
     what = "mean_rewards" if laws is None else "laws"
     rewards, n_stages = _rewards_by_stage(given, what, (n_states, n_actions), n_stages, horizon)
     dense = np.broadcast_to(dense if staged else dense[None], (n_stages, n_states, n_actions, n_states))
@@ -135,7 +148,7 @@ def mdp_from_arrays(
     kept = dense != 0  # NaN stays, to be complained about
     slots = np.nonzero(kept)
     values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
-    ends = None if terminal is None else flags_of("terminal", terminal, n_states)[slots[3]]
+    ends = None if terminal is None else as_bools("terminal", terminal, n_states)[slots[3]]
     _check_sums(dense)
     return mdp_from_slots(
         rows=(slots[0] * n_states + slots[1]) * n_actions + slots[2],
@@ -147,10 +160,13 @@ def mdp_from_arrays(
 def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
     """The same MDP with episodes of another length, or continuing."""
     if mdp.n_stages > 1 and horizon != mdp.horizon:
-        raise InputError(f"this MDP has rewards or transitions for {mdp.horizon} steps; its horizon cannot become {horizon}")
+        raise InputError(
+            f"this MDP has rewards or transitions for {mdp.horizon} steps; its horizon cannot become"
+            f" {horizon}"
+        )
     if horizon is None and mdp.ends.any():
         raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
-    return mdp._replace(horizon=check_horizon(horizon, 1) if mdp.n_stages == 1 else mdp.horizon)
+    return mdp._replace(horizon=parse_horizon(horizon, 1) if mdp.n_stages == 1 else mdp.horizon)
 
 
 def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
@@ -166,14 +182,22 @@ def _rewards_by_stage(
     by_step = horizon is not None and given.shape == (horizon, n_states, n_actions)
     by_slot = given.shape == (n_states, n_actions, n_states)
     if by_step and by_slot:
-        raise InputError(f"{what} of shape {given.shape} may be [S, A, S] or [H, S, A]; give all four axes, [H or 1, S, A, S or 1]")
+        raise InputError(
+            f"{what} of shape {given.shape} may be [S, A, S] or [H, S, A]; give all four axes, [H or"
+            " 1, S, A, S or 1]"
+        )
     if given.shape == (n_states, n_actions):
         return given[None, :, :, None], n_stages
     if by_slot:
         return given[None], n_stages
     if by_step:
         return given[..., None], int(horizon or 1)
-    full = given.ndim == 4 and given.shape[0] in (1, horizon) and given.shape[1:3] == shape and given.shape[3] in (1, n_states)
+    full = (
+        given.ndim == 4
+        and given.shape[0] in (1, horizon)
+        and given.shape[1:3] == shape
+        and given.shape[3] in (1, n_states)
+    )
     if full:
         return given, max(n_stages, given.shape[0])
     raise InputError(
@@ -193,23 +217,31 @@ def _as_law(value: Any) -> Law:
     return value if isinstance(value, Law) else constant(value)
 
 
-def _laws_of_slots(rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int) -> tuple[Ints, list[Law]]:
+def _laws_of_slots(
+    rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int
+) -> tuple[Ints, list[Law]]:
     if rewards is not None:
         if len(laws) or law is not None:
-            raise InputError("an MDP takes the rewards of its slots, or laws and which law each slot has, and not both")
-        values = numbers_of("rewards", rewards)
+            raise InputError(
+                "an MDP takes the rewards of its slots, or laws and which law each slot has, and not both"
+            )
+        values = as_floats("rewards", rewards)
         if values.shape != (n,):
-            raise InputError(f"rewards must be one number for each of the {n} slots, got shape {values.shape}")
+            raise InputError(
+                f"rewards must be one number for each of the {n} slots, got shape {values.shape}"
+            )
         if not np.isfinite(values).all():
             where = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(f"the reward of slot {where} is {values[where]}; every reward must be a finite number")
+            raise InputError(
+                f"the reward of slot {where} is {values[where]}; every reward must be a finite number"
+            )
         distinct, which = np.unique(values, return_inverse=True)
         return which.reshape(-1), [constant(x) for x in distinct]
     if law is None:
         raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
     if not all(isinstance(each, Law) for each in laws):
         raise InputError("laws must be laws of heavytail.laws; for plain numbers give rewards instead")
-    which = whole_numbers_of("law", law)
+    which = as_ints("law", law)
     if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
         raise InputError(f"law must give one of the {len(laws)} laws for each of the {n} slots")
     return which, list(laws)
@@ -219,27 +251,35 @@ def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
     means = np.array([law.mean() for law in laws])
     for i in np.unique(used):
         if not np.isfinite(means[i]):
-            raise InputError(f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index must be above 1")
+            raise InputError(
+                f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index"
+                " must be above 1"
+            )
     return means
 
 
 def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
-    p = numbers_of("start", start)
+    p = as_floats("start", start)
     if p.ndim == 0:
         if not (p == np.floor(p) and 0 <= p < n_states):
             raise InputError(f"start is {start!r}; states go from 0 to {n_states - 1}")
         p = np.eye(1, n_states, int(p))[0]
     if p.shape != (n_states,) or not (p >= 0).all() or abs(p.sum() - 1) > SUM_TOLERANCE:
         raise InputError(
-            f"start must be a state or {n_states} probabilities that sum to one; it has shape {p.shape} and sums to {p.sum():.9g}"
+            f"start must be a state or {n_states} probabilities that sum to one; it has shape"
+            f" {p.shape} and sums to {p.sum():.9g}"
         )
     states = np.flatnonzero(p)
     return states.astype(np.uint32), _cumulative(p[states] / p.sum(), np.array([0, len(states)]))
 
 
 def _cumulative(p: Floats, offsets: Ints) -> Floats:
-    """Probabilities summed within each row; the last of a row is exactly 1, so that every uniform finds a slot."""
-    # One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th slot of all at once.
+    """Probabilities summed within each row.
+
+    The last of a row is exactly 1, so that every uniform finds a slot.
+    """
+    # One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th
+    # slot of all at once.
     summed, lengths = p.copy(), np.diff(offsets)
     for row in np.flatnonzero(lengths > LONG_ROW):
         summed[offsets[row] : offsets[row + 1]] = np.cumsum(p[offsets[row] : offsets[row + 1]])
@@ -251,21 +291,29 @@ def _cumulative(p: Floats, offsets: Ints) -> Floats:
 
 
 # Checking
-def check_horizon(horizon: Any, n_stages: int) -> int:
+def parse_horizon(horizon: Any, n_stages: int) -> int:
     """The horizon as a number, 0 for a continuing problem."""
     number = 0
     if horizon is not None:
         real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
         if not (real and horizon >= 1 and not np.isinf(horizon) and horizon == np.floor(horizon)):
-            raise InputError(f"horizon is {horizon!r}; it must be a whole number, at least 1, or left out for a continuing problem")
+            raise InputError(
+                f"horizon is {horizon!r}; it must be a whole number, at least 1, or left out for a"
+                " continuing problem"
+            )
         number = int(horizon)
     if n_stages > 1 and number != n_stages:
-        raise InputError(f"transitions or rewards have {n_stages} stages but the horizon is {horizon}; the two must agree")
+        raise InputError(
+            f"transitions or rewards have {n_stages} stages but the horizon is {horizon}; the two must agree"
+        )
     return number
 
 
 def _check_sums(dense: Floats) -> None:
-    """Complain about rows by their place in the dense array: a row of zeros has no slot and would not be seen later."""
+    """Complain about rows by their place in the dense array.
+
+    A row of zeros has no slot and would not be seen later.
+    """
     sums = dense.sum(axis=-1)
     bad = np.argwhere(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
     if len(bad) and not np.isnan(dense).any() and (dense >= 0).all():
@@ -283,7 +331,8 @@ def _check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_action
         raise InputError(f"an MDP needs at least one state and one action, got {n_states} and {n_actions}")
     if not row.shape == successors.shape == p.shape or row.ndim != 1:
         raise InputError(
-            f"rows, successors and probabilities must be as long as each other, got {row.shape}, {successors.shape}, {p.shape}"
+            f"rows, successors and probabilities must be as long as each other, got {row.shape},"
+            f" {successors.shape}, {p.shape}"
         )
     if len(row) and (np.diff(row).min(initial=0) < 0 or row[0] < 0 or row[-1] >= n_rows):
         raise InputError(f"rows must ascend from 0 to {n_rows - 1}")
@@ -301,4 +350,8 @@ def _check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_action
     sums = np.bincount(row, weights=p, minlength=n_rows)
     if (bad := np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)).size:
         stage, within = divmod(int(bad[0]), n_states * n_actions)
-        raise InputError(_sum_message(stage, *divmod(within, n_actions), n_rows // (n_states * n_actions), float(sums[bad[0]])))
+        raise InputError(
+            _sum_message(
+                stage, *divmod(within, n_actions), n_rows // (n_states * n_actions), float(sums[bad[0]])
+            )
+        )

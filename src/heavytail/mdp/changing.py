@@ -1,6 +1,7 @@
 """An MDP that changes: a sequence of MDPs of one shape, and when each gives way to the next.
 
-Nothing tells the agent. In episodes a change comes between two of them; in a continuing problem between two steps, and the state stays.
+Nothing tells the agent. In episodes a change comes between two of them; in a continuing problem between two
+steps, and the state stays.
 """
 
 import math
@@ -35,7 +36,8 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
 
     Args:
         mdps: the MDPs in turn, all with the same states, actions and horizon.
-        at: after how many episodes (steps, in a continuing problem) each of them but the first begins, ascending.
+        at: after how many episodes (steps, in a continuing problem) each of them but the first begins,
+            ascending.
 
     >>> import heavytail as ht
     >>> before, after = (ht.make_mdp("two_state", best=best) for best in (0, 1))
@@ -46,11 +48,20 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
     if isinstance(mdps, MDP) or not mdps or not all(isinstance(mdp, MDP) for mdp in mdps):
         raise InputError("changing_mdp: mdps must be a sequence of MDPs, at least one")
     if len(mdps) != len(at) + 1:
-        raise InputError(f"changing_mdp: {len(mdps)} MDPs need {max(len(mdps) - 1, 0)} change points, got {len(at)}")
+        raise InputError(
+            f"changing_mdp: {len(mdps)} MDPs need {max(len(mdps) - 1, 0)} change points, got {len(at)}"
+        )
     shapes = [(m.n_states, m.n_actions, m.horizon) for m in mdps]
     if len(set(shapes)) > 1:
-        raise InputError(f"changing_mdp: all MDPs need the same states, actions and horizon, got {', '.join(map(str, shapes))}")
+        raise InputError(
+            "changing_mdp: all MDPs need the same states, actions and horizon, got"
+            f" {', '.join(map(str, shapes))}"
+        )
     points = tuple(int(x) if isinstance(x, (int, float, np.number)) and math.isfinite(x) else 0 for x in at)
-    if any(x != y for x, y in zip(points, at, strict=True)) or any(y <= x for x, y in zip((0, *points), points, strict=False)):
-        raise InputError(f"changing_mdp: change points must be whole numbers that ascend from 1, got {list(at)}")
+    if any(x != y for x, y in zip(points, at, strict=True)) or any(
+        y <= x for x, y in zip((0, *points), points, strict=False)
+    ):
+        raise InputError(
+            f"changing_mdp: change points must be whole numbers that ascend from 1, got {list(at)}"
+        )
     return ChangingMDP(tuple(mdps), points)

@@ -11,9 +11,14 @@ from heavytail.mdp.mdp import MDP
 
 
 def mdp_from_table(
-    table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]], *, horizon: int | None, start: npt.ArrayLike = 0
+    table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]],
+    *,
+    horizon: int | None,
+    start: npt.ArrayLike = 0,
 ) -> MDP:
-    """An MDP from a table of Gymnasium's toy_text: ``table[s][a]`` lists (probability, next state, reward, terminated).
+    """An MDP from a table of Gymnasium's toy_text.
+
+    ``table[s][a]`` lists (probability, next state, reward, terminated).
 
     A state may be listed twice as a successor, with two rewards; rewards and ends belong to the transition.
 
@@ -23,20 +28,43 @@ def mdp_from_table(
            [0. ]])
     """
     n_states = len(table)
-    if not n_states or set(table) != set(range(n_states)) or len({tuple(sorted(row)) for row in table.values()}) > 1:
-        raise InputError("a table of transitions must list every state from 0 on, with the same actions in each")
+    if (
+        not n_states
+        or set(table) != set(range(n_states))
+        or len({tuple(sorted(row)) for row in table.values()}) > 1
+    ):
+        raise InputError(
+            "a table of transitions must list every state from 0 on, with the same actions in each"
+        )
     n_actions = len(table[0])
-    if set(table[0]) != set(range(n_actions)) or any(len(slot) != 4 for row in table.values() for slots in row.values() for slot in slots):
-        raise InputError("a table of transitions must list every action from 0 on, each with (probability, next state, reward, terminated)")
-    slots = [(s * n_actions + a, *slot) for s in range(n_states) for a in range(n_actions) for slot in table[s][a]]
+    if set(table[0]) != set(range(n_actions)) or any(
+        len(slot) != 4 for row in table.values() for slots in row.values() for slot in slots
+    ):
+        raise InputError(
+            "a table of transitions must list every action from 0 on, each with (probability, next"
+            " state, reward, terminated)"
+        )
+    slots = [
+        (s * n_actions + a, *slot) for s in range(n_states) for a in range(n_actions) for slot in table[s][a]
+    ]
     rows, probabilities, successors, rewards, ends = zip(*slots, strict=True)
     return mdp_from_slots(
-        rows, successors, probabilities, rewards, n_states=n_states, n_actions=n_actions, ends=ends, start=start, horizon=horizon
+        rows,
+        successors,
+        probabilities,
+        rewards,
+        n_states=n_states,
+        n_actions=n_actions,
+        ends=ends,
+        start=start,
+        horizon=horizon,
     )
 
 
 def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
-    """The MDP behind a Gymnasium environment that shows it: one with a table `P`, as in toy_text, or one of heavytail's own.
+    """The MDP behind a Gymnasium environment that shows it.
+
+    One with a table `P`, as in toy_text, or one of heavytail's own.
 
     Args:
         env: the environment; wrappers around it are not part of the MDP.
@@ -50,21 +78,25 @@ def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
     inner = getattr(env, "unwrapped", env)
     if isinstance(getattr(inner, "mdp", None), MDP):
         mdp: MDP = inner.mdp
-        return mdp_with_horizon(mdp, limit_of(env) if horizon is None else horizon)
+        return mdp_with_horizon(mdp, max_episode_steps(env) if horizon is None else horizon)
     if not hasattr(inner, "P"):
         name = type(inner).__name__
         raise InputError(
-            f"{name} shows no table P of its transitions; if its spaces are discrete, make_agent learns from its steps instead"
+            f"{name} shows no table P of its transitions; if its spaces are discrete, make_agent"
+            " learns from its steps instead"
         )
     if getattr(inner, "fickle_passenger", False):
-        raise InputError("Taxi with fickle_passenger=True is not the MDP of its table P, which does not know of it; make it without")
-    limit = limit_of(env) if horizon is None else horizon
+        raise InputError(
+            "Taxi with fickle_passenger=True is not the MDP of its table P, which does not know of"
+            " it; make it without"
+        )
+    limit = max_episode_steps(env) if horizon is None else horizon
     if limit is None:
         raise InputError(f"{type(inner).__name__} has no limit of steps; give horizon=")
     return mdp_from_table(inner.P, horizon=limit, start=getattr(inner, "initial_state_distrib", 0))
 
 
-def limit_of(env: Any) -> int | None:
+def max_episode_steps(env: Any) -> int | None:
     """After how many steps a Gymnasium environment ends an episode by itself."""
     own = getattr(getattr(env, "unwrapped", env), "mdp", None)
     limits = [getattr(own, "horizon", None), getattr(getattr(env, "spec", None), "max_episode_steps", None)]

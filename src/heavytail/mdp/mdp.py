@@ -1,9 +1,10 @@
 """A tabular MDP as data, and the one kernel that steps through any of them.
 
-Each row (stage, state, action) owns a run of *slots*; a slot is one possible successor with its probability, its reward law and whether the episode
-ends there. So a chain of 100,000 states with two successors each is as cheap to step through as one of ten, a reward may depend on
-the next state, and environments differ in numbers only: none of them costs a compilation. Where transitions and rewards depend on the step h
-of an episode there are `horizon` stages, otherwise one.
+Each row (stage, state, action) owns a run of *slots*; a slot is one possible successor with its probability,
+its reward law and whether the episode ends there. So a chain of 100,000 states with two successors each is as
+cheap to step through as one of ten, a reward may depend on the next state, and environments differ in numbers
+only: none of them costs a compilation. Where transitions and rewards depend on the step h of an episode there
+are `horizon` stages, otherwise one.
 
 A horizon of 0 means a continuing problem, without episodes.
 """
@@ -47,7 +48,10 @@ class MDP(NamedTuple):
         """Probabilities [S, A, S], or [H, S, A, S] where they depend on h; dense, so for small MDPs."""
         shape = (self.n_stages, self.n_states, self.n_actions, self.n_states)
         if (cells := int(np.prod(shape, dtype=object))) > 10**9:
-            raise InputError(f"transitions of this MDP would hold {cells:,} numbers; read its offsets, successors and cumulative instead")
+            raise InputError(
+                f"transitions of this MDP would hold {cells:,} numbers; read its offsets, successors"
+                " and cumulative instead"
+            )
         dense = np.zeros((len(self.row_means), self.n_states))
         np.add.at(dense, (self.rows(), self.successors), self.probabilities())
         return self._by_stage(dense.reshape(shape))
@@ -119,16 +123,20 @@ def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
 
 
 @kernel
-def slot_of(mdp: MDP, s: int, a: int, h: int, transitions: Stream) -> tuple[int, int]:
+def locate_slot(mdp: MDP, s: int, a: int, h: int, transitions: Stream) -> tuple[int, int]:
     """The row of (s, a) at step h, and a slot of it, drawn."""
     stage = h if mdp.n_stages > 1 else 0
     row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
-    slot = find_slot(mdp.cumulative, as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1, uniform(transitions))
+    slot = find_slot(
+        mdp.cumulative, as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1, uniform(transitions)
+    )
     return int(row), slot
 
 
 @kernel
-def step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
+def step(
+    mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream
+) -> tuple[int, float, bool, float]:
     """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
-    row, slot = slot_of(mdp, s, a, h, transitions)
+    row, slot = locate_slot(mdp, s, a, h, transitions)
     return as_int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[U(row)]

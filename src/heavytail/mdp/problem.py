@@ -16,23 +16,27 @@ class Problem(NamedTuple):
     mdp: MDP | None = None  # the whole truth, where there is one; for yardsticks, which know it
 
 
-def problem_of(*mdps: MDP) -> Problem:
+def make_problem(*mdps: MDP) -> Problem:
     """What an agent may know of an MDP, or of several that come one after the other."""
     first, r_max = mdps[0], max(float(mdp.row_means.max()) for mdp in mdps)
     return Problem(first.n_states, first.n_actions, first.horizon, r_max, first if len(mdps) == 1 else None)
 
 
-def need_episodes(agent: str, problem: Problem) -> int:
+def require_horizon(agent: str, problem: Problem) -> int:
     """The horizon, for an agent that only learns in episodes."""
     if problem.horizon == 0:
-        raise InputError(f"{agent} learns in episodes and this problem is continuing; give its MDP a horizon=")
+        raise InputError(
+            f"{agent} learns in episodes and this problem is continuing; give its MDP a horizon="
+        )
     return problem.horizon
 
 
-def need_r_max(agent: str, problem: Problem, given: float | None) -> float:
+def require_r_max(agent: str, problem: Problem, given: float | None) -> float:
     """The largest expected reward, as given or as the environment says."""
     if given is not None:
         return given
     if problem.r_max is None:
-        raise InputError(f"{agent} needs r_max=, the largest expected reward: this environment does not tell it")
+        raise InputError(
+            f"{agent} needs r_max=, the largest expected reward: this environment does not tell it"
+        )
     return problem.r_max

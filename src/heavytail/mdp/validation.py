@@ -1,4 +1,7 @@
-"""Whether the arrays of an MDP fit together: compiled code trusts them, and an index that leads nowhere would be a place in memory."""
+"""Whether the arrays of an MDP fit together.
+
+Compiled code trusts them, and an index that leads nowhere would be a place in memory.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -9,7 +12,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.laws.table import COLUMNS, code_of, draw_law
+from heavytail.laws.table import COLUMNS, draw_law, law_code
 from heavytail.mdp.mdp import MDP
 
 DTYPES = {
@@ -42,21 +45,38 @@ def _facts(mdp: MDP) -> Iterator[tuple[str, Callable[[], Any]]]:
         "it has no states, actions or steps",
         lambda: min(mdp.n_states, mdp.n_actions) > 0 <= mdp.horizon and mdp.n_stages in (1, mdp.horizon),
     )
-    yield "an array has another type", lambda: all(a.dtype == dtype and a.flags.c_contiguous for a, dtype in typed)
+    yield (
+        "an array has another type",
+        lambda: all(a.dtype == dtype and a.flags.c_contiguous for a, dtype in typed),
+    )
     yield (
         "an array has another shape",
-        lambda: all(a.ndim == 1 for a, _ in flat) and mdp.laws.parameters.shape == (len(mdp.laws.code), COLUMNS),
+        lambda: (
+            all(a.ndim == 1 for a, _ in flat) and mdp.laws.parameters.shape == (len(mdp.laws.code), COLUMNS)
+        ),
     )
     yield "slots are not described alike", lambda: len(mdp.successors) == len(mdp.ends) == len(mdp.law) == n
     yield (
         "rows and slots do not match",
-        lambda: len(mdp.offsets) - 1 == rows == len(mdp.row_means) and mdp.offsets[0] == 0 and mdp.offsets[-1] == n,
+        lambda: (
+            len(mdp.offsets) - 1 == rows == len(mdp.row_means)
+            and mdp.offsets[0] == 0
+            and mdp.offsets[-1] == n
+        ),
     )
     yield "a row has no slots", lambda: bool((mdp.offsets[1:] > mdp.offsets[:-1]).all())
     yield "probabilities do not add up", partial(_adds_up, mdp.cumulative, mdp.offsets)
-    yield "the start is no distribution", lambda: len(mdp.start_states) == m > 0 and _adds_up(mdp.start_cumulative, np.array([0, m]))
+    yield (
+        "the start is no distribution",
+        lambda: len(mdp.start_states) == m > 0 and _adds_up(mdp.start_cumulative, np.array([0, m])),
+    )
     yield "a state does not exist", lambda: max(mdp.successors.max(), mdp.start_states.max()) < mdp.n_states
-    yield "a law does not exist", lambda: mdp.law.max() < len(mdp.laws.code) and all(int(code) in draw_law.cases for code in mdp.laws.code)
+    yield (
+        "a law does not exist",
+        lambda: (
+            mdp.law.max() < len(mdp.laws.code) and all(int(code) in draw_law.cases for code in mdp.laws.code)
+        ),
+    )
     yield "a law has no samples", partial(_samples_exist, mdp)
     yield "an expected reward is not finite", lambda: bool(np.isfinite(mdp.row_means).all())
     yield "a continuing problem ends", lambda: mdp.horizon > 0 or not mdp.ends.any()
@@ -69,6 +89,6 @@ def _adds_up(cumulative: Floats, offsets: npt.NDArray[Any]) -> bool:
 
 
 def _samples_exist(mdp: MDP) -> bool:
-    where = mdp.laws.parameters[mdp.laws.code == code_of("empirical"), COLUMNS - 2 :]
+    where = mdp.laws.parameters[mdp.laws.code == law_code("empirical"), COLUMNS - 2 :]
     first, length = where[:, 0], where[:, 1]
     return bool(((first >= 0) & (length >= 1) & (first + length <= len(mdp.laws.samples))).all())

@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats, Ints
 from heavytail.mdp import MDP
-from heavytail.planning.hitting_times import towards, ways_of
+from heavytail.planning.hitting_times import policy_towards, predecessor_graph
 from heavytail.planning.markov_chains import basin, evaluate, factorise, gain_and_bias, stationary
 from heavytail.planning.matrices import (
     better_actions,
     chain_of,
     chain_under,
-    matrix_of,
-    one_stage,
+    require_stationary,
+    transition_matrix,
 )
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RELATIVE_TOLERANCE = 1e-9
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
-MOST_IMPROVEMENTS = 10_000
+MAX_IMPROVEMENTS = 10_000
 
 
 class AveragePlan(NamedTuple):
@@ -42,23 +42,26 @@ def average_plan(mdp: MDP) -> AveragePlan:
     >>> round(float(plan.gain[0]), 6)
     2.0
     """
-    means = one_stage(mdp).row_means
-    matrix = matrix_of(mdp, restart=True)
+    means = require_stationary(mdp).row_means
+    matrix = transition_matrix(mdp, restart=True)
     policy, seen, best = _towards_best_cell(matrix, means), set[int](), None
-    for _ in range(MOST_IMPROVEMENTS):
+    for _ in range(MAX_IMPROVEMENTS):
         try:
             step = _improvement(matrix, means, policy)
         except ArithmeticError:
-            # Improved here and there, a policy may have no way left between the places where it now stays. To lead all to the best of them is better still.
+            # Improved here and there, a policy may have no way left between the places where it now stays. To
+            # lead all to the best of them is better still.
             step = _improvement(matrix, means, _towards_best_basin(matrix, means, policy))
         best = step if best is None else max(best, step, key=_rank)
         if np.array_equal(step.better, step.policy):
             return AveragePlan(step.gain, step.bias, step.policy)
-        if (name := hash(step.policy.tobytes())) in seen:  # in circles, as among policies that differ by rounding only
+        if (
+            name := hash(step.policy.tobytes())
+        ) in seen:  # in circles, as among policies that differ by rounding only
             return _best_of_circle(best, means)
         seen.add(name)
         policy = step.better
-    raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
+    raise RuntimeError(f"policy iteration did not settle within {MAX_IMPROVEMENTS} improvements")
 
 
 def gain(mdp: MDP) -> float:
@@ -111,7 +114,8 @@ class _Improvement(NamedTuple):
     gain: Floats
     bias: Floats
     better: Ints  # a better policy; the same if there is none
-    by: float  # how much better its actions are where gain or bias improve; 0 if only the term behind them does
+    # how much better its actions are where gain or bias improve; 0 if only the term behind them does
+    by: float
 
 
 def _rank(step: _Improvement) -> tuple[bool, float]:
@@ -127,8 +131,8 @@ def _best_of_circle(step: _Improvement, means: Floats) -> AveragePlan:
 def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvement:
     """Evaluates a policy and looks for a better one.
 
-    An action is better if it is by more than rounding, else the one at hand stays, so that ties do not cycle. How much rounding there is, is seen
-    in the equations that hold for the policy itself.
+    An action is better if it is by more than rounding, else the one at hand stays, so that ties do not cycle.
+    How much rounding there is, is seen in the equations that hold for the policy itself.
     """
     shape, scale = (len(policy), len(means) // len(policy)), float(np.abs(means).max())
     chain, rewards = chain_under(matrix, means, policy)
@@ -138,23 +142,30 @@ def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvem
     if by > 0.0:
         return _Improvement(policy, gain, bias, better, by)
     scale = max(scale, float(np.abs(bias).max()))
-    better, tied, by = better_actions(policy, np.where(tied, (means + matrix @ bias).reshape(shape), -np.inf), gain + bias, scale)
+    better, tied, by = better_actions(
+        policy, np.where(tied, (means + matrix @ bias).reshape(shape), -np.inf), gain + bias, scale
+    )
     if by > 0.0:
         return _Improvement(policy, gain, bias, better, by)
     _, behind = evaluate(factors, -bias)
     scale = max(scale, float(np.abs(behind).max()))
-    better, _, _ = better_actions(policy, np.where(tied, (matrix @ behind).reshape(shape), -np.inf), bias + behind, scale)
+    better, _, _ = better_actions(
+        policy, np.where(tied, (matrix @ behind).reshape(shape), -np.inf), bias + behind, scale
+    )
     return _Improvement(policy, gain, bias, better, 0.0)
 
 
 def _towards_best_cell(matrix: "csr_matrix", means: Floats) -> Ints:
-    """A first policy: to the cell with the largest reward, and stay. A good guess spares a large MDP most of the improvements."""
+    """A first policy: to the cell with the largest reward, and stay.
+
+    A good guess spares a large MDP most of the improvements.
+    """
     greedy = means.reshape(matrix.shape[1], -1).argmax(axis=1)
     there = np.arange(matrix.shape[1]) == means.argmax() // (len(means) // len(greedy))
-    return np.where(there, greedy, towards(matrix, ways_of(matrix), there, otherwise=greedy))
+    return np.where(there, greedy, policy_towards(matrix, predecessor_graph(matrix), there, otherwise=greedy))
 
 
 def _towards_best_basin(matrix: "csr_matrix", means: Floats, policy: Ints) -> Ints:
     """The same policy around the place where it earns most; from elsewhere, if possible, to that place."""
     there = basin(*chain_under(matrix, means, policy))
-    return np.where(there, policy, towards(matrix, ways_of(matrix), there, otherwise=policy))
+    return np.where(there, policy, policy_towards(matrix, predecessor_graph(matrix), there, otherwise=policy))

@@ -10,9 +10,9 @@ from heavytail.arrays import Floats, Ints
 from heavytail.mdp import MDP
 from heavytail.planning.matrices import (
     checked_policy,
-    horizon_of,
-    matrix_of,
+    finite_horizon,
     mixed_values,
+    transition_matrix,
 )
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ def episodic_plan(mdp: MDP) -> EpisodicPlan:
     >>> plan.values.shape, plan.policy.shape
     ((26, 7), (25, 7))
     """
-    values, policy = np.zeros((horizon_of(mdp) + 1, mdp.n_states)), np.zeros((mdp.horizon, mdp.n_states), np.int64)
+    values, policy = (
+        np.zeros((finite_horizon(mdp) + 1, mdp.n_states)),
+        np.zeros((mdp.horizon, mdp.n_states), np.int64),
+    )
     for h, transitions, means in _backwards(mdp):
         q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
         policy[h] = q.argmax(axis=1)
@@ -54,14 +57,16 @@ def optimal_value(mdp: MDP) -> float:
 
 
 def policy_values(mdp: MDP, policy: npt.ArrayLike) -> Floats:
-    """Expected total rewards [H + 1, S] under a policy: actions [S] or [H, S], or probabilities [S, A] or [H, S, A].
+    """Expected total rewards [H + 1, S] under a policy.
+
+    Actions [S] or [H, S], or probabilities [S, A] or [H, S, A].
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms")
     >>> ht.planning.policy_values(mdp, [0] * 7)[0].round(2).tolist()
     [28.8, 30.0, 27.6, 27.6, 27.6, 27.6, 27.6]
     """
-    values = np.zeros((horizon_of(mdp) + 1, mdp.n_states))
+    values = np.zeros((finite_horizon(mdp) + 1, mdp.n_states))
     steps = checked_policy(mdp, policy, (mdp.horizon,))
     for h, transitions, means in _backwards(mdp):
         q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
@@ -82,7 +87,7 @@ def policy_value(mdp: MDP, policy: npt.ArrayLike) -> float:
 
 def _backwards(mdp: MDP) -> Iterator[tuple[int, "csr_matrix", Floats]]:
     """Every step from the last to the first, with its transitions and mean rewards."""
-    alive, n = matrix_of(mdp, restart=False), mdp.n_states * mdp.n_actions
+    alive, n = transition_matrix(mdp, restart=False), mdp.n_states * mdp.n_actions
     for h in reversed(range(mdp.horizon)):
         if mdp.n_stages == 1:  # a slice would be a copy
             yield h, alive, mdp.row_means

@@ -1,4 +1,7 @@
-"""How long it takes to get somewhere: least expected times, the diameter, and policies that surely arrive."""
+"""How long it takes to get somewhere.
+
+Least expected times, the diameter, and policies that surely arrive.
+"""
 
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
@@ -12,11 +15,11 @@ from heavytail.planning.markov_chains import hitting_times
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-from heavytail.planning.matrices import better_actions, matrix_of, one_stage
+from heavytail.planning.matrices import better_actions, require_stationary, transition_matrix
 
 SLOWEST_EDGE = 1e9
-MOST_IMPROVEMENTS = 10_000
-MOST_TARGETS = 5_000
+MAX_IMPROVEMENTS = 10_000
+MAX_TARGETS = 5_000
 
 
 def diameter(mdp: MDP) -> float:
@@ -28,26 +31,31 @@ def diameter(mdp: MDP) -> float:
     """
     from scipy.sparse.csgraph import connected_components
 
-    if one_stage(mdp).n_states > MOST_TARGETS:
-        raise InputError(f"diameter solves one problem per state, and this MDP has {mdp.n_states:,}; it takes up to {MOST_TARGETS:,}")
-    matrix = matrix_of(mdp, restart=True)
-    ways = ways_of(matrix)
+    if require_stationary(mdp).n_states > MAX_TARGETS:
+        raise InputError(
+            f"diameter solves one problem per state, and this MDP has {mdp.n_states:,}; it takes up"
+            f" to {MAX_TARGETS:,}"
+        )
+    matrix = transition_matrix(mdp, restart=True)
+    ways = predecessor_graph(matrix)
     if connected_components(ways, directed=True, connection="strong")[0] > 1:
         return float("inf")
     return max(float(_times_to(matrix, ways, target).max()) for target in range(mdp.n_states))
 
 
 def times_to(mdp: MDP, target: SupportsIndex) -> Floats:
-    """The least expected number of steps [S] from each state to `target`; infinite where no policy is sure to reach it.
+    """The least expected number of steps [S] from each state to `target`.
+
+    Infinite where no policy is sure to reach it.
 
     >>> import heavytail as ht
     >>> ht.planning.times_to(ht.make_mdp("six_arms", probabilities="ones"), 6).tolist()
     [1.0, 2.0, 2.0, 2.0, 2.0, 2.0, 0.0]
     """
-    if not 0 <= index(target) < one_stage(mdp).n_states:
+    if not 0 <= index(target) < require_stationary(mdp).n_states:
         raise InputError(f"target is {target}; states go from 0 to {mdp.n_states - 1}")
-    matrix = matrix_of(mdp, restart=True)
-    return _times_to(matrix, ways_of(matrix), index(target))
+    matrix = transition_matrix(mdp, restart=True)
+    return _times_to(matrix, predecessor_graph(matrix), index(target))
 
 
 def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
@@ -55,20 +63,28 @@ def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
     sure, safe = _sure(matrix, ways, target)
     there = np.arange(S) == target
-    policy = towards(matrix, ways if safe.all() else ways_of(matrix, safe), there, safe, otherwise=np.zeros(S, np.int64))
+    policy = policy_towards(
+        matrix,
+        ways if safe.all() else predecessor_graph(matrix, safe),
+        there,
+        safe,
+        otherwise=np.zeros(S, np.int64),
+    )
     others = np.flatnonzero(sure & ~there)
     times = np.where(sure, 0.0, np.inf)
     if not others.size:
         return times
-    for _ in range(MOST_IMPROVEMENTS):
+    for _ in range(MAX_IMPROVEMENTS):
         times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
         q = np.where(safe, 1.0 + matrix @ np.where(sure, times, 0.0), np.inf).reshape(S, A)
         better = policy.copy()
-        better[others], _, _ = better_actions(policy[others], -q[others], -times[others], float(times[others].max()))
+        better[others], _, _ = better_actions(
+            policy[others], -q[others], -times[others], float(times[others].max())
+        )
         if np.array_equal(better, policy):
             return times
         policy = better
-    raise RuntimeError(f"policy iteration did not settle within {MOST_IMPROVEMENTS} improvements")
+    raise RuntimeError(f"policy iteration did not settle within {MAX_IMPROVEMENTS} improvements")
 
 
 def _sure(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
@@ -82,7 +98,7 @@ def _sure(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools,
         if np.array_equal(smaller, safe):
             return reaching, safe
         safe = smaller
-        ways = ways_of(matrix, safe)
+        ways = predecessor_graph(matrix, safe)
 
 
 def _without(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Bools:
@@ -105,8 +121,11 @@ def _without(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Boo
     return np.array(still)
 
 
-def ways_of(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_matrix":
-    """For each state where one could have come from, by one of these rows: [S, S], the steps it takes by the likeliest row if one stays until it works."""
+def predecessor_graph(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_matrix":
+    """For each state where one could have come from, by one of these rows.
+
+    [S, S], the steps it takes by the likeliest row if one stays until it works.
+    """
     from scipy.sparse import csr_matrix
 
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
@@ -127,7 +146,9 @@ def _distances(ways: "csr_matrix", targets: Bools) -> Floats:
     return distances
 
 
-def towards(matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None, *, otherwise: Ints) -> Ints:
+def policy_towards(
+    matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None, *, otherwise: Ints
+) -> Ints:
     """In every state, of the actions that may bring the targets nearer, the one that brings them nearest on average; if there is none, another."""
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
     distances = _distances(ways, targets)

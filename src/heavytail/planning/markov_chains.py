@@ -1,14 +1,17 @@
 """Exact facts about a Markov chain with rewards, by its recurrent classes and sparse linear systems.
 
-In a recurrent class c the gain g_c and the bias h solve g_c + h = r + P h, which leaves h free by a constant: one state of the class is the
-*reference*, its place among the unknowns is taken by g_c, and afterwards h is shifted so that its long-run average is 0. So shifted, h is what a
-state earns in total above the gain, the same whichever state was the reference. From transient states what is behind them follows from one more
-linear system.
+In a recurrent class c the gain g_c and the bias h solve g_c + h = r + P h, which leaves h free by a constant:
+one state of the class is the *reference*, its place among the unknowns is taken by g_c, and afterwards h is
+shifted so that its long-run average is 0. So shifted, h is what a state earns in total above the gain, the
+same whichever state was the reference. From transient states what is behind them follows from one more linear
+system.
 
-*Accuracy.* I - P is built from the probabilities of leaving, never as one less the probability of staying, so that small ones keep their digits.
-What is left to go wrong is a chain that takes ages to come from one part of a class to another, or out of its transient states: the inverse of the system is
-as large as the longest mean time this takes, and multiplies rounding by it. One more solve gives that time, and beyond LONGEST an ArithmeticError is raised.
-To a state that is hardly ever visited every way is long, so the reference is one that is visited often.
+*Accuracy.* I - P is built from the probabilities of leaving, never as one less the probability of staying, so
+that small ones keep their digits. What is left to go wrong is a chain that takes ages to come from one part
+of a class to another, or out of its transient states: the inverse of the system is as large as the longest
+mean time this takes, and multiplies rounding by it. One more solve gives that time, and beyond LONGEST an
+ArithmeticError is raised. To a state that is hardly ever visited every way is long, so the reference is one
+that is visited often.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 STEPS_TO_FIND_A_REFERENCE = 64
 A_LONG_WHILE = 1e9  # steps
-LONGEST = 1e11  # steps; rounding times this is 2e-5, and what comes out was never seen to be off by more than a tenth of that
+# steps; rounding times this is 2e-5, and what comes out was never seen to be off by more than a tenth of that
+LONGEST = 1e11
 
 
 class Classes(NamedTuple):
@@ -115,7 +119,9 @@ def factorise(chain: "csr_matrix") -> Factors:
 def evaluate(factors: Factors, rewards: Floats) -> tuple[Floats, Floats]:
     """Gain [S] and bias [S] for rewards [S]."""
     label, recurrent, transient = factors.classes.label, factors.recurrent, factors.transient
-    middle = 0.5 * (rewards.min() + rewards.max())  # what all rewards have in common need not be rounded away from the rest
+    middle = 0.5 * (
+        rewards.min() + rewards.max()
+    )  # what all rewards have in common need not be rounded away from the rest
     gain, bias, above = np.zeros(len(rewards)), np.zeros(len(rewards)), rewards - middle
     bias[recurrent] = factors.within.solve(above[recurrent])
     gains = bias[factors.classes.reference]
@@ -125,14 +131,18 @@ def evaluate(factors: Factors, rewards: Floats) -> tuple[Floats, Floats]:
     bias[recurrent] -= means[label[recurrent]]
     if transient.size:
         behind = factors.chain[transient][:, recurrent]
-        # From the first class's gain: where all classes earn the same, so do transient states, to the last bit.
+        # From the first class's gain: where all classes earn the same, so do transient states, to the last
+        # bit.
         gain[transient] = gains[0] + factors.before.solve(behind @ (gain[recurrent] - gains[0]))
         bias[transient] = factors.before.solve(above[transient] - gain[transient] + behind @ bias[recurrent])
     return gain + middle, bias
 
 
 def _leaving(chain: "csr_matrix") -> "csr_matrix":
-    """I - P, whose diagonal is the sum of the probabilities to leave: one less the probability to stay would lose the small ones."""
+    """I - P, whose diagonal is the sum of the probabilities to leave.
+
+    One less the probability to stay would lose the small ones.
+    """
     from scipy.sparse import csr_matrix, diags_array
 
     elsewhere = csr_matrix(chain - diags_array(chain.diagonal()))
@@ -148,9 +158,12 @@ def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Any,
     columns = place[classes.reference]
     keep, totals = np.ones(states.size), np.zeros(states.size)
     keep[columns], totals[columns] = 0.0, 1.0
-    gains = coo_matrix((np.ones(states.size), (np.arange(states.size), columns[label])), shape=(states.size, states.size))
+    gains = coo_matrix(
+        (np.ones(states.size), (np.arange(states.size), columns[label])), shape=(states.size, states.size)
+    )
     factors = _factors(leaving[states][:, states] @ diags_array(keep) + gains)
-    # The transposed system is balance, pi (I - P) = 0, with the equation of each reference replaced by the total of its class.
+    # The transposed system is balance, pi (I - P) = 0, with the equation of each reference replaced by the
+    # total of its class.
     frequency = np.zeros(len(classes.label))
     frequency[states] = np.maximum(factors.solve(totals, "T"), 0.0)
     return factors, frequency
@@ -166,7 +179,10 @@ def _factors(system: Any) -> Any:
 
 
 def _check_within(within: Any, frequency: Floats, classes: Classes, states: Ints) -> None:
-    """Reward 1 in the references: the gain is their frequency, and the bias is less by as much for every step on the way to them."""
+    """Reward 1 in the references.
+
+    The gain is their frequency, and the bias is less by as much for every step on the way to them.
+    """
     at_reference = np.zeros(len(frequency))
     at_reference[classes.reference] = 1.0
     solution = np.zeros(len(frequency))
@@ -185,7 +201,10 @@ def _check_times(times: Floats) -> None:
 
 
 def _too_slow() -> str:
-    return f"parts of this Markov chain are more than {LONGEST:.0e} steps apart on average, too far for double precision"
+    return (
+        f"parts of this Markov chain are more than {LONGEST:.0e} steps apart on average, too far for"
+        " double precision"
+    )
 
 
 # Visits
@@ -202,7 +221,9 @@ def stationary(chain: "csr_matrix", start: Floats) -> Floats:
     factors = factorise(chain)
     label, recurrent = factors.classes.label, factors.recurrent
     distribution = np.zeros(len(start))
-    distribution[recurrent] = _weight_of_classes(factors, start)[label[recurrent]] * factors.frequency[recurrent]
+    distribution[recurrent] = (
+        _weight_of_classes(factors, start)[label[recurrent]] * factors.frequency[recurrent]
+    )
     total: Floats = distribution / distribution.sum()
     return total
 
@@ -219,7 +240,9 @@ def _weight_of_classes(factors: Factors, start: Floats) -> Floats:
 
 
 def hitting_times(chain: "csr_matrix", states: Ints) -> Floats:
-    """The expected number of steps until the chain, started in one of these states, has left them; it must be sure to.
+    """The expected number of steps until the chain, started in one of these states, has left them.
+
+    It must be sure to.
 
     >>> from scipy.sparse import csr_matrix
     >>> hitting_times(csr_matrix([[0.75, 0.25], [0.0, 1.0]]), np.array([0])).tolist()
@@ -231,9 +254,12 @@ def hitting_times(chain: "csr_matrix", states: Ints) -> Floats:
 
 
 def basin(chain: "csr_matrix", rewards: Floats) -> Bools:
-    """The states around the one that earns most in a long while: those that come to it within that while, more likely than not.
+    """The states around the one that earns most in a long while.
 
-    For chains that are too slow to be factorised. The while ends at random, with the same probability after every step.
+    Those that come to it within that while, more likely than not.
+
+    For chains that are too slow to be factorised. The while ends at random, with the same probability after
+    every step.
 
     >>> from scipy.sparse import csr_matrix
     >>> slow = csr_matrix([[0.5, 0.5, 0.0], [0.5, 0.5 - 1e-15, 1e-15], [0.0, 1e-15, 1 - 1e-15]])
@@ -248,6 +274,8 @@ def basin(chain: "csr_matrix", rewards: Floats) -> Bools:
     others = np.flatnonzero(np.arange(n) != best)
     arriving = np.ones(n)
     if others.size:
-        arriving[others] = _factors(system[others][:, others]).solve(-system[others][:, [best]].toarray()[:, 0])
+        arriving[others] = _factors(system[others][:, others]).solve(
+            -system[others][:, [best]].toarray()[:, 0]
+        )
     near: Bools = arriving >= 0.5
     return near

@@ -17,13 +17,16 @@ POLICY_TOLERANCE = 1e-6  # probabilities in single precision sum to one no bette
 ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
-def matrix_of(mdp: MDP, *, restart: bool) -> "csr_matrix":
+def transition_matrix(mdp: MDP, *, restart: bool) -> "csr_matrix":
     """Transitions [rows, S]; what ends an episode leads nowhere, or back to the start."""
     from scipy.sparse import csr_matrix
 
     shape = (len(mdp.row_means), mdp.n_states)
     p = mdp.probabilities()
-    alive = csr_matrix((np.where(mdp.ends, 0.0, p), mdp.successors.astype(np.int64), mdp.offsets.astype(np.int64)), shape=shape)
+    alive = csr_matrix(
+        (np.where(mdp.ends, 0.0, p), mdp.successors.astype(np.int64), mdp.offsets.astype(np.int64)),
+        shape=shape,
+    )
     alive.sum_duplicates()
     alive.eliminate_zeros()
     if restart and mdp.ends.any():
@@ -32,22 +35,30 @@ def matrix_of(mdp: MDP, *, restart: bool) -> "csr_matrix":
     return csr_matrix(alive)
 
 
-def one_stage(mdp: MDP) -> MDP:
+def require_stationary(mdp: MDP) -> MDP:
     """The same MDP, if it has a long run."""
     if mdp.n_stages > 1:
-        raise InputError("transitions or rewards depend on the step of the episode, so there is no long run; ask for episodic values")
+        raise InputError(
+            "transitions or rewards depend on the step of the episode, so there is no long run; ask"
+            " for episodic values"
+        )
     return mdp
 
 
-def horizon_of(mdp: MDP) -> int:
+def finite_horizon(mdp: MDP) -> int:
     """The steps of its episodes, if it has any."""
     if mdp.horizon == 0:
-        raise InputError("this problem is continuing, so it has no episodes; ask for its gain, or give it a horizon=")
+        raise InputError(
+            "this problem is continuing, so it has no episodes; ask for its gain, or give it a horizon="
+        )
     return mdp.horizon
 
 
 def checked_policy(mdp: MDP, policy: npt.ArrayLike, lead: tuple[int, ...] = ()) -> npt.NDArray[Any]:
-    """A policy as actions [*lead, S] or as probabilities [*lead, S, A]; integers are actions wherever their shape allows it."""
+    """A policy as actions [*lead, S] or as probabilities [*lead, S, A].
+
+    Integers are actions wherever their shape allows it.
+    """
     given, cells = np.asarray(policy), (mdp.n_states, mdp.n_actions)
     shapes: Sequence[tuple[int, ...]] = [(), lead]
     if np.issubdtype(given.dtype, np.integer) and given.shape in [(*n, cells[0]) for n in shapes]:
@@ -63,18 +74,25 @@ def checked_policy(mdp: MDP, policy: npt.ArrayLike, lead: tuple[int, ...] = ()) 
 def _checked_actions(given: npt.NDArray[Any], n_actions: int) -> Ints:
     actions = given.astype(np.int64)
     for place in np.argwhere((actions < 0) | (actions >= n_actions))[:1]:
-        raise InputError(f"a policy chooses action {actions[tuple(place)]} in state {place[-1]}; actions go from 0 to {n_actions - 1}")
+        raise InputError(
+            f"a policy chooses action {actions[tuple(place)]} in state {place[-1]}; actions go from"
+            f" 0 to {n_actions - 1}"
+        )
     return actions
 
 
 def _checked_probabilities(given: Floats) -> Floats:
     for place in np.argwhere(~(given >= 0.0))[:1]:
         raise InputError(
-            f"a policy takes action {place[-1]} in state {place[-2]} with probability {given[tuple(place)]}; it must lie from 0 to 1"
+            f"a policy takes action {place[-1]} in state {place[-2]} with probability"
+            f" {given[tuple(place)]}; it must lie from 0 to 1"
         )
     sums = given.sum(axis=-1)
     for place in np.argwhere(~(np.abs(sums - 1.0) <= POLICY_TOLERANCE))[:1]:
-        raise InputError(f"a policy's probabilities in state {place[-1]} sum to {sums[tuple(place)]:.9g}; they must sum to 1")
+        raise InputError(
+            f"a policy's probabilities in state {place[-1]} sum to {sums[tuple(place)]:.9g}; they"
+            " must sum to 1"
+        )
     return given / sums[..., None]
 
 
@@ -82,7 +100,7 @@ def chain_of(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
     """The Markov chain and its rewards under a stationary policy."""
     from scipy.sparse import csr_matrix
 
-    checked, matrix = checked_policy(one_stage(mdp), policy), matrix_of(mdp, restart=True)
+    checked, matrix = checked_policy(require_stationary(mdp), policy), transition_matrix(mdp, restart=True)
     if checked.ndim == 1:
         return chain_under(matrix, mdp.row_means, checked.astype(np.int64))
     S, A = checked.shape
@@ -106,7 +124,10 @@ def mixed_values(q: Floats, policy: npt.NDArray[Any]) -> Floats:
 
 
 def better_actions(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[Ints, Bools, float]:
-    """The better actions by these values [S, A], those of the policy being `now` but for rounding; which are as good as the best [S, A]; and by how much."""
+    """The better actions by these values [S, A], those of the policy being `now` but for rounding.
+
+    Which are as good as the best [S, A]; and by how much.
+    """
     own, best = mixed_values(values, policy), values.argmax(axis=1)
     top, tolerance = mixed_values(values, best), ROUNDING * scale + 4.0 * float(np.abs(own - now).max())
     better = top > now + tolerance

@@ -8,11 +8,11 @@ from heavytail.mdp import MDP
 from heavytail.planning.average_reward import RELATIVE_TOLERANCE, ROUNDING
 from heavytail.planning.markov_chains import gain_and_bias
 from heavytail.planning.matrices import (
-    matrix_of,
-    one_stage,
+    require_stationary,
+    transition_matrix,
 )
 
-MOST_POLICIES = 2_000_000
+MAX_POLICIES = 2_000_000
 POLICIES_AT_ONCE = 4096
 
 
@@ -22,14 +22,20 @@ def policy_gap(mdp: MDP) -> float:
 
     0 where every policy is optimal. By enumeration, so for small MDPs.
     """
-    count = one_stage(mdp).n_actions ** mdp.n_states
-    if count > MOST_POLICIES:
+    count = require_stationary(mdp).n_actions ** mdp.n_states
+    if count > MAX_POLICIES:
         raise InputError(
-            f"policy_gap goes through all {mdp.n_actions}**{mdp.n_states} policies of this MDP; it takes up to {MOST_POLICIES:,}"
+            f"policy_gap goes through all {mdp.n_actions}**{mdp.n_states} policies of this MDP; it"
+            f" takes up to {MAX_POLICIES:,}"
         )
-    parts = [np.unique(all_gains(mdp, n, min(n + POLICIES_AT_ONCE, count))) for n in range(0, count, POLICIES_AT_ONCE)]
+    parts = [
+        np.unique(all_gains(mdp, n, min(n + POLICIES_AT_ONCE, count)))
+        for n in range(0, count, POLICIES_AT_ONCE)
+    ]
     gains = np.unique(np.concatenate(parts))
-    tolerance = RELATIVE_TOLERANCE * float(np.ptp(mdp.row_means)) + ROUNDING * float(np.abs(mdp.row_means).max())
+    tolerance = RELATIVE_TOLERANCE * float(np.ptp(mdp.row_means)) + ROUNDING * float(
+        np.abs(mdp.row_means).max()
+    )
     worse = gains[gains < gains[-1] - tolerance]
     return float(gains[-1] - worse[-1]) if worse.size else 0.0
 
@@ -41,15 +47,20 @@ def all_gains(mdp: MDP, first: int, last: int) -> Floats:
     >>> ht.planning.all_gains(ht.mdp_from_arrays([[[1.0], [1.0]]], [[0.0, 3.0]]), 0, 2).tolist()
     [[0.0], [3.0]]
     """
-    count = one_stage(mdp).n_actions ** mdp.n_states
+    count = require_stationary(mdp).n_actions ** mdp.n_states
     if not 0 <= first <= last <= count:
-        raise InputError(f"the policies of this MDP are numbered from 0 to {mdp.n_actions}**{mdp.n_states}; got {first} to {last}")
+        raise InputError(
+            f"the policies of this MDP are numbered from 0 to {mdp.n_actions}**{mdp.n_states}; got"
+            f" {first} to {last}"
+        )
     if mdp.n_actions == 1:  # one policy, of any number of states
-        return gain_and_bias(matrix_of(mdp, restart=True), mdp.row_means)[0][None][: last - first]
+        return gain_and_bias(transition_matrix(mdp, restart=True), mdp.row_means)[0][None][: last - first]
     states, base = np.arange(mdp.n_states), float(mdp.row_means.mean())
     actions = _digits(first, last, mdp.n_actions, mdp.n_states)
-    dense = matrix_of(mdp, restart=True).toarray().reshape(mdp.n_states, mdp.n_actions, mdp.n_states)
-    limit = 0.5 * (np.eye(mdp.n_states) + dense[states, actions])  # half a step, so that periodic chains settle too
+    dense = transition_matrix(mdp, restart=True).toarray().reshape(mdp.n_states, mdp.n_actions, mdp.n_states)
+    limit = 0.5 * (
+        np.eye(mdp.n_states) + dense[states, actions]
+    )  # half a step, so that periodic chains settle too
     for _ in range(60):  # 2**60 steps
         limit = limit @ limit
         limit /= limit.sum(axis=-1, keepdims=True)

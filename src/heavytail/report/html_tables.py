@@ -1,18 +1,24 @@
-"""Tables of a page: they sort by a click on a heading and scroll inside themselves where there is no room."""
+"""Tables of a page.
+
+They sort by a click on a heading and scroll inside themselves where there is no room.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from heavytail.report.theme import STROKES, Look
+from heavytail.report.theme import STROKES, AgentStyle
 
 GLYPHS = {
     "circle": '<circle cx="17" cy="6" r="3.6"/>',
     "square": '<rect x="13.6" y="2.6" width="6.8" height="6.8"/>',
     "diamond": '<path d="M17 1.6 21.4 6 17 10.4 12.6 6z"/>',
     "triangle-up": '<path d="M17 1.8 21.2 9.4H12.8z"/>',
-    "x": '<path d="M13.2 3.6 14.6 2.2 17 4.6 19.4 2.2 20.8 3.6 18.4 6 20.8 8.4 19.4 9.8 17 7.4 14.6 9.8 13.2 8.4 15.6 6z"/>',
+    "x": (
+        '<path d="M13.2 3.6 14.6 2.2 17 4.6 19.4 2.2 20.8 3.6 18.4 6 20.8 8.4 19.4 9.8 17 7.4 14.6 9.8'
+        ' 13.2 8.4 15.6 6z"/>'
+    ),
     "triangle-down": '<path d="M17 10.2 21.2 2.6H12.8z"/>',
     "cross": '<path d="M15.7 2H18.3V4.7H21V7.3H18.3V10H15.7V7.3H13V4.7H15.7z"/>',
     "star": '<path d="M17 1.4 18.3 4.6 21.8 4.8 19.1 7 20 10.4 17 8.5 14 10.4 14.9 7 12.2 4.8 15.7 4.6z"/>',
@@ -42,11 +48,14 @@ def numeric(shown: str, sort: float, small: str = "") -> Cell:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[Cell]], *, name: str = "", kind: str = "") -> str:
     """A table whose headings are buttons that sort it."""
-    heads = "".join(f'<th scope="col"><button type="button">{escape(heading)}</button></th>' for heading in headings)
+    heads = "".join(
+        f'<th scope="col"><button type="button">{escape(heading)}</button></th>' for heading in headings
+    )
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
     label = f' id="{escape(name)}"' if name else ""
     return (
-        f'<div class="scroll"><table class="sortable {kind}"{label}><thead><tr>{heads}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
+        '<div class="scroll"><table class="sortable'
+        f' {kind}"{label}><thead><tr>{heads}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
     )
 
 
@@ -56,35 +65,44 @@ def _cell(cell: Cell) -> str:
     return f"<td{kind}{sort}>{cell.html}</td>"
 
 
-def swatch(look: Look) -> str:
+def swatch(look: AgentStyle) -> str:
     """The line and the marker of an agent."""
     dashes = f' stroke-dasharray="{STROKES[look.dash]}"' if STROKES[look.dash] else ""
     line = f'<path d="M1 6H33" stroke="currentColor" stroke-width="2" fill="none"{dashes}/>'
-    return f'<svg class="swatch" style="color:var(--c{look.colour})" viewBox="0 0 34 12" aria-hidden="true">{line}<g fill="currentColor">{GLYPHS[look.marker]}</g></svg>'
+    return (
+        f'<svg class="swatch" style="color:var(--c{look.colour})" viewBox="0 0 34 12"'
+        f' aria-hidden="true">{line}<g fill="currentColor">{GLYPHS[look.marker]}</g></svg>'
+    )
 
 
-def named(look: Look, label: str) -> Cell:
+def named(look: AgentStyle, label: str) -> Cell:
     """An agent's name beside its line."""
     return Cell(f'<span class="agent">{swatch(look)}{escape(label)}</span>', label)
 
 
-def legend(env: str, agents: Sequence[tuple[str, str, str]], looks: Mapping[str, Look]) -> str:
+def legend(env: str, agents: Sequence[tuple[str, str, str]], styles: Mapping[str, AgentStyle]) -> str:
     """A legend for all figures of an environment: a button for each agent, in groups by setting.
 
     Args:
         env: key of the environment.
         agents: key, label and setting of each.
-        looks: how each is drawn.
+        styles: how each is drawn.
     """
     groups: dict[str, list[str]] = {}
     for key, label, setting in agents:
-        button = f'<button type="button" aria-pressed="true" data-agent="{escape(key)}" title="click: show or hide; double click: only this one">'
-        groups.setdefault(setting, []).append(f"{button}{swatch(looks[key])}{escape(label)}</button>")
+        button = (
+            f'<button type="button" aria-pressed="true" data-agent="{escape(key)}" title="click: show or'
+            ' hide; double click: only this one">'
+        )
+        groups.setdefault(setting, []).append(f"{button}{swatch(styles[key])}{escape(label)}</button>")
     shown = "".join(
         f'<span class="group">{f"<em>{escape(setting)}</em>" if setting else ""}{"".join(buttons)}</span>'
         for setting, buttons in groups.items()
     )
-    return f'<div class="legend" data-env="{escape(env)}">{shown}<button type="button" class="all">show all</button></div>\n'
+    return (
+        f'<div class="legend" data-env="{escape(env)}">{shown}<button type="button" class="all">show'
+        " all</button></div>\n"
+    )
 
 
 def parameters(values: Mapping[str, Any]) -> str:

@@ -30,7 +30,11 @@ def interval(estimate: float, low: float, high: float, *, digits: int = 4) -> st
     >>> interval(2.0, 1.5, 2.5), interval(2.0, math.nan, math.nan)
     ('2 [1.5, 2.5]', '2')
     """
-    ends = f" [{number(low, digits)}, {number(high, digits)}]" if math.isfinite(low) or math.isfinite(high) else ""
+    ends = (
+        f" [{number(low, digits)}, {number(high, digits)}]"
+        if math.isfinite(low) or math.isfinite(high)
+        else ""
+    )
     return number(estimate, digits) + ends
 
 

@@ -6,13 +6,15 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from heavytail.report.figures.curves import Shown
+from heavytail.report.figures.curves import FigureSpec
 from heavytail.report.theme import style_sheet
 
 
 def paragraphs(words: str) -> str:
     """Plain text as paragraphs; a blank line ends one."""
-    return "".join(f"<p>{escape(' '.join(part.split()))}</p>\n" for part in words.split("\n\n") if part.strip())
+    return "".join(
+        f"<p>{escape(' '.join(part.split()))}</p>\n" for part in words.split("\n\n") if part.strip()
+    )
 
 
 def section(name: str, title: str, body: str) -> str:
@@ -22,7 +24,10 @@ def section(name: str, title: str, body: str) -> str:
 
 def tiles(numbers: Mapping[str, str]) -> str:
     """A few numbers, large."""
-    return f'<div class="tiles">{"".join(f"<div><b>{escape(v)}</b><span>{escape(k)}</span></div>" for k, v in numbers.items())}</div>\n'
+    return (
+        "<div"
+        f' class="tiles">{"".join(f"<div><b>{escape(v)}</b><span>{escape(k)}</span></div>" for k, v in numbers.items())}</div>\n'
+    )
 
 
 def definitions(pairs: Mapping[str, str]) -> str:
@@ -39,7 +44,7 @@ def figure_id(env: str, name: str) -> str:
     return f"{env}--{name}"
 
 
-def figure(env: str, shown: Shown, picture: str = "") -> str:
+def figure(env: str, shown: FigureSpec, picture: str = "") -> str:
     """A place for a figure; the script draws it.
 
     Args:
@@ -56,7 +61,12 @@ def figure(env: str, shown: Shown, picture: str = "") -> str:
     )
 
 
-def page(title: str, links: Sequence[Sequence[tuple[str, str]]], body: str, figures: Mapping[str, Sequence[Shown]]) -> str:
+def page(
+    title: str,
+    links: Sequence[Sequence[tuple[str, str]]],
+    body: str,
+    figures: Mapping[str, Sequence[FigureSpec]],
+) -> str:
     """The whole page.
 
     Args:
@@ -72,7 +82,9 @@ def page(title: str, links: Sequence[Sequence[tuple[str, str]]], body: str, figu
         for env, every in figures.items()
         for shown in every
     }
-    lines = ("".join(f'<a href="#{escape(name)}">{escape(words)}</a>' for name, words in line) for line in links)
+    lines = (
+        "".join(f'<a href="#{escape(name)}">{escape(words)}</a>' for name, words in line) for line in links
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

@@ -8,17 +8,17 @@ from typing import NamedTuple
 from heavytail.errors import InputError
 from heavytail.files import save_figure
 from heavytail.report.figures import figures_of
-from heavytail.report.figures.curves import Shown
+from heavytail.report.figures.curves import FigureSpec
 from heavytail.report.figures.families import family_figures
 from heavytail.report.figures.families_matplotlib import paper_family_figures
 from heavytail.report.figures.heatmaps_matplotlib import paper_heat_maps
 from heavytail.report.figures.render_matplotlib import overview, paper_figures
 from heavytail.report.figures.sweep_maps_matplotlib import paper_landscape
 from heavytail.report.figures.sweep_maps_plotly import landscape_figure
-from heavytail.report.findings import Findings, findings
 from heavytail.report.html_tables import legend, table, text
 from heavytail.report.number_format import duration
 from heavytail.report.page import figure, page, paragraphs, section, tiles
+from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.sections.across import across_section
 from heavytail.report.sections.agents import agents_table, counters_table
 from heavytail.report.sections.claims import claims_section, how_judged
@@ -44,24 +44,29 @@ def picture_name(*parts: str) -> str:
     return f"{'-'.join(parts)}.svg"
 
 
-def write_pictures(folder: Path, found: Findings) -> None:
+def write_pictures(folder: Path, found: ReportData) -> None:
     """Write them all."""
     folder.mkdir(parents=True, exist_ok=True)
     if found.alone:
-        save_figure(overview(found.alone, found.looks), folder / picture_name(found.prefix + "overview"))
+        save_figure(overview(found.alone, found.styles), folder / picture_name(found.prefix + "overview"))
     for task in found.alone:
-        for name, drawn in paper_figures(task, found.looks).items():
+        for name, drawn in paper_figures(task, found.styles).items():
             save_figure(drawn, folder / picture_name(task.place, name))
     for family in found.families:
-        for name, drawn in paper_family_figures(family, found.looks).items():
+        for name, drawn in paper_family_figures(family, found.styles).items():
             save_figure(drawn, folder / picture_name(family.place, name))
     for grid in found.grids:
         task = found.tasks[grid.env]
         title = f"{grid.label}, {task.label}\n{grid.measure.words} in tuning"
-        save_figure(paper_heat_maps(grid.maps, grid.measure, title), folder / picture_name(task.place, "grid", grid.agent))
+        save_figure(
+            paper_heat_maps(grid.maps, grid.measure, title),
+            folder / picture_name(task.place, "grid", grid.agent),
+        )
     for each in found.across:
         title = each.measure.words.capitalize()
-        save_figure(paper_heat_maps([each.map], each.measure, title), folder / picture_name(found.prefix + each.name))
+        save_figure(
+            paper_heat_maps([each.map], each.measure, title), folder / picture_name(found.prefix + each.name)
+        )
     for landscape in found.landscapes:
         save_figure(paper_landscape(landscape), folder / picture_name(found.prefix + PLACE, landscape.name))
 
@@ -69,7 +74,7 @@ def write_pictures(folder: Path, found: Findings) -> None:
 CLAIMS, ORIGIN = "claims", "origin"  # places in the page
 
 
-class Beside(NamedTuple):
+class CompanionStudy(NamedTuple):
     """A finished study that is shown in the report of another."""
 
     study: Study
@@ -77,10 +82,10 @@ class Beside(NamedTuple):
     words: str  # where its results come from
 
 
-class Chapter(NamedTuple):
+class StudySection(NamedTuple):
     """A study as a page shows it."""
 
-    found: Findings
+    found: ReportData
     title: str
     words: str
     command: str
@@ -95,7 +100,9 @@ class Section(NamedTuple):
     body: str
 
 
-def write_report(study: Study, path: str | Path, *, command: str = "", beside: Sequence[Beside] = ()) -> Path:
+def write_report(
+    study: Study, path: str | Path, *, command: str = "", beside: Sequence[CompanionStudy] = ()
+) -> Path:
     """Write the report of a finished study.
 
     Args:
@@ -119,14 +126,20 @@ def write_report(study: Study, path: str | Path, *, command: str = "", beside: S
     return target
 
 
-def chapters(study: Study, command: str = "", beside: Sequence[Beside] = ()) -> list[Chapter]:
+def chapters(study: Study, command: str = "", beside: Sequence[CompanionStudy] = ()) -> list[StudySection]:
     """A study, then those beside it; ``~`` is in no name of a spec, so that the names in a page differ."""
     spec = study.spec
-    first = Chapter(findings(study), spec.title or spec.name, spec.description, command)
-    return [first, *(Chapter(findings(each.study, f"{i}~"), each.title, each.words, "") for i, each in enumerate(beside, 2))]
+    first = StudySection(collect_report_data(study), spec.title or spec.name, spec.description, command)
+    return [
+        first,
+        *(
+            StudySection(collect_report_data(each.study, f"{i}~"), each.title, each.words, "")
+            for i, each in enumerate(beside, 2)
+        ),
+    ]
 
 
-def page_of(every: Sequence[Chapter]) -> str:
+def page_of(every: Sequence[StudySection]) -> str:
     """The report as HTML."""
     first, *others = every
     figures = {place: shown for chapter in every for place, shown in _figures(chapter.found)}
@@ -138,20 +151,20 @@ def page_of(every: Sequence[Chapter]) -> str:
     return page(first.title, [[(each.name, each.link) for each in line] for line in lines], body, figures)
 
 
-def _figures(found: Findings) -> Iterator[tuple[str, list[Shown]]]:
+def _figures(found: ReportData) -> Iterator[tuple[str, list[FigureSpec]]]:
     for task in found.alone:
-        yield task.place, figures_of(task, found.looks)
+        yield task.place, figures_of(task, found.styles)
     for family in found.families:
-        yield family.place, family_figures(family, found.looks)
+        yield family.place, family_figures(family, found.styles)
     if found.landscapes:
         yield f"{found.prefix}{PLACE}", [landscape_figure(each) for each in found.landscapes]
 
 
-def _head(chapter: Chapter) -> str:
+def _head(chapter: StudySection) -> str:
     return paragraphs(chapter.words) + tiles(_numbers(chapter.found)) + warning(chapter.found.every_sidecar)
 
 
-def _lengths(found: Findings) -> str:
+def _lengths(found: ReportData) -> str:
     """How long runs are, in the units that they are counted in."""
     by_unit: dict[str, set[int]] = {}
     for cell in found.cells:
@@ -160,9 +173,16 @@ def _lengths(found: Findings) -> str:
     return " / ".join(f"{' to '.join(f'{n:,}' for n in both)} {unit}s" for unit, both in ends.items())
 
 
-def _numbers(found: Findings) -> dict[str, str]:
+def _numbers(found: ReportData) -> dict[str, str]:
     verdicts = [each.verdict for each in found.judged]
-    claims = {f"claims {word}": str(verdicts.count(word)) for word in ("reproduced", "not reproduced", "undecided")} if verdicts else {}
+    claims = (
+        {
+            f"claims {word}": str(verdicts.count(word))
+            for word in ("reproduced", "not reproduced", "undecided")
+        }
+        if verdicts
+        else {}
+    )
     return {
         **claims,
         "agents × environments": f"{len(found.spec.agents)} × {len(found.spec.envs)}",
@@ -173,101 +193,160 @@ def _numbers(found: Findings) -> dict[str, str]:
     }
 
 
-def _opening(chapter: Chapter) -> Section:
+def _opening(chapter: StudySection) -> Section:
     """Where a study beside the first begins."""
-    link = f'<p>Its <a href="#{escape(f"{chapter.found.prefix}{CLAIMS}-of")}">claims</a> are with those of the first study.</p>\n'
+    link = (
+        f'<p>Its <a href="#{escape(f"{chapter.found.prefix}{CLAIMS}-of")}">claims</a> are with those of'
+        " the first study.</p>\n"
+    )
     return Section(f"{chapter.found.prefix}study", chapter.title, chapter.title, _head(chapter) + link)
 
 
-def _sections(found: Findings, figures: Mapping[str, Sequence[Shown]], before: str = "") -> Iterator[Section]:
+def _sections(
+    found: ReportData, figures: Mapping[str, Sequence[FigureSpec]], before: str = ""
+) -> Iterator[Section]:
     """The parts that each study has for itself; `before` begins their titles."""
     if found.across:
-        words, pictures = "Agents × environments", [f"{PICTURES}/{picture_name(found.prefix + each.name)}" for each in found.across]
+        words, pictures = (
+            "Agents × environments",
+            [f"{PICTURES}/{picture_name(found.prefix + each.name)}" for each in found.across],
+        )
         yield Section(f"{found.prefix}map", words, f"{before}{words}", across_section(found.across, pictures))
     for task in found.alone:
-        yield Section(f"env-{task.place}", task.label, f"{before}{task.label}", _environment(found, task, figures[task.place]))
+        yield Section(
+            f"env-{task.place}",
+            task.label,
+            f"{before}{task.label}",
+            _environment(found, task, figures[task.place]),
+        )
     for family in found.families:
-        yield Section(f"family-{family.place}", family.label, f"{before}{family.label}", _family(found, family, figures[family.place]))
+        yield Section(
+            f"family-{family.place}",
+            family.label,
+            f"{before}{family.label}",
+            _family(found, family, figures[family.place]),
+        )
     if found.maps:
         words, place = "Where it works", f"{found.prefix}{PLACE}"
-        drawn = [figure(place, shown, f"{PICTURES}/{picture_name(place, shown.name)}") for shown in figures[place]]
-        yield Section(f"{place}-it-works", words, f"{before}{words}", landscapes_section(found.landscapes, drawn, found.maps))
+        drawn = [
+            figure(place, shown, f"{PICTURES}/{picture_name(place, shown.name)}") for shown in figures[place]
+        ]
+        yield Section(
+            f"{place}-it-works",
+            words,
+            f"{before}{words}",
+            landscapes_section(found.landscapes, drawn, found.maps),
+        )
     if found.failures:
-        yield Section(f"{found.prefix}failures", "Runs that failed", f"{before}Runs that failed", _failures(found.failures))
+        yield Section(
+            f"{found.prefix}failures",
+            "Runs that failed",
+            f"{before}Runs that failed",
+            _failures(found.failures),
+        )
 
 
-def _environment(found: Findings, task: Task, figures: Sequence[Shown]) -> str:
+def _environment(found: ReportData, task: Task, figures: Sequence[FigureSpec]) -> str:
     return (
         f"<p>{_about(task)}</p>\n"
-        + agents_table(task, found.looks, found.spec, found.cells, found.seconds)
-        + growth_of_task(task, found.looks)
+        + agents_table(task, found.styles, found.spec, found.cells, found.seconds)
+        + growth_of_task(task, found.styles)
         + _drawn(found, task.place, task.agents, figures)
-        + counters_table(task, found.looks)
-        + grids_section([grid for grid in found.grids if grid.env == task.key], found.looks, found.spec)
+        + counters_table(task, found.styles)
+        + grids_section([grid for grid in found.grids if grid.env == task.key], found.styles, found.spec)
     )
 
 
-def _family(found: Findings, family: Family, figures: Sequence[Shown]) -> str:
+def _family(found: ReportData, family: Family, figures: Sequence[FigureSpec]) -> str:
     last = family.members[-1]
     return (
-        f"<p>{len(family.members)} environments that differ in {escape(family.axis)}. The table of agents is of the last.</p>\n"
-        + agents_table(last, found.looks, found.spec, found.cells, found.seconds)
-        + growth_of_family(family, found.looks)
+        (
+            f"<p>{len(family.members)} environments that differ in {escape(family.axis)}. The table of"
+            " agents is of the last.</p>\n"
+        )
+        + agents_table(last, found.styles, found.spec, found.cells, found.seconds)
+        + growth_of_family(family, found.styles)
         + _drawn(found, family.place, family.agents, figures)
     )
 
 
-def _drawn(found: Findings, place: str, agents: Sequence[Agent], figures: Sequence[Shown]) -> str:
+def _drawn(found: ReportData, place: str, agents: Sequence[Agent], figures: Sequence[FigureSpec]) -> str:
     """A legend, and the figures that it is for."""
-    drawn = "".join(figure(place, shown, f"{PICTURES}/{picture_name(place, shown.name)}") for shown in figures)
-    return legend(place, [(a.key, a.label, a.setting) for a in agents], found.looks) + f'<div class="figures">{drawn}</div>\n'
+    drawn = "".join(
+        figure(place, shown, f"{PICTURES}/{picture_name(place, shown.name)}") for shown in figures
+    )
+    return (
+        legend(place, [(a.key, a.label, a.setting) for a in agents], found.styles)
+        + f'<div class="figures">{drawn}</div>\n'
+    )
 
 
 def _about(task: Task) -> str:
     if task.optimum is None:
-        return "Nobody knows the best policy here, so that there is no regret. A clean return is the sum of the rewards of an episode without the noise on top of them."
+        return (
+            "Nobody knows the best policy here, so that there is no regret. A clean return is the sum of"
+            " the rewards of an episode without the noise on top of them."
+        )
     steps = f" ({task.horizon} steps each)" if task.horizon > 1 else ""
     return f"The best policy earns {task.optimum:.4g} per {task.per}{steps}."
 
 
 def _failures(failures: list[list[str]]) -> str:
     rows = [[text(value) for value in row] for row in failures]
-    return f"<p>They are left out of all numbers.</p>\n{table(['Agent', 'Environment', 'Phase', 'Point', 'Seed', 'Error'], rows)}"
+    return (
+        "<p>They are left out of all"
+        f" numbers.</p>\n{table(['Agent', 'Environment', 'Phase', 'Point', 'Seed', 'Error'], rows)}"
+    )
 
 
-def _claims(every: Sequence[Chapter]) -> str:
+def _claims(every: Sequence[StudySection]) -> str:
     """The claims of all studies, and once what the numbers mean."""
     shown, said = "", ""
     for chapter in every:
         found = chapter.found
-        shown += _heading(chapter, CLAIMS, every) + claims_section(found.spec, found.judged, found.tasks, prefix=found.prefix)
+        shown += _heading(chapter, CLAIMS, every) + claims_section(
+            found.spec, found.judged, found.tasks, prefix=found.prefix
+        )
         if found.judged and (words := how_judged(found.spec)) != said:
             shown, said = shown + words, words
     return shown
 
 
-def _origin(every: Sequence[Chapter]) -> str:
+def _origin(every: Sequence[StudySection]) -> str:
     return "".join(
-        _heading(each, ORIGIN, every) + origin(each.found.spec, each.found.about, each.found.sidecars, each.command) for each in every
+        _heading(each, ORIGIN, every)
+        + origin(each.found.spec, each.found.about, each.found.sidecars, each.command)
+        for each in every
     )
 
 
-def _heading(chapter: Chapter, name: str, every: Sequence[Chapter]) -> str:
+def _heading(chapter: StudySection, name: str, every: Sequence[StudySection]) -> str:
     """The name of a study above what is its own in a section of all, if there are several."""
-    return f'<h3 id="{escape(f"{chapter.found.prefix}{name}-of")}">{escape(chapter.title)}</h3>\n' if len(every) > 1 else ""
+    return (
+        f'<h3 id="{escape(f"{chapter.found.prefix}{name}-of")}">{escape(chapter.title)}</h3>\n'
+        if len(every) > 1
+        else ""
+    )
 
 
-def beside(name: str, fresh: list[Study]) -> Iterator[Beside]:
+def beside(name: str, fresh: list[Study]) -> Iterator[CompanionStudy]:
     """What is shown beside the first of some fresh studies: the others, and published results."""
     for study in fresh[1:]:
-        yield Beside(study, f"{study.spec.title}: run here", "Run here, now, at the scale that this machine allows.")
+        yield CompanionStudy(
+            study, f"{study.spec.title}: run here", "Run here, now, at the scale that this machine allows."
+        )
     for each in (name, *COMPANIONS.get(name, ())):
         if result := published_result(each):
-            words = f"The result that comes with heavytail, at full scale, computed on {_device(result)} with: heavytail run studies/{each}/spec.toml"
-            yield Beside(result, f"{result.spec.title}: published result", words)
+            words = (
+                f"The result that comes with heavytail, at full scale, computed on {_device(result)}"
+                f" with: heavytail run studies/{each}/spec.toml"
+            )
+            yield CompanionStudy(result, f"{result.spec.title}: published result", words)
 
 
 def _device(study: Study) -> str:
-    pages = study.store.sidecars([part for stage in study.stages() if stage.phase != "map" for part in stage.parts])
+    pages = study.store.sidecars(
+        [part for stage in study.stages() if stage.phase != "map" for part in stage.parts]
+    )
     pages += study.maps().pages if study.sheets else []
     return ", ".join(sorted({str(page.get("device", "a CPU")) for page in pages}))

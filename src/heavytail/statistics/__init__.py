@@ -1,6 +1,9 @@
-"""Honest statistics of several runs: where they lie, how they spread, how well that is known, and whether one agent is better than another.
+"""Honest statistics of several runs.
 
-Pure functions of arrays whose rows are runs (seeds) and whose columns are checkpoints or tasks; chance comes from the generator passed in.
+Where they lie, how they spread, how well that is known, and whether one agent is better than another.
+
+Pure functions of arrays whose rows are runs (seeds) and whose columns are checkpoints or tasks; chance comes
+from the generator passed in.
 
 >>> import numpy as np
 >>> from heavytail import statistics
@@ -17,8 +20,19 @@ from heavytail.statistics._inputs import Interval
 from heavytail.statistics.bands import Band, central_band, quantile_band, quantiles
 from heavytail.statistics.bootstrap import bootstrap_interval, stratified_bootstrap_interval
 from heavytail.statistics.growth import exponent_of, growth_exponent
-from heavytail.statistics.improvement import improvement_interval, probability_of_improvement, stratified_improvement_interval
-from heavytail.statistics.location import MeanAndDeviation, Statistic, interquartile_mean, location_of, mean_and_deviation, median
+from heavytail.statistics.improvement import (
+    improvement_interval,
+    probability_of_improvement,
+    stratified_improvement_interval,
+)
+from heavytail.statistics.location import (
+    MeanAndDeviation,
+    Statistic,
+    interquartile_mean,
+    location_of,
+    mean_and_deviation,
+    median,
+)
 from heavytail.statistics.permutation import Comparison, holm, paired_permutation_test, permutation_test
 from heavytail.statistics.rates import rate_interval
 

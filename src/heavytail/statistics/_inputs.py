@@ -1,4 +1,7 @@
-"""What the statistics take and give: numbers by run, or one line that says what they should be; an estimate between the ends of its interval."""
+"""What the statistics take and give: numbers by run, or one line that says what they should be.
+
+An estimate between the ends of its interval.
+"""
 
 import math
 from typing import Any, NamedTuple
@@ -6,21 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.checks import count_of, numbers_of
+from heavytail.checks import as_count, as_floats
 from heavytail.errors import InputError
 
 VALUES_AT_ONCE = 2**21  # 16 MiB of floats
 
 
 class Interval(NamedTuple):
-    """An estimate and its confidence interval: of one number per run three floats, of [run, checkpoint] three arrays [checkpoint]."""
+    """An estimate and its confidence interval.
+
+    Of one number per run three floats, of [run, checkpoint] three arrays [checkpoint].
+    """
 
     estimate: Floats
     low: Floats
     high: Floats
 
 
-def runs_of(name: str, values: Any, *, least: int = 1, curves: bool = True, infinite: bool = False) -> Floats:
+def as_runs(name: str, values: Any, *, least: int = 1, curves: bool = True, infinite: bool = False) -> Floats:
     """Numbers by run, a copy: [run], or with `curves` also [run, checkpoint].
 
     Args:
@@ -30,28 +36,38 @@ def runs_of(name: str, values: Any, *, least: int = 1, curves: bool = True, infi
         curves: whether there may be several numbers per run.
         infinite: whether they may be infinite.
 
-    >>> runs_of("returns", [1, 2, 3])
+    >>> as_runs("returns", [1, 2, 3])
     array([1., 2., 3.])
     """
-    array = numbers_of(name, values)
+    array = as_floats(name, values)
     if array.ndim != 1 and not (curves and array.ndim == 2):
-        raise InputError(f"{name} has shape {array.shape}; it must be {'[run] or [run, checkpoint]' if curves else '[run]'}")
+        raise InputError(
+            f"{name} has shape {array.shape}; it must be"
+            f" {'[run] or [run, checkpoint]' if curves else '[run]'}"
+        )
     if array.size == 0 or len(array) < least:
-        raise InputError(f"{name} has shape {array.shape}; there must be at least {least} run{'s' * (least > 1)}, each with its numbers")
+        raise InputError(
+            f"{name} has shape {array.shape}; there must be at least {least} run{'s' * (least > 1)},"
+            " each with its numbers"
+        )
     for place in np.argwhere(np.isnan(array) if infinite else ~np.isfinite(array))[:1]:
         bad = array[tuple(place)]
-        remedy = "no value may be missing" if np.isnan(bad) else "it must be finite, or see heavytail.statistics.heavy"
+        remedy = (
+            "no value may be missing"
+            if np.isnan(bad)
+            else "it must be finite, or see heavytail.statistics.heavy"
+        )
         raise InputError(f"{name}[{', '.join(map(str, place))}] is {bad}; {remedy}")
     return array
 
 
-def fraction_of(name: str, value: Any) -> float:
+def as_open_fraction(name: str, value: Any) -> float:
     """A number strictly between 0 and 1: a confidence, or the level of a quantile.
 
-    >>> fraction_of("confidence", 0.95)
+    >>> as_open_fraction("confidence", 0.95)
     0.95
     """
-    number = numbers_of(name, value)
+    number = as_floats(name, value)
     if number.ndim != 0:
         raise InputError(f"{name} has shape {number.shape}; it must be one number above 0 and below 1")
     if not 0.0 < number < 1.0:
@@ -60,27 +76,31 @@ def fraction_of(name: str, value: Any) -> float:
     return float(number)
 
 
-def probabilities_of(name: str, values: Any) -> Floats:
+def as_probabilities(name: str, values: Any) -> Floats:
     """One or more numbers from 0 to 1, a copy: p-values, or the levels of quantiles.
 
-    >>> probabilities_of("levels", [0, 0.5])
+    >>> as_probabilities("levels", [0, 0.5])
     array([0. , 0.5])
     """
-    array = numbers_of(name, values)
+    array = as_floats(name, values)
     if array.ndim != 1 or not array.size:
-        raise InputError(f"{name} has shape {array.shape}; it must be a list of one or more numbers from 0 to 1")
+        raise InputError(
+            f"{name} has shape {array.shape}; it must be a list of one or more numbers from 0 to 1"
+        )
     for i in np.flatnonzero(~((array >= 0.0) & (array <= 1.0)))[:1]:
         raise InputError(f"{name}[{i}] is {array[i]}; it must be from 0 to 1")
     return array
 
 
-def resamples_of(resamples: Any, confidence: float) -> int:
-    """How many resamples, if they are enough for this confidence: at least one beyond each end of the interval.
+def as_resamples(resamples: Any, confidence: float) -> int:
+    """How many resamples, if they are enough for this confidence.
 
-    >>> resamples_of(10_000, 0.95)
+    At least one beyond each end of the interval.
+
+    >>> as_resamples(10_000, 0.95)
     10000
     """
-    number, least = count_of("resamples", resamples), math.ceil(round(2.0 / (1.0 - confidence), 6))
+    number, least = as_count("resamples", resamples), math.ceil(round(2.0 / (1.0 - confidence), 6))
     if number < least:
         raise InputError(f"resamples is {number}; a confidence of {confidence} takes at least {least}")
     return number
@@ -89,7 +109,10 @@ def resamples_of(resamples: Any, confidence: float) -> int:
 def check_rng(rng: Any) -> None:
     """Refuse what is no generator, a seed above all."""
     if not isinstance(rng, np.random.Generator):
-        raise InputError(f"rng is of type {type(rng).__name__}; it must be a numpy.random.Generator, such as numpy.random.default_rng(0)")
+        raise InputError(
+            f"rng is of type {type(rng).__name__}; it must be a numpy.random.Generator, such as"
+            " numpy.random.default_rng(0)"
+        )
 
 
 def at_once(size: int) -> int:

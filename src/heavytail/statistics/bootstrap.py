@@ -1,15 +1,20 @@
-"""How well a statistic of the runs is known: percentile bootstrap intervals (Efron 1979), plain and stratified.
+"""How well a statistic of the runs is known.
 
-Draw n of the n runs with replacement, compute the statistic, repeat; the interval holds the middle of what came out. Of [run, checkpoint] whole runs
-are drawn, so that a curve stays together; the interval holds at each checkpoint, not at all of them at once. Over several tasks the runs of each task
-are drawn among themselves (Agarwal et al. 2021, rliable): tasks are fixed, only seeds are chance.
+Percentile bootstrap intervals (Efron 1979), plain and stratified.
 
-Memory is bounded: resamples come in chunks, checkpoints in blocks, and every block sees the same resamples. So the result depends on the values and
-the generator alone, and the interval at one checkpoint does not depend on the others.
+Draw n of the n runs with replacement, compute the statistic, repeat; the interval holds the middle of what
+came out. Of [run, checkpoint] whole runs are drawn, so that a curve stays together; the interval holds at
+each checkpoint, not at all of them at once. Over several tasks the runs of each task are drawn among
+themselves (Agarwal et al. 2021, rliable): tasks are fixed, only seeds are chance.
 
-The bootstrap needs a statistic whose law settles: for the mean of values without a variance it fails (Athreya 1987). Of heavy-tailed values take the
-median or the interquartile mean. With few runs percentile intervals are a little short: of 10 normal runs those at 95 % hold the truth in 94 % of
-cases for the median and the interquartile mean, in 91 % for the mean.
+Memory is bounded: resamples come in chunks, checkpoints in blocks, and every block sees the same resamples.
+So the result depends on the values and the generator alone, and the interval at one checkpoint does not
+depend on the others.
+
+The bootstrap needs a statistic whose law settles: for the mean of values without a variance it fails (Athreya
+1987). Of heavy-tailed values take the median or the interquartile mean. With few runs percentile intervals
+are a little short: of 10 normal runs those at 95 % hold the truth in 94 % of cases for the median and the
+interquartile mean, in 91 % for the mean.
 """
 
 from collections.abc import Callable
@@ -19,7 +24,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import Interval, at_once, check_rng, fraction_of, resamples_of, runs_of
+from heavytail.statistics._inputs import Interval, as_open_fraction, as_resamples, as_runs, at_once, check_rng
 from heavytail.statistics.location import Statistic, location_of, trimmed, trimmed_mean
 
 
@@ -44,7 +49,7 @@ def bootstrap_interval(
     >>> [round(float(x)) for x in found]
     [50, 40, 60]
     """
-    runs = runs_of("values", values, least=2)
+    runs = as_runs("values", values, least=2)
     n, k = len(runs), trimmed(statistic, len(runs))
     columns = np.ascontiguousarray(runs.reshape(n, -1).T)
 
@@ -64,10 +69,13 @@ def stratified_bootstrap_interval(
     confidence: float = 0.95,
     resamples: int = 10_000,
 ) -> Interval:
-    """A statistic over all runs of all tasks and its stratified bootstrap interval: three floats, whatever the number of tasks.
+    """A statistic over all runs of all tasks and its stratified bootstrap interval.
 
-    The statistic is that of the pooled values, which with "mean" and "interquartile_mean" is what rliable calls aggregate mean and IQM; values of
-    different tasks must share a scale. (rliable's aggregate median is the median of the tasks' means, which one outlier moves.)
+    Three floats, whatever the number of tasks.
+
+    The statistic is that of the pooled values, which with "mean" and "interquartile_mean" is what rliable
+    calls aggregate mean and IQM; values of different tasks must share a scale. (rliable's aggregate median is
+    the median of the tasks' means, which one outlier moves.)
 
     Args:
         values: [run, task], of at least two runs.
@@ -81,7 +89,7 @@ def stratified_bootstrap_interval(
     >>> [round(float(x)) for x in found]
     [550, 546, 554]
     """
-    runs = runs_of("values", values, least=2)
+    runs = as_runs("values", values, least=2)
     if runs.ndim != 2:
         raise InputError(f"values has shape {runs.shape}; it must be [run, task]")
     n, tasks = runs.shape
@@ -96,7 +104,12 @@ def stratified_bootstrap_interval(
 
 
 def percentiles(
-    draw: Callable[[slice, int], Floats], columns: int, size: int, rng: np.random.Generator, confidence: float, resamples: int
+    draw: Callable[[slice, int], Floats],
+    columns: int,
+    size: int,
+    rng: np.random.Generator,
+    confidence: float,
+    resamples: int,
 ) -> tuple[Floats, Floats]:
     """The ends [column] of percentile intervals.
 
@@ -109,12 +122,16 @@ def percentiles(
         resamples: how many replicates.
     """
     check_rng(rng)
-    tail = 0.5 * (1.0 - fraction_of("confidence", confidence))
-    number = resamples_of(resamples, confidence)
+    tail = 0.5 * (1.0 - as_open_fraction("confidence", confidence))
+    number = as_resamples(resamples, confidence)
     state, ends, width = rng.bit_generator.state, np.empty((2, columns)), min(columns, at_once(number))
     for first in range(0, columns, width):
         rng.bit_generator.state = state  # the same resamples for every block
         step = at_once(size * width)
-        parts = [draw(slice(first, first + width), min(step, number - done)) for done in range(0, number, step)]
-        ends[:, first : first + width] = np.quantile(np.concatenate(parts, axis=1), [tail, 1.0 - tail], axis=1)
+        parts = [
+            draw(slice(first, first + width), min(step, number - done)) for done in range(0, number, step)
+        ]
+        ends[:, first : first + width] = np.quantile(
+            np.concatenate(parts, axis=1), [tail, 1.0 - tail], axis=1
+        )
     return ends[0], ends[1]

@@ -1,9 +1,12 @@
-"""What can be said of values without a variance, such as realised returns with heavy tails: medians, quantiles, and intervals that hold for every law.
+"""What can be said of values without a variance, such as realised returns with heavy tails.
 
-Their mean wanders with the largest sample and their standard deviation grows without end, so neither is drawn here. A quantile always exists. How
-many of n values lie below the quantile of level p is binomial (n, p) whatever the law, so that two order statistics enclose it with at least the
-stated confidence (Thompson 1936; David and Nagaraja 2003, section 7.1). Nothing is resampled and nothing is asymptotic; where there are too few values
-for the confidence, an end is infinite. Infinite values are legal.
+Medians, quantiles, and intervals that hold for every law.
+
+Their mean wanders with the largest sample and their standard deviation grows without end, so neither is drawn
+here. A quantile always exists. How many of n values lie below the quantile of level p is binomial (n, p)
+whatever the law, so that two order statistics enclose it with at least the stated confidence (Thompson 1936;
+David and Nagaraja 2003, section 7.1). Nothing is resampled and nothing is asymptotic; where there are too few
+values for the confidence, an end is infinite. Infinite values are legal.
 """
 
 from typing import NoReturn
@@ -13,7 +16,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import Interval, fraction_of, runs_of
+from heavytail.statistics._inputs import Interval, as_open_fraction, as_runs
 
 
 def median(values: npt.ArrayLike) -> Floats:
@@ -26,20 +29,23 @@ def median(values: npt.ArrayLike) -> Floats:
 
 
 def quantile(values: npt.ArrayLike, level: float) -> Floats:
-    """The quantile over runs, of [run] or [run, checkpoint]: the least value with this part of them at or below it; the midpoint where two would do.
+    """The quantile over runs, of [run] or [run, checkpoint].
+
+    The least value with this part of them at or below it; the midpoint where two would do.
 
     >>> float(quantile([1.0, 2.0, 3.0, 4.0, np.inf], 0.7))
     4.0
     """
-    runs = np.sort(runs_of("values", values, infinite=True), axis=0)
-    place = len(runs) * fraction_of("level", level)
+    runs = np.sort(as_runs("values", values, infinite=True), axis=0)
+    place = len(runs) * as_open_fraction("level", level)
     near = min(max(round(place), 1), len(runs) - 1)
     if abs(place - near) > 1e-9:
         return runs[int(place)]
     low, high = runs[near - 1], runs[near]  # either would do; 100 * 0.07 is a little more than 7
     if (np.isneginf(low) & np.isposinf(high)).any():
         raise InputError(
-            f"values has no quantile of level {level}: as many are -inf as are inf on either side of it; another level has one"
+            f"values has no quantile of level {level}: as many are -inf as are inf on either side of"
+            " it; another level has one"
         )
     return 0.5 * low + 0.5 * high
 
@@ -67,8 +73,8 @@ def quantile_interval(values: npt.ArrayLike, level: float, *, confidence: float 
     """
     from scipy.special import bdtr
 
-    tail = 0.5 * (1.0 - fraction_of("confidence", confidence))
-    estimate, runs = quantile(values, level), runs_of("values", values, infinite=True)
+    tail = 0.5 * (1.0 - as_open_fraction("confidence", confidence))
+    estimate, runs = quantile(values, level), as_runs("values", values, infinite=True)
     n = len(runs)
     at_most = bdtr(np.arange(n + 1.0), n, level)  # probability that at most so many lie below the quantile
     never = np.full((1, *runs.shape[1:]), np.inf)
@@ -80,5 +86,6 @@ def quantile_interval(values: npt.ArrayLike, level: float, *, confidence: float 
 def mean_and_deviation(values: npt.ArrayLike) -> NoReturn:
     """Refused: where the variance is infinite, mean and standard deviation describe the largest value and nothing else."""
     raise InputError(
-        "values with an infinite variance have no standard deviation to draw; use median_interval or quantile of heavytail.statistics.heavy"
+        "values with an infinite variance have no standard deviation to draw; use median_interval or"
+        " quantile of heavytail.statistics.heavy"
     )

@@ -1,8 +1,11 @@
-"""How often a run of A does better than a run of B: P(A > B) + P(A = B) / 2, of pairs of runs drawn at random.
+"""How often a run of A does better than a run of B.
 
-It is the Mann-Whitney statistic over the number of pairs, the area under the ROC curve, and rliable's probability of improvement. Only the order of
-runs matters: no tail is too heavy, and infinite values are welcome. 0.5 means neither is better; Cliff's delta is 2 P - 1. Larger is better here: for
-regret, exchange A and B.
+P(A > B) + P(A = B) / 2, of pairs of runs drawn at random.
+
+It is the Mann-Whitney statistic over the number of pairs, the area under the ROC curve, and rliable's
+probability of improvement. Only the order of runs matters: no tail is too heavy, and infinite values are
+welcome. 0.5 means neither is better; Cliff's delta is 2 P - 1. Larger is better here: for regret, exchange A
+and B.
 """
 
 import numpy as np
@@ -10,7 +13,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import Interval, runs_of
+from heavytail.statistics._inputs import Interval, as_runs
 from heavytail.statistics.bootstrap import percentiles
 
 
@@ -31,12 +34,19 @@ def probability_of_improvement(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
 
 
 def improvement_interval(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, rng: np.random.Generator, confidence: float = 0.95, resamples: int = 10_000
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
 ) -> Interval:
-    """The probability of improvement and its percentile bootstrap interval, at each checkpoint; runs of A and of B are drawn apart.
+    """The probability of improvement and its percentile bootstrap interval, at each checkpoint.
 
-    Where every run of A is above every run of B, every resample says 1 and the interval has no width: what few runs can show then is said by
-    `permutation_test`.
+    Runs of A and of B are drawn apart.
+
+    Where every run of A is above every run of B, every resample says 1 and the interval has no width: what
+    few runs can show then is said by `permutation_test`.
 
     Args:
         a: [run] or [run, checkpoint], of at least two runs.
@@ -54,17 +64,28 @@ def improvement_interval(
     columns_a, columns_b = _columns(first, second)
 
     def draw(block: slice, count: int) -> Floats:
-        u = rng.random((count, both))  # one array for both, so that chunks do not change who gets which number
+        u = rng.random(
+            (count, both)
+        )  # one array for both, so that chunks do not change who gets which number
         counts = _counts(u[:, :n]), _counts(u[:, n:])
-        return np.stack([_improvements(x, y, *counts) for x, y in zip(columns_a[block], columns_b[block], strict=True)])
+        return np.stack(
+            [_improvements(x, y, *counts) for x, y in zip(columns_a[block], columns_b[block], strict=True)]
+        )
 
     low, high = percentiles(draw, len(columns_a), both, rng, confidence, resamples)
     shape = first.shape[1:]
-    return Interval(probability_of_improvement(first, second), low.reshape(shape)[()], high.reshape(shape)[()])
+    return Interval(
+        probability_of_improvement(first, second), low.reshape(shape)[()], high.reshape(shape)[()]
+    )
 
 
 def stratified_improvement_interval(
-    a: npt.ArrayLike, b: npt.ArrayLike, *, rng: np.random.Generator, confidence: float = 0.95, resamples: int = 10_000
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    *,
+    rng: np.random.Generator,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
 ) -> Interval:
     """The probability of improvement averaged over tasks, as rliable reports it, with its stratified bootstrap interval: three floats.
 
@@ -98,9 +119,12 @@ def stratified_improvement_interval(
 
 
 def _samples(a: npt.ArrayLike, b: npt.ArrayLike, least: int) -> tuple[Floats, Floats]:
-    first, second = runs_of("a", a, least=least, infinite=True), runs_of("b", b, least=least, infinite=True)
+    first, second = as_runs("a", a, least=least, infinite=True), as_runs("b", b, least=least, infinite=True)
     if first.shape[1:] != second.shape[1:]:
-        raise InputError(f"a has shape {first.shape} and b has shape {second.shape}; they may differ in the number of runs only")
+        raise InputError(
+            f"a has shape {first.shape} and b has shape {second.shape}; they may differ in the"
+            " number of runs only"
+        )
     return first, second
 
 
@@ -116,7 +140,10 @@ def _counts(u: Floats) -> Ints:
 
 
 def _improvements(a: Floats, b: Floats, counts_a: Ints, counts_b: Ints) -> Floats:
-    """The probability of improvement [resample] where each run counts as often as it was drawn; sums of whole numbers, so without rounding."""
+    """The probability of improvement [resample] where each run counts as often as it was drawn.
+
+    Sums of whole numbers, so without rounding.
+    """
     order = np.argsort(b)
     below = np.cumsum(counts_b[:, order], axis=1)
     below = np.concatenate([np.zeros((len(below), 1), np.int64), below], axis=1)

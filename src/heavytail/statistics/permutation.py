@@ -1,14 +1,19 @@
-"""Whether A is better than B, or chance alone would have it so: permutation tests, unpaired and paired, and Holm's correction for several of them.
+"""Whether A is better than B, or chance alone would have it so.
 
-*Unpaired*: if A and B have one law, any split of all runs into two groups of these sizes was as likely as the one seen. *Paired*, where A and B met
-the same seeds: if they have one law, each difference could as well have had the other sign. The p-value is the part of all splits, or of all signs,
-whose statistic is at least as large as the one seen; it holds for any tail and any number of runs (Fisher 1935; Lehmann and Romano 2005, chapter 15).
-Up to 20,000 are gone through; of more, as many as asked for are drawn, and the one seen is counted among them, (1 + those at least as large) /
-(1 + drawn), which keeps the test valid (Phipson and Smyth 2010).
+Permutation tests, unpaired and paired, and Holm's correction for several of them.
 
-The hypothesis is that the laws are the same, not only their medians. Larger is better: for regret, exchange A and B. A median of few runs takes few
-values, so that its test is blunt; the interquartile mean has more power and still bears outliers. Statistics that differ by rounding only are equal,
-on the scale of the runs that can be kept, so that an outlier does not blur the others.
+*Unpaired*: if A and B have one law, any split of all runs into two groups of these sizes was as likely as the
+one seen. *Paired*, where A and B met the same seeds: if they have one law, each difference could as well have
+had the other sign. The p-value is the part of all splits, or of all signs, whose statistic is at least as
+large as the one seen; it holds for any tail and any number of runs (Fisher 1935; Lehmann and Romano 2005,
+chapter 15). Up to 20,000 are gone through; of more, as many as asked for are drawn, and the one seen is
+counted among them, (1 + those at least as large) / (1 + drawn), which keeps the test valid (Phipson and Smyth
+2010).
+
+The hypothesis is that the laws are the same, not only their medians. Larger is better: for regret, exchange A
+and B. A median of few runs takes few values, so that its test is blunt; the interquartile mean has more power
+and still bears outliers. Statistics that differ by rounding only are equal, on the scale of the runs that can
+be kept, so that an outlier does not blur the others.
 """
 
 import math
@@ -20,9 +25,9 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import count_of
+from heavytail.checks import as_count
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import at_once, check_rng, probabilities_of, runs_of
+from heavytail.statistics._inputs import as_probabilities, as_runs, at_once, check_rng
 from heavytail.statistics.improvement import probability_of_improvement
 from heavytail.statistics.location import Statistic, trimmed, trimmed_mean
 
@@ -46,7 +51,12 @@ class Comparison(NamedTuple):
 
 
 def permutation_test(
-    a: npt.ArrayLike, b: npt.ArrayLike, statistic: Statistic = "median", *, rng: np.random.Generator, resamples: int = 20_000
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    statistic: Statistic = "median",
+    *,
+    rng: np.random.Generator,
+    resamples: int = 20_000,
 ) -> Comparison:
     """Test one-sidedly whether A is better than B, from runs that have nothing to do with each other.
 
@@ -61,7 +71,7 @@ def permutation_test(
     >>> found.p_value, found.effect, found.cliffs_delta, found.exact
     (0.05, 4.0, 1.0, True)
     """
-    first, second = runs_of("a", a, curves=False), runs_of("b", b, curves=False)
+    first, second = as_runs("a", a, curves=False), as_runs("b", b, curves=False)
     n, m, drawn = len(first), len(second), _drawn(rng, resamples)
     pooled = np.concatenate([first, second])
     order = np.argsort(pooled)
@@ -78,16 +88,26 @@ def permutation_test(
     kept = np.abs(pool[min(k, l) : n + m - min(k, l)]).max()  # nothing beyond is ever averaged
     effect = float(differences(seen[None])[0])
     p_value = _p_value(map(differences, splits), effect, kept, exact)
-    return Comparison(p_value, effect, float(probability_of_improvement(first, second)), exact, total if exact else drawn)
+    return Comparison(
+        p_value, effect, float(probability_of_improvement(first, second)), exact, total if exact else drawn
+    )
 
 
 def paired_permutation_test(
-    a: npt.ArrayLike, b: npt.ArrayLike, statistic: Statistic = "median", *, rng: np.random.Generator, resamples: int = 20_000
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    statistic: Statistic = "median",
+    *,
+    rng: np.random.Generator,
+    resamples: int = 20_000,
 ) -> Comparison:
-    """Test one-sidedly whether A is better than B, from runs with common seeds: run i of A and run i of B belong together.
+    """Test one-sidedly whether A is better than B, from runs with common seeds.
 
-    The effect is the statistic of the differences, which for medians is not the difference of the statistics. Where many differences are exactly alike,
-    their median has the same value whatever most of the signs, and its test sees next to nothing: take another statistic then.
+    Run i of A and run i of B belong together.
+
+    The effect is the statistic of the differences, which for medians is not the difference of the statistics.
+    Where many differences are exactly alike, their median has the same value whatever most of the signs, and
+    its test sees next to nothing: take another statistic then.
 
     Args:
         a: [run].
@@ -100,16 +120,21 @@ def paired_permutation_test(
     >>> found.p_value, found.effect, found.cliffs_delta, found.exact
     (0.25, 2.0, 1.0, True)
     """
-    first, second = runs_of("a", a, curves=False), runs_of("b", b, curves=False)
+    first, second = as_runs("a", a, curves=False), as_runs("b", b, curves=False)
     n, drawn = len(first), _drawn(rng, resamples)
     if n != len(second):
-        raise InputError(f"a has {n} runs and b has {len(second)}; paired runs must be as many (permutation_test takes unpaired ones)")
+        raise InputError(
+            f"a has {n} runs and b has {len(second)}; paired runs must be as many (permutation_test"
+            " takes unpaired ones)"
+        )
     k, difference = trimmed(statistic, n), first - second
     exact = 2**n <= EXACT_UP_TO
     signs = _all_signs(n) if exact else _random_signs(n, drawn, rng)
     kept = np.sort(np.abs(first) + np.abs(second))[n - 1 - k]
     effect = float(trimmed_mean(difference.copy(), k))
-    p_value = _p_value((trimmed_mean(np.where(s, -difference, difference), k) for s in signs), effect, kept, exact)
+    p_value = _p_value(
+        (trimmed_mean(np.where(s, -difference, difference), k) for s in signs), effect, kept, exact
+    )
     improvement = float((0.5 * (np.sign(difference) + 1.0)).mean())
     return Comparison(p_value, effect, improvement, exact, 2**n if exact else drawn)
 
@@ -122,7 +147,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = probabilities_of("p_values", p_values)
+    p = as_probabilities("p_values", p_values)
     order, adjusted = np.argsort(p, kind="stable"), np.empty_like(p)
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
     return adjusted
@@ -130,7 +155,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 def _drawn(rng: np.random.Generator, resamples: int) -> int:
     check_rng(rng)
-    return count_of("resamples", resamples)
+    return as_count("resamples", resamples)
 
 
 def _p_value(nulls: Iterable[Floats], effect: float, kept: float, exact: bool) -> float:

@@ -11,8 +11,8 @@ from heavytail.arrays import Floats
 from heavytail.bounds import Bound, Quantities, bounds_at, quantities_of
 from heavytail.bounds.plot import STYLES
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.backends import world_of
-from heavytail.studies.backends.tabular import Tabular
+from heavytail.studies.backends import backend_for
+from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.specs.envs import EnvSpec
 from heavytail.studies.specs.spec import canonical
 
@@ -24,7 +24,8 @@ class BoundLine(NamedTuple):
     label: str
     at: Floats  # [point]
     values: Floats  # [point]
-    share: float  # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
+    # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
+    share: float
     limit: float  # the exponent that its growth comes to in the end
 
     @property
@@ -71,7 +72,10 @@ def _lines(envs: Sequence[EnvSpec], at: Floats, units: Sequence[Floats]) -> tupl
 
 
 def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats]) -> BoundLine:
-    found = [_bound(name, env, each * world_of(env.env, env.parameters).horizon) for env, each in zip(envs, units, strict=True)]
+    found = [
+        _bound(name, env, each * backend_for(env.env, env.parameters).horizon)
+        for env, each in zip(envs, units, strict=True)
+    ]
     last, words = found[-1], STYLES[name][1]
     return BoundLine(
         name=name,
@@ -84,21 +88,26 @@ def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats
 
 
 def _bound(name: str, env: EnvSpec, steps: Floats) -> Bound:
-    """What a bound says of an environment; of several MDPs, of the one for which it says most at the last of these steps."""
+    """What a bound says of an environment.
+
+    Of several MDPs, of the one for which it says most at the last of these steps.
+    """
     if env.bounds is None:
         raise InputError("its bounds are not named")
     quantities = _quantities(env.env, canonical(env.parameters), env.bounds.epsilon)
     every = [bounds_at(each, steps, env.bounds.delta, changes=len(quantities)) for each in set(quantities)]
     for each in every:
         if name not in each.regret:
-            why = f": {each.left_out[name]}" if name in each.left_out else f"; {suggestion(name, each.regret)}"
+            why = (
+                f": {each.left_out[name]}" if name in each.left_out else f"; {suggestion(name, each.regret)}"
+            )
             raise InputError(f"there is no bound {name!r}{why}")
     return max((each.regret[name] for each in every), key=lambda bound: float(bound.log_total[-1]))
 
 
 @lru_cache(maxsize=256)
 def _quantities(env: str, parameters: str, epsilon: float | None) -> tuple[Quantities, ...]:
-    world = world_of(env, json.loads(parameters))
-    if not isinstance(world, Tabular):
+    backend = backend_for(env, json.loads(parameters))
+    if not isinstance(backend, TabularBackend):
         raise InputError("there are bounds for MDPs only")
-    return tuple(quantities_of(mdp, epsilon) for mdp in world.worlds.mdps)
+    return tuple(quantities_of(mdp, epsilon) for mdp in backend.mdp.mdps)

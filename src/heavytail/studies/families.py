@@ -1,6 +1,9 @@
-"""Families of environments that differ in one number, such as the length of a run: final regret against that number.
+"""Families of environments that differ in one number, such as the length of a run.
 
-An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is not that of a curve along a run: each T has its own environment and its own runs.
+Final regret against that number.
+
+An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is
+not that of a curve along a run: each T has its own environment and its own runs.
 """
 
 from collections.abc import Mapping
@@ -12,11 +15,11 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.planning.policy_enumeration import policy_gap
 from heavytail.statistics import Interval
-from heavytail.studies.backends import world_of
-from heavytail.studies.backends.tabular import Tabular
+from heavytail.studies.backends import backend_for
+from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import BoundLine, lines_across
-from heavytail.studies.plan import length_of
-from heavytail.studies.results import Agent, Task, final
+from heavytail.studies.plan import run_length
+from heavytail.studies.results import Agent, Task, final_regret
 from heavytail.studies.specs.envs import LENGTHS, EnvSpec
 from heavytail.studies.specs.spec import Spec
 
@@ -33,7 +36,9 @@ class Family(NamedTuple):
     grows: bool  # whether that is the length of runs
     members: list[Task]
     at: Floats  # [member]
-    at_stake: Floats | None  # [member] what the second best policy would lose in a whole run, if the study asks for it
+    at_stake: (
+        Floats | None
+    )  # [member] what the second best policy would lose in a whole run, if the study asks for it
     bounds: tuple[BoundLine, ...]
 
     @property
@@ -45,28 +50,38 @@ class Family(NamedTuple):
     def regrets(self, key: str) -> Floats:
         """The final regrets [run, member] of an agent, of the seeds that came to their end everywhere."""
         runs = [next(agent.runs for agent in task.agents if agent.key == key) for task in self.members]
-        common = set(runs[0].replicates.tolist()).intersection(*(each.replicates.tolist() for each in runs[1:]))
-        return np.stack([final(each)[np.isin(each.replicates, list(common))] for each in runs], axis=1)
+        common = set(runs[0].replicates.tolist()).intersection(
+            *(each.replicates.tolist() for each in runs[1:])
+        )
+        return np.stack([final_regret(each)[np.isin(each.replicates, list(common))] for each in runs], axis=1)
 
     def mean(self, values: Floats) -> Interval:
-        """The mean over runs [member] with its bootstrap interval. Regret with mean rewards is bounded, so that it has one, and theorems speak of it."""
-        summing = self.members[-1].summing
+        """The mean over runs [member] with its bootstrap interval.
+
+        Regret with mean rewards is bounded, so that it has one, and theorems speak of it.
+        """
+        aggregation = self.members[-1].aggregation
         if len(values) < 2:
             nothing = np.full(values.shape[1], np.nan)
             return Interval(values.mean(axis=0), nothing, nothing)
-        rng = np.random.default_rng(np.random.SeedSequence(summing.seed, spawn_key=(MEANS,)))
-        return statistics.bootstrap_interval(values, "mean", rng=rng, confidence=summing.confidence, resamples=summing.resamples)
+        rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(MEANS,)))
+        return statistics.bootstrap_interval(
+            values, "mean", rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
+        )
 
 
 def families_of(spec: Spec, tasks: Mapping[str, Task]) -> list[Family]:
     """The families of a study, each with the tasks of its members."""
-    return [_family(spec, key, {name: env for name, env in spec.envs.items() if env.family == key}, tasks) for key in spec.families]
+    return [
+        _family(spec, key, {name: env for name, env in spec.envs.items() if env.family == key}, tasks)
+        for key in spec.families
+    ]
 
 
 def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping[str, Task]) -> Family:
     said = spec.families[key]
     at = np.array([env.at for env in members.values()], np.float64)
-    lengths = [length_of(spec, name) for name in members]
+    lengths = [run_length(spec, name) for name in members]
     return Family(
         key=key,
         place=tasks[next(iter(members))].place,
@@ -75,14 +90,16 @@ def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping
         grows=said.axis in LENGTHS,
         members=[tasks[name] for name in members],
         at=at,
-        at_stake=np.array([_at_stake(env, n) for env, n in zip(members.values(), lengths, strict=True)]) if said.over_gap else None,
+        at_stake=np.array([_at_stake(env, n) for env, n in zip(members.values(), lengths, strict=True)])
+        if said.over_gap
+        else None,
         bounds=lines_across(list(members.values()), at, lengths),
     )
 
 
 def _at_stake(env: EnvSpec, length: int) -> float:
     """What the second best policy loses in a run; NaN where an MDP changes, and where nobody knows."""
-    world = world_of(env.env, env.parameters)
-    if not isinstance(world, Tabular) or len(world.worlds.mdps) > 1:
+    backend = backend_for(env.env, env.parameters)
+    if not isinstance(backend, TabularBackend) or len(backend.mdp.mdps) > 1:
         return float("nan")
-    return policy_gap(world.worlds.mdps[0]) * world.horizon * length
+    return policy_gap(backend.mdp.mdps[0]) * backend.horizon * length

@@ -1,6 +1,7 @@
 """One part of a study, done: its runs as a table, and the table as the bytes of a Parquet file.
 
-The bytes depend on the part and on nothing else: not on the worker, the machine's load or the clock. A run that raises becomes a row with its error, and the others go on.
+The bytes depend on the part and on nothing else: not on the worker, the machine's load or the clock. A run
+that raises becomes a row with its error, and the others go on.
 """
 
 import io
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.studies.backends.backend import Desk, Failed, Outcome, RunCurve, failure
+from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import canonical
 
@@ -19,22 +20,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def do_part(part: Part, desk: Desk | None = None) -> bytes:
+def run_part(part: Part, desk: WorkContext | None = None) -> bytes:
     """Run it."""
-    return part_bytes(part, list(_outcomes(part, desk or Desk.bare())))
+    return part_to_parquet(part, list(_outcomes(part, desk or WorkContext.bare())))
 
 
-def part_bytes(part: Part, outcomes: Sequence[Outcome]) -> bytes:
+def part_to_parquet(part: Part, outcomes: Sequence[RunResult]) -> bytes:
     """The file of a part whose runs came to this."""
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
-    pq.write_table(table_of(part, outcomes), out, compression="zstd")
+    pq.write_table(to_table(part, outcomes), out, compression="zstd")
     return out.getvalue()
 
 
-def table_of(part: Part, outcomes: Sequence[Outcome]) -> "pa.Table":
-    """The curves of all runs, one row per checkpoint; cumulative rewards, and regret against the best policy. A run that failed has one row, with its error."""
+def to_table(part: Part, outcomes: Sequence[RunResult]) -> "pa.Table":
+    """The curves of all runs, one row per checkpoint.
+
+    Cumulative rewards, and regret against the best policy. A run that failed has one row, with its error.
+    """
     import pyarrow as pa
 
     lengths = [1 if isinstance(each, Failed) else len(each.at) for each in outcomes]
@@ -54,7 +58,9 @@ def table_of(part: Part, outcomes: Sequence[Outcome]) -> "pa.Table":
         "agent": same(part.agent),
         "parameters": of_runs([canonical(run.parameters) for run in part.runs]),
         "replicate": of_runs([run.replicate for run in part.runs]),
-        "at": np.concatenate([np.zeros(1, np.int64) if isinstance(each, Failed) else each.at for each in outcomes]),
+        "at": np.concatenate(
+            [np.zeros(1, np.int64) if isinstance(each, Failed) else each.at for each in outcomes]
+        ),
         "mean_reward": _numbers(outcomes, lambda curve: curve.mean_reward),
         "realised_reward": _numbers(outcomes, lambda curve: curve.realised_reward),
         "regret": _numbers(outcomes, lambda curve: curve.regret),
@@ -62,11 +68,15 @@ def table_of(part: Part, outcomes: Sequence[Outcome]) -> "pa.Table":
         "error": of_runs([each.error if isinstance(each, Failed) else None for each in outcomes]),
     }
     return pa.table(
-        {name: pa.array(columns[name]).cast(kind) for name, kind in zip(schema().names, schema().types, strict=True)}, schema=schema()
+        {
+            name: pa.array(columns[name]).cast(kind)
+            for name, kind in zip(schema().names, schema().types, strict=True)
+        },
+        schema=schema(),
     )
 
 
-def _numbers(outcomes: Sequence[Outcome], read: Callable[[RunCurve], Floats | None]) -> "pa.Array":
+def _numbers(outcomes: Sequence[RunResult], read: Callable[[RunCurve], Floats | None]) -> "pa.Array":
     """A number of every row, none where it is not known."""
     import pyarrow as pa
 
@@ -77,7 +87,7 @@ def _numbers(outcomes: Sequence[Outcome], read: Callable[[RunCurve], Floats | No
     return pa.array(np.concatenate(values), pa.float64(), mask=missing)
 
 
-def _counters(outcomes: Sequence[Outcome]) -> "pa.Array":
+def _counters(outcomes: Sequence[RunResult]) -> "pa.Array":
     """What was counted by every row, as pairs of a name and a number."""
     import pyarrow as pa
 
@@ -89,9 +99,15 @@ def _counters(outcomes: Sequence[Outcome]) -> "pa.Array":
         rows, counted = len(each.at), list(each.counters)
         names += counted * rows
         lengths += [len(counted)] * rows
-        values += [np.column_stack([each.counters[name] for name in counted]).reshape(-1).astype(np.float64)] if counted else []
+        values += (
+            [np.column_stack([each.counters[name] for name in counted]).reshape(-1).astype(np.float64)]
+            if counted
+            else []
+        )
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
-    return pa.MapArray.from_arrays(offsets, pa.array(names, pa.string()), pa.array(np.concatenate([np.zeros(0), *values]), pa.float64()))
+    return pa.MapArray.from_arrays(
+        offsets, pa.array(names, pa.string()), pa.array(np.concatenate([np.zeros(0), *values]), pa.float64())
+    )
 
 
 def schema() -> "pa.Schema":
@@ -117,7 +133,7 @@ def schema() -> "pa.Schema":
     )
 
 
-def frame_of(table: "pa.Table") -> "pd.DataFrame":
+def to_frame(table: "pa.Table") -> "pd.DataFrame":
     """The curves of some parts with counters as columns."""
     import pandas as pd
 
@@ -126,10 +142,10 @@ def frame_of(table: "pa.Table") -> "pd.DataFrame":
     return pd.concat([frame, counters], axis=1)
 
 
-def _outcomes(part: Part, desk: Desk) -> Iterator[Outcome]:
+def _outcomes(part: Part, desk: WorkContext) -> Iterator[RunResult]:
     try:
-        world = part.world
+        backend = part.backend
     except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
         yield from [failure(error)] * len(part.runs)
     else:
-        yield from world.outcomes(part, desk)
+        yield from backend.outcomes(part, desk)

@@ -1,10 +1,12 @@
 """From a spec to work: which runs there are, and how they are packed into parts.
 
-A *run* is one agent with its parameters in one environment for so many episodes (or steps), on one seed. A *part* is a few runs that differ in their seed, and, where the
-world runs them side by side, in some parameters: what one worker does at a time, and what one file holds. The plan alone decides what a part is, so it is the same whoever
-computes it. A part's id is a digest of all that its results depend on.
+A *run* is one agent with its parameters in one environment for so many episodes (or steps), on one seed. A
+*part* is a few runs that differ in their seed, and, where the world runs them side by side, in some
+parameters: what one worker does at a time, and what one file holds. The plan alone decides what a part is, so
+it is the same whoever computes it. A part's id is a digest of all that its results depend on.
 
-Tuning, evaluation and maps draw on seeds of their own: a run's seed is the study's, then the phase, then the replicate.
+Tuning, evaluation and maps draw on seeds of their own: a run's seed is the study's, then the phase, then the
+replicate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,16 +18,21 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from heavytail.errors import InputError
-from heavytail.studies.backends import world_of
-from heavytail.studies.backends.backend import World
-from heavytail.studies.specs.spec import Kind, Spec, canonical, envs_of, kind_of_env, only_point, points
+from heavytail.studies.backends import backend_for
+from heavytail.studies.backends.backend import Backend
+from heavytail.studies.specs.spec import Kind, Spec, canonical, env_kind, envs_for, grid_points, single_point
 
-RESULTS_VERSION: dict[Kind, int] = {"tabular": 3, "deep": 1}  # raised by hand when results change; tests/golden says when they do
+RESULTS_VERSION: dict[Kind, int] = {
+    "tabular": 3,
+    "deep": 1,
+}  # raised by hand when results change; tests/golden says when they do
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
-LEAST_TUNING = 10  # episodes or steps of a run, however small the share
+MIN_TUNING_UNITS = 10  # episodes or steps of a run, however small the share
 Phase: TypeAlias = Literal["tuning", "evaluation", "map"]
 PHASES: dict[Phase, int] = {"tuning": 0, "evaluation": 1, "map": 2}
-Choices: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]  # agent -> environment -> point of its grid
+Choices: TypeAlias = Mapping[
+    str, Mapping[str, Mapping[str, Any]]
+]  # agent -> environment -> point of its grid
 
 
 class Run(NamedTuple):
@@ -57,7 +64,9 @@ class Part(BaseModel):
     @cached_property
     def id(self) -> str:
         """A digest of everything that the results depend on."""
-        return self._digest(self.model_dump(mode="json", exclude_defaults=True))  # a field that most parts do without changes no id
+        return self._digest(
+            self.model_dump(mode="json", exclude_defaults=True)
+        )  # a field that most parts do without changes no id
 
     @cached_property
     def shared(self) -> dict[str, Any]:
@@ -72,36 +81,44 @@ class Part(BaseModel):
         """Its runs."""
         variants = self.variants or ({},) * len(self.replicates)
         return tuple(
-            Run(self.run_id(r, variant), r, {**self.parameters, **variant}) for r, variant in zip(self.replicates, variants, strict=True)
+            Run(self.run_id(r, variant), r, {**self.parameters, **variant})
+            for r, variant in zip(self.replicates, variants, strict=True)
         )
 
     @property
     def results_version(self) -> int:
         """Of its kind of runs."""
-        return RESULTS_VERSION[kind_of_env(self.env)]
+        return RESULTS_VERSION[env_kind(self.env)]
 
     @cached_property
-    def world(self) -> World:
+    def backend(self) -> Backend:
         """Where its runs are done."""
-        return world_of(self.env, self.env_parameters)
+        return backend_for(self.env, self.env_parameters)
 
     @cached_property
     def combination(self) -> str:
-        """What is compiled for it: agents whose words are the same have the same kernels. Deep ones are compiled by each process for itself."""
-        if kind_of_env(self.env) == "deep":
+        """What is compiled for it: agents whose words are the same have the same kernels.
+
+        Deep ones are compiled by each process for itself.
+        """
+        if env_kind(self.env) == "deep":
             return self.id
         words = {key: value for key, value in self.parameters.items() if isinstance(value, (str, bool, dict))}
         return canonical([self.agent, words])
 
     def changed(self, **changes: Any) -> "Part":
         """The same but for some fields; `model_copy` would copy the cached id too."""
-        return Part.model_construct(**{**{name: getattr(self, name) for name in Part.model_fields}, **changes})
+        return Part.model_construct(
+            **{**{name: getattr(self, name) for name in Part.model_fields}, **changes}
+        )
 
     def run_id(self, replicate: int, variant: Mapping[str, Any] | None = None) -> str:
         """The id of one of its runs: that of a part with this run only."""
-        return self._digest({**self.shared, "replicates": [replicate], "parameters": {**self.parameters, **(variant or {})}})
+        return self._digest(
+            {**self.shared, "replicates": [replicate], "parameters": {**self.parameters, **(variant or {})}}
+        )
 
-    def seed_of(self, replicate: int) -> np.random.SeedSequence:
+    def seed_for(self, replicate: int) -> np.random.SeedSequence:
         """The seed of one of its runs."""
         return np.random.SeedSequence(self.seed, spawn_key=(PHASES[self.phase], replicate))
 
@@ -117,7 +134,7 @@ class Cell(BaseModel):
     runs: tuple[str, ...]  # ids
     parts: tuple[Part, ...]  # in which these runs are, perhaps beside others
 
-    def share_of(self, part: Part) -> float:
+    def share_in(self, part: Part) -> float:
         """How many of a part's runs are of this cell."""
         mine = set(self.runs)
         return sum(run.id in mine for run in part.runs) / len(part.runs)
@@ -127,7 +144,7 @@ class Cell(BaseModel):
         return next(run.parameters for part in self.parts for run in part.runs if run.id == self.runs[0])
 
 
-class Sheet(NamedTuple):
+class Sweep(NamedTuple):
     """All runs of a map in one environment, point by point, the last axis fastest."""
 
     agent: str  # key of the map
@@ -140,11 +157,11 @@ class Sheet(NamedTuple):
 def tuning_cells(spec: Spec) -> list[Cell]:
     """Every point of every grid that has more than one, for a share of the length."""
     wanted = [
-        Wanted(key, env, point)
+        CellRequest(key, env, point)
         for key, agent in spec.agents.items()
-        if only_point(agent.grid) is None
-        for env in envs_of(spec, agent)
-        for point in points(agent.grid)
+        if single_point(agent.grid) is None
+        for env in envs_for(spec, agent)
+        for point in grid_points(agent.grid)
     ]
     return _cells(spec, wanted, "tuning")
 
@@ -153,18 +170,21 @@ def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
     """Every agent at its chosen point, at full length."""
     wanted = []
     for key, agent in spec.agents.items():
-        only = only_point(agent.grid)
-        wanted += [Wanted(key, env, dict(choices[key][env]) if only is None else only) for env in envs_of(spec, agent)]
+        only = single_point(agent.grid)
+        wanted += [
+            CellRequest(key, env, dict(choices[key][env]) if only is None else only)
+            for env in envs_for(spec, agent)
+        ]
     return _cells(spec, wanted, "evaluation")
 
 
-def parts_of(cells: Sequence[Cell] | Sequence[Sheet]) -> list[Part]:
+def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
     """The parts of all cells, each once: cells may share them."""
     return list({part.id: part for cell in cells for part in cell.parts}.values())
 
 
 # Packing
-class Wanted(NamedTuple):
+class CellRequest(NamedTuple):
     """A cell, before its runs are packed into parts."""
 
     agent: str  # keys of the spec
@@ -172,10 +192,15 @@ class Wanted(NamedTuple):
     point: dict[str, Any]
 
 
-def _cells(spec: Spec, wanted: Sequence[Wanted], phase: Phase) -> list[Cell]:
-    """Cells with their parts: runs that can be done together are packed in the order in which they are wanted."""
+def _cells(spec: Spec, wanted: Sequence[CellRequest], phase: Phase) -> list[Cell]:
+    """Cells with their parts.
+
+    Runs that can be done together are packed in the order in which they are wanted.
+    """
     split = [_split(_whole_cell(spec, each, phase)) for each in wanted]
-    together: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}  # part without runs -> run -> its replicate and variant
+    together: dict[
+        str, dict[str, tuple[int, dict[str, Any]]]
+    ] = {}  # part without runs -> run -> its replicate and variant
     firsts: dict[str, Part] = {}
     ids = []
     for each, (first, variant) in zip(wanted, split, strict=True):
@@ -185,23 +210,34 @@ def _cells(spec: Spec, wanted: Sequence[Wanted], phase: Phase) -> list[Cell]:
         ids.append(tuple(runs))
     packed = {name: _packed(firsts[name], list(runs.values())) for name, runs in together.items()}
     return [
-        Cell(agent=each.agent, env=each.env, point=each.point, runs=runs, parts=_with_runs(packed[first.id], runs))
+        Cell(
+            agent=each.agent,
+            env=each.env,
+            point=each.point,
+            runs=runs,
+            parts=_with_runs(packed[first.id], runs),
+        )
         for each, (first, _), runs in zip(wanted, split, ids, strict=True)
     ]
 
 
 def _split(whole: Part) -> tuple[Part, dict[str, Any]]:
     """What all runs of a part have in common, and in what those of this cell may differ from others."""
-    varying = whole.world.varying
+    varying = whole.backend.varying
     shared = {key: value for key, value in whole.parameters.items() if key not in varying}
-    return whole.changed(parameters=shared), {key: value for key, value in whole.parameters.items() if key in varying}
+    return whole.changed(parameters=shared), {
+        key: value for key, value in whole.parameters.items() if key in varying
+    }
 
 
 def _packed(first: Part, runs: Sequence[tuple[int, dict[str, Any]]]) -> tuple[Part, ...]:
-    per_part = first.world.most_runs or max(1, STEPS_PER_PART // first.steps)
+    per_part = first.backend.most_runs or max(1, STEPS_PER_PART // first.steps)
     chunks = [runs[k : k + per_part] for k in range(0, len(runs), per_part)]
     return tuple(
-        first.changed(replicates=tuple(r for r, _ in chunk), variants=tuple(v for _, v in chunk) if first.world.varying else ())
+        first.changed(
+            replicates=tuple(r for r, _ in chunk),
+            variants=tuple(v for _, v in chunk) if first.backend.varying else (),
+        )
         for chunk in chunks
     )
 
@@ -211,16 +247,16 @@ def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:
     return tuple(part for part in parts if any(run.id in wanted for run in part.runs))
 
 
-def _whole_cell(spec: Spec, wanted: Wanted, phase: Phase) -> Part:
+def _whole_cell(spec: Spec, wanted: CellRequest, phase: Phase) -> Part:
     """What all runs of a cell have in common, as a part without runs."""
     agent, env = spec.agents[wanted.agent], spec.envs[wanted.env]
-    world, units = world_in(spec, wanted.env), _units(spec, wanted.env, phase)
-    steps = units * world.horizon
+    backend, units = backend_in(spec, wanted.env), _units(spec, wanted.env, phase)
+    steps = units * backend.horizon
     return Part(
         env=env.env,
         env_parameters=env.parameters,
         agent=agent.agent,
-        parameters=world.resolved(agent.agent, {**agent.parameters, **wanted.point}, steps),
+        parameters=backend.resolved(agent.agent, {**agent.parameters, **wanted.point}, steps),
         units=units,
         steps=steps,
         checkpoints=min(spec.checkpoints, units),
@@ -236,21 +272,26 @@ def _seeds(spec: Spec, key: str, phase: Phase) -> int:
     return spec.tuning.seeds if phase == "tuning" else spec.envs[key].seeds or spec.seeds
 
 
-def world_in(spec: Spec, key: str) -> World:
+def backend_in(spec: Spec, key: str) -> Backend:
     """The world of one of a study's environments."""
-    return world_of(spec.envs[key].env, spec.envs[key].parameters)
+    return backend_for(spec.envs[key].env, spec.envs[key].parameters)
 
 
 def _units(spec: Spec, key: str, phase: Phase) -> int:
     """How many episodes or steps a run of this phase has."""
-    length = length_of(spec, key)
-    return length if phase != "tuning" else min(length, max(LEAST_TUNING, round(spec.tuning.share * length)))
+    length = run_length(spec, key)
+    return (
+        length if phase != "tuning" else min(length, max(MIN_TUNING_UNITS, round(spec.tuning.share * length)))
+    )
 
 
-def length_of(spec: Spec, key: str) -> int:
+def run_length(spec: Spec, key: str) -> int:
     """How many episodes or steps a run has."""
-    env, unit = spec.envs[key], f"{world_in(spec, key).unit}s"
+    env, unit = spec.envs[key], f"{backend_in(spec, key).unit}s"
     given = getattr(env, unit) or getattr(spec, unit)
     if given is None:
-        raise InputError(f"it counts {unit}, and the study does not say how many; give {unit}= for envs.{key} or for the study")
+        raise InputError(
+            f"it counts {unit}, and the study does not say how many; give {unit}= for envs.{key} or"
+            " for the study"
+        )
     return int(given)

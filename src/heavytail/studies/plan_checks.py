@@ -4,34 +4,40 @@ from collections.abc import Sequence
 from typing import Any
 
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.plan import PHASES, Wanted, _units, _whole_cell, world_in
-from heavytail.studies.specs.messages import at_point, one_line
-from heavytail.studies.specs.spec import Spec, envs_of, kind_of_env, one_value_each, only_point
+from heavytail.studies.plan import PHASES, CellRequest, _units, _whole_cell, backend_in
+from heavytail.studies.specs.messages import describe_point, one_line_errors
+from heavytail.studies.specs.spec import Spec, env_kind, envs_for, one_at_a_time, single_point
 from heavytail.studies.sweeps.plan import check_maps
 
 
 def check_plan(spec: Spec, where: str = "spec") -> None:
     """Build every environment, and every agent in it, with every value of its grid or of a map's axes once: mistakes show before the work starts."""
     for key in spec.envs:
-        with one_line(f"{where}: envs.{key}"):
+        with one_line_errors(f"{where}: envs.{key}"):
             _check_length(spec, key)
             _check_bounds(spec, key)
     for key, agent in spec.agents.items():
-        for env in envs_of(spec, agent):
-            for point in one_value_each(agent.grid):
+        for env in envs_for(spec, agent):
+            for point in one_at_a_time(agent.grid):
                 _check_claims(spec, key, env, _counters(spec, key, env, point, where), where)
     check_maps(spec, where)
 
 
 def _check_length(spec: Spec, key: str) -> None:
     """The first hundredth, or the last tenth, of a run must hold something that can be scored."""
-    world, metrics = world_in(spec, key), {condition.metric for claim in spec.claims for condition in claim.conditions}
-    least = world.longest * (100 if "first_hundredth" in metrics else 10)
-    units = {phase: _units(spec, key, phase) for phase in PHASES if phase != "tuning" or tunes(spec, key)}
+    backend, metrics = (
+        backend_in(spec, key),
+        {condition.metric for claim in spec.claims for condition in claim.conditions},
+    )
+    least = backend.longest * (100 if "first_hundredth" in metrics else 10)
+    units = {
+        phase: _units(spec, key, phase) for phase in PHASES if phase != "tuning" or has_tuning(spec, key)
+    }
     for phase, found in units.items():
-        if world.longest > 1 and found < least:
+        if backend.longest > 1 and found < least:
             raise InputError(
-                f"runs of {found:,} {world.unit}s in the {phase} are too short to be scored, as an episode may have {world.longest}; they need {least:,}"
+                f"runs of {found:,} {backend.unit}s in the {phase} are too short to be scored, as an"
+                f" episode may have {backend.longest}; they need {least:,}"
             )
 
 
@@ -45,23 +51,26 @@ def _check_bounds(spec: Spec, key: str) -> None:
         for condition in claim.conditions:
             if (
                 condition.of
-                and key in (condition.envs or envs_of(spec, spec.agents[condition.agent]))
+                and key in (condition.envs or envs_for(spec, spec.agents[condition.agent]))
                 and condition.of not in (said.shown if said else [])
             ):
                 raise InputError(
-                    f"a claim compares regret with the bound {condition.of!r}, which is not among those it shows; name it in bounds.shown"
+                    f"a claim compares regret with the bound {condition.of!r}, which is not among"
+                    " those it shows; name it in bounds.shown"
                 )
 
 
-def tunes(spec: Spec, env: str) -> bool:
+def has_tuning(spec: Spec, env: str) -> bool:
     """Whether anything is searched in an environment."""
-    return any(only_point(agent.grid) is None and env in envs_of(spec, agent) for agent in spec.agents.values())
+    return any(
+        single_point(agent.grid) is None and env in envs_for(spec, agent) for agent in spec.agents.values()
+    )
 
 
 def _counters(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Sequence[str]:
-    with one_line(f"{where}: agents.{key}{at_point(point)} on {env}"):
-        part = _whole_cell(spec, Wanted(key, env, point), "evaluation")
-        return part.world.counters(part.agent, part.parameters)
+    with one_line_errors(f"{where}: agents.{key}{describe_point(point)} on {env}"):
+        part = _whole_cell(spec, CellRequest(key, env, point), "evaluation")
+        return part.backend.counters(part.agent, part.parameters)
 
 
 def _check_claims(spec: Spec, key: str, env: str, counters: Sequence[str], where: str) -> None:
@@ -71,9 +80,15 @@ def _check_claims(spec: Spec, key: str, env: str, counters: Sequence[str], where
                 continue
             if condition.counter and condition.counter not in counters:
                 raise InputError(
-                    f"{where}: claims.{i}.conditions.{j}.counter: {key} counts no {condition.counter!r}; {suggestion(condition.counter, counters)}"
+                    f"{where}: claims.{i}.conditions.{j}.counter: {key} counts no"
+                    f" {condition.counter!r}; {suggestion(condition.counter, counters)}"
                 )
-            if condition.metric == "final_regret" and env in (condition.envs or [env]) and kind_of_env(spec.envs[env].env) == "deep":
+            if (
+                condition.metric == "final_regret"
+                and env in (condition.envs or [env])
+                and env_kind(spec.envs[env].env) == "deep"
+            ):
                 raise InputError(
-                    f"{where}: claims.{i}.conditions.{j}.metric is 'final_regret', but nobody knows the best policy of {env}; take 'last_tenth'"
+                    f"{where}: claims.{i}.conditions.{j}.metric is 'final_regret', but nobody knows"
+                    f" the best policy of {env}; take 'last_tenth'"
                 )

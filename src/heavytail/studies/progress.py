@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heavytail.studies.engines import Done, Going, Said
-from heavytail.studies.plan import Cell, Part, Phase, Sheet
+from heavytail.studies.engines import Message, PartDone, PartProgress
+from heavytail.studies.plan import Cell, Part, Phase, Sweep
 from heavytail.studies.specs.spec import Spec
 
 if TYPE_CHECKING:
@@ -20,25 +20,25 @@ class Stage(NamedTuple):
     """A phase of a study: its cells, and the parts that are still to do."""
 
     phase: Phase
-    cells: list[Cell] | list[Sheet]
+    cells: list[Cell] | list[Sweep]
     parts: list[Part]
     missing: list[Part]
     damaged: dict[str, str]  # part id -> what is wrong
 
 
-class Watcher:
+class ProgressListener:
     """Sees a study go on; this one says nothing."""
 
     def stage(self, stage: Stage) -> None:
         """A phase begins."""
 
-    def going(self, going: Going) -> None:
+    def going(self, going: PartProgress) -> None:
         """A part is being done."""
 
-    def said(self, said: Said) -> None:
+    def said(self, said: Message) -> None:
         """The engine says what it is about to do."""
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PartDone) -> None:
         """A part is done and kept."""
 
     def damage(self, part: str, what: str) -> None:
@@ -50,18 +50,18 @@ ALL = ""  # the bar of all agents together
 
 
 @contextmanager
-def watching(spec: Spec, *, as_json: bool) -> Iterator[Watcher]:
+def watching(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
     """The watcher that fits where output goes."""
     if as_json:
-        yield JsonWatcher()
+        yield JsonListener()
     elif not sys.stdout.isatty():
-        yield PlainWatcher()
+        yield PlainListener()
     else:
         with _bars() as progress:
-            yield BarWatcher(spec, progress)
+            yield BarListener(spec, progress)
 
 
-class PlainWatcher(Watcher):
+class PlainListener(ProgressListener):
     """A line when a phase starts, for what was found damaged, and now and then for a part that takes long."""
 
     def __init__(self) -> None:
@@ -71,13 +71,13 @@ class PlainWatcher(Watcher):
         """What there is to do."""
         print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201 - this is its output
 
-    def going(self, going: Going) -> None:
+    def going(self, going: PartProgress) -> None:
         """How far a part is, if nothing was said for a while."""
         if time.monotonic() - self.spoke > SECONDS_OF_SILENCE:
             self.spoke = time.monotonic()
             print(f"part {going.part}: {going.share:.0%}", flush=True)  # noqa: T201 - this is its output
 
-    def said(self, said: Said) -> None:
+    def said(self, said: Message) -> None:
         """What the engine says."""
         print(said.words, flush=True)  # noqa: T201 - this is its output
 
@@ -86,24 +86,33 @@ class PlainWatcher(Watcher):
         print(f"part {part} is {what}, and is done again", flush=True)  # noqa: T201 - this is its output
 
 
-class JsonWatcher(Watcher):
+class JsonListener(ProgressListener):
     """An object per line: event, and what belongs to it."""
 
     def stage(self, stage: Stage) -> None:
         """A phase, its parts, and how many of them are to do."""
         self._say("stage", phase=stage.phase, parts=len(stage.parts), missing=len(stage.missing))
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PartDone) -> None:
         """A part, its size and how long it took."""
         part = done.part
         runs, steps = len(part.replicates), _steps(part)
-        self._say("part", id=part.id, agent=part.agent, env=part.env, runs=runs, steps=steps, seconds=done.seconds, **done.about)
+        self._say(
+            "part",
+            id=part.id,
+            agent=part.agent,
+            env=part.env,
+            runs=runs,
+            steps=steps,
+            seconds=done.seconds,
+            **done.about,
+        )
 
-    def going(self, going: Going) -> None:
+    def going(self, going: PartProgress) -> None:
         """A part, and the share of it that is done."""
         self._say("going", id=going.part, share=going.share)
 
-    def said(self, said: Said) -> None:
+    def said(self, said: Message) -> None:
         """What the engine says."""
         self._say("said", words=said.words)
 
@@ -115,7 +124,7 @@ class JsonWatcher(Watcher):
         print(json.dumps({"event": event, **values}), flush=True)  # noqa: T201 - this is its output
 
 
-class BarWatcher(Watcher):
+class BarListener(ProgressListener):
     """A bar for the phase and one per agent: steps done, steps a second, time left."""
 
     def __init__(self, spec: Spec, progress: "Progress") -> None:
@@ -134,8 +143,14 @@ class BarWatcher(Watcher):
         missing = {part.id for part in stage.missing}
         total = sum(self.steps.values(), Counter[str]())
         kept = sum((steps for part, steps in self.steps.items() if part not in missing), Counter[str]())
-        self.phase, self.parts, self.parts_done = stage.phase, len(stage.parts), len(stage.parts) - len(stage.missing)
-        self.bars = {name: self._bar(name, total[name], kept[name]) for name in [ALL, *self._labels()] if total[name]}
+        self.phase, self.parts, self.parts_done = (
+            stage.phase,
+            len(stage.parts),
+            len(stage.parts) - len(stage.missing),
+        )
+        self.bars = {
+            name: self._bar(name, total[name], kept[name]) for name in [ALL, *self._labels()] if total[name]
+        }
 
     def _bar(self, name: str, total: int, kept: int) -> "TaskID":
         title = self._title() if name == ALL else f"  {self._labels()[name]}"
@@ -143,16 +158,19 @@ class BarWatcher(Watcher):
 
     def _labels(self) -> dict[str, str]:
         """What the phase runs, by key."""
-        return {key: said.label for key, said in (self.spec.maps if self.phase == "map" else self.spec.agents).items()}
+        return {
+            key: said.label
+            for key, said in (self.spec.maps if self.phase == "map" else self.spec.agents).items()
+        }
 
     def _title(self) -> str:
         return f"[bold]{self.phase}[/], {self.parts_done} of {self.parts} parts"
 
-    def going(self, going: Going) -> None:
+    def going(self, going: PartProgress) -> None:
         """Move on within a part."""
         self._to(going.part, going.share)
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PartDone) -> None:
         """Move on."""
         self._to(done.part.id, 1.0)
         self.parts_done += 1
@@ -164,9 +182,11 @@ class BarWatcher(Watcher):
         for name, steps in self.steps[part].items():
             self.progress.update(self.bars[name], advance=further * steps)
             task = next(task for task in self.progress.tasks if task.id == self.bars[name])
-            self.progress.update(self.bars[name], speed=f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else "")
+            self.progress.update(
+                self.bars[name], speed=f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else ""
+            )
 
-    def said(self, said: Said) -> None:
+    def said(self, said: Message) -> None:
         """A line above the bars."""
         self.progress.console.print(said.words)
 
@@ -176,16 +196,25 @@ class BarWatcher(Watcher):
 
 
 def _steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
-    """The steps of each part, of all its runs and of each agent's; a run that two agents share counts for the first."""
-    sheets = [cell for cell in stage.cells if isinstance(cell, Sheet)]
+    """The steps of each part, of all its runs and of each agent's.
+
+    A run that two agents share counts for the first.
+    """
+    sheets = [cell for cell in stage.cells if isinstance(cell, Sweep)]
     if sheets:
-        return {part.id: Counter({ALL: _steps(part), sheet.agent: _steps(part)}) for sheet in sheets for part in sheet.parts}
+        return {
+            part.id: Counter({ALL: _steps(part), sheet.agent: _steps(part)})
+            for sheet in sheets
+            for part in sheet.parts
+        }
     owner = {run: cell.agent for cell in reversed(stage.cells) if isinstance(cell, Cell) for run in cell.runs}
     return {part.id: _by_agent(part, owner) for part in stage.parts}
 
 
 def _by_agent(part: Part, owner: Mapping[str, str]) -> Counter[str]:
-    return Counter({ALL: _steps(part)}) + sum((Counter({owner[run.id]: part.steps}) for run in part.runs), Counter[str]())
+    return Counter({ALL: _steps(part)}) + sum(
+        (Counter({owner[run.id]: part.steps}) for run in part.runs), Counter[str]()
+    )
 
 
 def _steps(part: Part) -> int:

@@ -32,7 +32,9 @@ def values_of(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]
 
 def mixed(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """What should be the same in all parts and is not."""
-    return {key: values for key, values in values_of(sidecars).items() if len(values) > 1 and key not in HARMLESS}
+    return {
+        key: values for key, values in values_of(sidecars).items() if len(values) > 1 and key not in HARMLESS
+    }
 
 
 def _parts(page: Mapping[str, Any]) -> int:

@@ -1,7 +1,10 @@
-"""The studies that come with heavytail: `studies/` in the repository, `published/` in an installed package; and the results that come with some of them.
+"""The studies that come with heavytail.
 
-What needs a GPU is computed once, and its results are kept beside the spec, in the folder `published`. Elsewhere such a study is run afresh at its quick scale, and the published result is
-shown beside it.
+`studies/` in the repository, `published/` in an installed package; and the results that come with some of
+them.
+
+What needs a GPU is computed once, and its results are kept beside the spec, in the folder `published`.
+Elsewhere such a study is run afresh at its quick scale, and the published result is shown beside it.
 """
 
 from importlib.util import find_spec
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.specs.reading import read_spec
-from heavytail.studies.specs.spec import kind_of_env
+from heavytail.studies.specs.spec import env_kind
 from heavytail.studies.study import Study
 
 _HERE = Path(__file__).resolve()
@@ -54,14 +57,18 @@ def left_out(name: str) -> list[str]:
 
 
 def _is_deep(name: str) -> bool:
-    return any(kind_of_env(env.env) == "deep" for env in read_spec(published(name)).envs.values())
+    return any(env_kind(env.env) == "deep" for env in read_spec(published(name)).envs.values())
 
 
 def _fits_here(name: str) -> bool:
     """Without a GPU the full scale of a deep study, or of a map, takes days."""
     from heavytail.studies.backends.deep import gpu_there
 
-    return published_result(name) is None or not (_is_deep(name) or read_spec(published(name)).maps) or gpu_there()
+    return (
+        published_result(name) is None
+        or not (_is_deep(name) or read_spec(published(name)).maps)
+        or gpu_there()
+    )
 
 
 def _companion(name: str, folder: Path, *, quick: bool) -> Study:

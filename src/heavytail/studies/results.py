@@ -1,6 +1,7 @@
 """The runs of a study as arrays: what every figure and every table of a report is made of.
 
-A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint. `Task` holds all cells of one environment.
+A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint.
+`Task` holds all cells of one environment.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,21 @@ if TYPE_CHECKING:
 
 OWN = ("mean_reward", "realised_reward", "regret")
 FIXED = frozenset(
-    ["run", "agent_key", "env_key", "point", "phase", "env", "env_parameters", "agent", "parameters", "replicate", "at", *OWN, "error"]
+    [
+        "run",
+        "agent_key",
+        "env_key",
+        "point",
+        "phase",
+        "env",
+        "env_parameters",
+        "agent",
+        "parameters",
+        "replicate",
+        "at",
+        *OWN,
+        "error",
+    ]
 )
 
 
@@ -58,12 +73,15 @@ class Task(NamedTuple):
     horizon: int  # 1 where the unit is a step
     optimum: float | None  # the best mean reward per unit; None where nobody knows it
     agents: list[Agent]
-    summing: "Summing"
+    aggregation: "Aggregation"
     bounds: tuple[BoundLine, ...] = ()  # on regret, along the run
 
     @property
     def reward(self) -> str:
-        """What agents earn, in words: where noise is put on top of the rewards of an environment, returns count without it."""
+        """What agents earn, in words.
+
+        Where noise is put on top of the rewards of an environment, returns count without it.
+        """
         return "reward" if self.optimum is not None else "clean return"
 
     @property
@@ -73,7 +91,7 @@ class Task(NamedTuple):
         return [agent for agent in counting if np.median(agent.runs.counters[TRUNCATED], axis=0).any()]
 
 
-def runs_in(frame: "pd.DataFrame") -> Runs:
+def gather_runs(frame: "pd.DataFrame") -> Runs:
     """The curves of one cell, from rows of `Study.curves`."""
     whole = frame[frame["error"].isna()].sort_values(["replicate", "at"])
     replicates = np.unique(whole["replicate"].to_numpy(np.int64))
@@ -82,17 +100,32 @@ def runs_in(frame: "pd.DataFrame") -> Runs:
     def curves(name: str) -> Floats:
         return whole[name].to_numpy(np.float64).reshape(len(replicates), len(at))
 
-    counters = {str(name): curves(str(name)) for name in whole.columns if name not in FIXED and whole[name].notna().any()}
+    counters = {
+        str(name): curves(str(name))
+        for name in whole.columns
+        if name not in FIXED and whole[name].notna().any()
+    }
     failed = int(frame["error"].notna().sum())
     scored = counters.get(EPISODES, np.broadcast_to(at.astype(np.float64), (len(replicates), len(at))))
-    return Runs(replicates, at, scored, curves("mean_reward"), curves("realised_reward"), curves("regret"), counters, failed)
+    return Runs(
+        replicates,
+        at,
+        scored,
+        curves("mean_reward"),
+        curves("realised_reward"),
+        curves("regret"),
+        counters,
+        failed,
+    )
 
 
-def between(runs: Runs, first: float, last: float) -> Floats:
-    """The mean reward per unit [run] from one share of the run to another; between checkpoints, cumulative rewards are taken as straight.
+def mean_reward_in(runs: Runs, first: float, last: float) -> Floats:
+    """The mean reward per unit [run] from one share of the run to another.
+
+    Between checkpoints, cumulative rewards are taken as straight.
 
     >>> runs = Runs(np.array([0]), np.array([50, 100]), np.array([[50.0, 100.0]]), np.array([[10.0, 60.0]]), np.zeros((1, 2)), np.zeros((1, 2)), {}, 0)
-    >>> float(between(runs, 0.0, 0.1)[0]), float(between(runs, 0.9, 1.0)[0])
+    >>> float(mean_reward_in(runs, 0.0, 0.1)[0]), float(mean_reward_in(runs, 0.9, 1.0)[0])
     (0.2, 1.0)
     """
     ends = np.array([first, last]) * runs.at[-1]
@@ -104,8 +137,11 @@ def between(runs: Runs, first: float, last: float) -> Floats:
     return _per(gained(runs.mean_reward), gained(runs.scored))
 
 
-def paces(runs: Runs) -> Floats:
-    """The mean reward per unit [run, checkpoint] since the checkpoint before; while no episode ends, what the last ones brought stands."""
+def reward_rates(runs: Runs) -> Floats:
+    """The mean reward per unit [run, checkpoint] since the checkpoint before.
+
+    While no episode ends, what the last ones brought stands.
+    """
     found = _per(np.diff(runs.mean_reward, axis=1, prepend=0.0), np.diff(runs.scored, axis=1, prepend=0.0))
     latest = np.maximum.accumulate(np.where(np.isnan(found), 0, np.arange(found.shape[1])), axis=1)
     return np.take_along_axis(found, latest, axis=1)
@@ -126,20 +162,26 @@ def _per(rewards: Floats, scored: Floats) -> Floats:
     return np.divide(rewards, scored, out=np.full(rewards.shape, np.nan), where=scored > 0)
 
 
-def final(runs: Runs) -> Floats:
+def final_regret(runs: Runs) -> Floats:
     """The regret of the whole run [run]."""
     return runs.regret[:, -1]
 
 
-class Summing(NamedTuple):
-    """How runs are summed up: the same words, the same seed and so the same numbers wherever a report shows them."""
+class Aggregation(NamedTuple):
+    """How runs are summed up.
+
+    The same words, the same seed and so the same numbers wherever a report shows them.
+    """
 
     confidence: float
     resamples: int
     seed: int
 
     def median(self, values: Floats) -> Interval:
-        """The median over runs with its bootstrap interval; a single run has none. Where a run has no value, there is no median either."""
+        """The median over runs with its bootstrap interval; a single run has none.
+
+        Where a run has no value, there is no median either.
+        """
         columns = values.reshape(len(values), -1)
         whole = ~np.isnan(columns).any(axis=0)
         found = np.full((3, columns.shape[1]), np.nan)
@@ -152,12 +194,16 @@ class Summing(NamedTuple):
             nothing = np.full(values.shape[1], np.nan)
             return Interval(np.median(values, axis=0), nothing, nothing)
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(3,)))
-        return statistics.bootstrap_interval(values, "median", rng=rng, confidence=self.confidence, resamples=self.resamples)
+        return statistics.bootstrap_interval(
+            values, "median", rng=rng, confidence=self.confidence, resamples=self.resamples
+        )
 
 
-def agent_of(key: str, label: str, setting: str, runs: Runs, summing: Summing) -> Agent:
+def summarise_agent(key: str, label: str, setting: str, runs: Runs, aggregation: Aggregation) -> Agent:
     """An agent with its curves summed up."""
-    return Agent(key, label, setting, runs, summing.median(runs.regret), summing.median(paces(runs)))
+    return Agent(
+        key, label, setting, runs, aggregation.median(runs.regret), aggregation.median(reward_rates(runs))
+    )
 
 
 def counter_names(agents: Sequence[Agent]) -> list[str]:
@@ -168,21 +214,31 @@ def counter_names(agents: Sequence[Agent]) -> list[str]:
 def score_matrices(curves: "pd.DataFrame", envs: Sequence[str]) -> dict[str, Floats]:
     """For each agent the rewards of its runs in their last tenth, as a share of the optimum where that is known: [run, environment].
 
-    Agents that did not run everywhere are left out, and so are seeds that failed anywhere: rliable wants whole matrices.
+    Agents that did not run everywhere are left out, and so are seeds that failed anywhere: rliable wants
+    whole matrices.
     """
     scores = {}
     for agent, frame in curves.groupby("agent_key", sort=False):
         by_env = {env: _scores(part) for env, part in frame.groupby("env_key")}
-        if set(by_env) == set(envs) and (seeds := sorted(set.intersection(*(set(found) for found in by_env.values())))):
+        if set(by_env) == set(envs) and (
+            seeds := sorted(set.intersection(*(set(found) for found in by_env.values())))
+        ):
             scores[str(agent)] = np.array([[by_env[env][seed] for env in envs] for seed in seeds])
     return scores
 
 
 def _scores(frame: "pd.DataFrame") -> dict[int, float]:
-    """Of each seed that scored in the end, how much of the optimum it earned there; where nobody knows the optimum, how much it earned."""
-    runs = runs_in(frame)
+    """Of each seed that scored in the end, how much of the optimum it earned there.
+
+    Where nobody knows the optimum, how much it earned.
+    """
+    runs = gather_runs(frame)
     if not len(runs.replicates):
         return {}
     optimum = (runs.regret[0, -1] + runs.mean_reward[0, -1]) / runs.at[-1]
-    earned = between(runs, 0.9, 1.0) / (1.0 if np.isnan(optimum) else optimum)
-    return {seed: value for seed, value in zip(runs.replicates.tolist(), earned.tolist(), strict=True) if np.isfinite(value)}
+    earned = mean_reward_in(runs, 0.9, 1.0) / (1.0 if np.isnan(optimum) else optimum)
+    return {
+        seed: value
+        for seed, value in zip(runs.replicates.tolist(), earned.tolist(), strict=True)
+        if np.isfinite(value)
+    }

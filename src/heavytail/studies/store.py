@@ -3,11 +3,12 @@
     study.json               the spec, versions and where it was started
     parts/ID.parquet         the curves of one part
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
-    drawers/ID.npz           what a long part that is not done has come to
+    resume/ID.npz            what a long part that is not done has come to
     maps.parquet             maps, summed up: with it, their parts are not needed
 
-A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that any reader of such folders reads it. Files appear whole
-(`heavytail.files`), so that an interruption at any moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
+A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that
+any reader of such folders reads it. Files appear whole (`heavytail.files`), so that an interruption at any
+moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
 
 import fcntl
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from heavytail.errors import InputError
 from heavytail.files import write_whole
 from heavytail.studies.plan import Part
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Store:
         self.folder = Path(folder)
         self.parts = self.folder / "parts"
         self.pages = self.folder / "sidecars"
-        self.drawers = self.folder / "drawers"
+        self.resume_folder = self.folder / "resume"
 
     # The page that says what it is
 
@@ -55,25 +56,34 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{self.folder} cannot be made: {error.strerror}; choose another folder with --out") from None
+            raise InputError(
+                f"{self.folder} cannot be made: {error.strerror}; choose another folder with --out"
+            ) from None
         with self.locked():
             if self.exists():
-                raise InputError(f"another process has just started a study in {self.folder}; nothing was changed")
+                raise InputError(
+                    f"another process has just started a study in {self.folder}; nothing was changed"
+                )
             self.write_json("study.json", {"format": FORMAT, "spec": spec.model_dump(mode="json"), **about})
 
     def spec(self) -> Spec:
         """The study's spec."""
-        return spec_of(self.about()["spec"], where=str(self.folder / "study.json"))
+        return make_spec(self.about()["spec"], where=str(self.folder / "study.json"))
 
     def about(self) -> dict[str, Any]:
         """The whole page."""
         page = self.read_json("study.json")
         if page is None:
-            raise InputError(f"{self.folder} holds no study; start one with: heavytail run SPEC.toml --out {self.folder}")
+            raise InputError(
+                f"{self.folder} holds no study; start one with: heavytail run SPEC.toml --out {self.folder}"
+            )
         if not isinstance(page, dict) or "spec" not in page:
             raise InputError(f"{self.folder / 'study.json'} is damaged: it does not say what the study is")
         if page.get("format") != FORMAT:
-            raise InputError(f"{self.folder} has format {page.get('format')}, this version of heavytail reads format {FORMAT}")
+            raise InputError(
+                f"{self.folder} has format {page.get('format')}, this version of heavytail reads"
+                f" format {FORMAT}"
+            )
         return page
 
     def write_json(self, name: str, value: Any) -> None:
@@ -108,9 +118,14 @@ class Store:
     def write(self, part: Part, content: bytes, about: Mapping[str, Any]) -> None:
         """Keep a part: first what it is, then that it is whole."""
         self._write(self.parts / f"{part.id}.parquet", content)
-        page = {"sha256": sha256(content).hexdigest(), "bytes": len(content), "part": part.model_dump(mode="json"), **about}
+        page = {
+            "sha256": sha256(content).hexdigest(),
+            "bytes": len(content),
+            "part": part.model_dump(mode="json"),
+            **about,
+        }
         self.write_json(f"sidecars/{part.id}.json", page)
-        (self.drawers / f"{part.id}.npz").unlink(missing_ok=True)
+        (self.resume_folder / f"{part.id}.npz").unlink(missing_ok=True)
 
     def trouble(self, part: Part) -> str | None:
         """What is wrong with a part: None if nothing, "missing" if it is not there."""
@@ -163,14 +178,16 @@ class Store:
             except BlockingIOError:
                 handle.seek(0)
                 who = handle.read().decode() or "unknown"
-                raise InputError(f"another process ({who}) is working on {self.folder}; wait for it, or stop it") from None
+                raise InputError(
+                    f"another process ({who}) is working on {self.folder}; wait for it, or stop it"
+                ) from None
             except OSError as error:
                 raise InputError(f"{self.folder} cannot be written: {error.strerror}") from None
             yield
 
     def _remove_leftovers(self) -> None:
         """What a process that was killed was writing."""
-        for folder in (self.folder, self.parts, self.pages, self.drawers):
+        for folder in (self.folder, self.parts, self.pages, self.resume_folder):
             for left in folder.glob(f".*{TEMPORARY}"):
                 left.unlink()
 
@@ -180,5 +197,6 @@ class Store:
             write_whole(target, lambda out: out.write(content), TEMPORARY)
         except OSError as error:
             raise InputError(
-                f"{target} cannot be written: {error.strerror}; what is done is kept, go on with: heavytail resume {self.folder}"
+                f"{target} cannot be written: {error.strerror}; what is done is kept, go on with:"
+                f" heavytail resume {self.folder}"
             ) from None

@@ -1,6 +1,9 @@
-"""The choice of a point of each grid: the one whose median final regret over the tuning seeds is smallest, the first of equals.
+"""The choice of a point of each grid.
 
-Where nobody knows the best policy there is no regret: then it is the one whose median reward in the last tenth is largest.
+The one whose median final regret over the tuning seeds is smallest, the first of equals.
+
+Where nobody knows the best policy there is no regret: then it is the one whose median reward in the last
+tenth is largest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +14,9 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
 
 from heavytail.errors import InputError
-from heavytail.studies.parts import frame_of
+from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell
-from heavytail.studies.results import between, runs_in
+from heavytail.studies.results import gather_runs, mean_reward_in
 
 
 class Scored(BaseModel):
@@ -45,7 +48,13 @@ def _scored(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, floa
     measure: Literal["regret", "reward"] = "reward" if any(run in rewards for run in cell.runs) else "regret"
     known = rewards if measure == "reward" else regrets
     values = [known[run] for run in cell.runs if run in known]
-    return Scored(agent=cell.agent, env=cell.env, point=cell.point, measure=measure, value=float(np.median(values)) if values else None)
+    return Scored(
+        agent=cell.agent,
+        env=cell.env,
+        point=cell.point,
+        measure=measure,
+        value=float(np.median(values)) if values else None,
+    )
 
 
 def final_regrets(table: pa.Table) -> dict[str, float]:
@@ -58,8 +67,11 @@ def last_tenths(table: pa.Table) -> dict[str, float]:
     """The mean reward in the last tenth of each run that came to its end and has no regret."""
     import pyarrow.compute as pc
 
-    without = frame_of(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
-    return {str(run): float(between(runs_in(frame), 0.9, 1.0)[0]) for run, frame in without.groupby("run")}
+    without = to_frame(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
+    return {
+        str(run): float(mean_reward_in(gather_runs(frame), 0.9, 1.0)[0])
+        for run, frame in without.groupby("run")
+    }
 
 
 def choose(scored: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -72,6 +84,9 @@ def choose(scored: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
     for (agent, env), each in best.items():
         if each.value is None:
-            raise InputError(f"tuning: every run of {agent} on {env} failed, so that nothing can be chosen; see heavytail status")
+            raise InputError(
+                f"tuning: every run of {agent} on {env} failed, so that nothing can be chosen; see"
+                " heavytail status"
+            )
         chosen.setdefault(agent, {})[env] = each.point
     return chosen

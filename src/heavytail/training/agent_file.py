@@ -1,7 +1,8 @@
 """Agent files: every array of a run in one ``.npz``, and beside them a page of JSON that says what they are. No pickle is written or read.
 
-A file is written under a temporary name and renamed when it is whole, so that an interruption leaves the old one. Each array carries the
-checksum of the zip format; what does not fit the agent it claims to be is refused.
+A file is written under a temporary name and renamed when it is whole, so that an interruption leaves the old
+one. Each array carries the checksum of the zip format; what does not fit the agent it claims to be is
+refused.
 """
 
 import json
@@ -14,7 +15,7 @@ import numpy as np
 from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.files import Arrays, read_arrays, write_arrays
-from heavytail.kernels.pools import pools_of
+from heavytail.kernels.pools import pool_fields
 
 FORMAT = 1
 PAGE = "heavytail.json"
@@ -37,9 +38,14 @@ def flatten(prefix: str, record: Record) -> Arrays:
 
 
 def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) -> Record:
-    """A record like `template` with the values of the file; they must be of the same kinds, and where asked, of the same shapes but for pools, which may grow."""
-    values, pools = [], pools_of(template)
-    lengths = {len(arrays[path]) for name in pools if (path := f"{prefix}/{name}") in arrays and arrays[path].ndim}
+    """A record like `template` with the values of the file.
+
+    They must be of the same kinds, and where asked, of the same shapes but for pools, which may grow.
+    """
+    values, pools = [], pool_fields(template)
+    lengths = {
+        len(arrays[path]) for name in pools if (path := f"{prefix}/{name}") in arrays and arrays[path].ndim
+    }
     if len(lengths) > 1:
         raise InputError(f"the pools {', '.join(pools)} of {prefix} have different lengths")
     for name, old in zip(template._fields, template, strict=True):
@@ -50,8 +56,14 @@ def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) 
         if path not in arrays:
             raise InputError(f"{path} is missing")
         new, kind = arrays[path], np.asarray(old)
-        if new.dtype != kind.dtype or new.ndim != kind.ndim or (same_shape and name not in pools and new.shape != kind.shape):
-            raise InputError(f"{path} is {new.dtype}{list(new.shape)} where {kind.dtype}{list(kind.shape)} is expected")
+        if (
+            new.dtype != kind.dtype
+            or new.ndim != kind.ndim
+            or (same_shape and name not in pools and new.shape != kind.shape)
+        ):
+            raise InputError(
+                f"{path} is {new.dtype}{list(new.shape)} where {kind.dtype}{list(kind.shape)} is expected"
+            )
         values.append(np.ascontiguousarray(new) if isinstance(old, np.ndarray) else type(old)(new[()]))
     return type(template)(*values)
 
@@ -78,6 +90,7 @@ def _page(target: Path, arrays: Arrays) -> dict[str, Any]:
         raise InputError(f"{target} is damaged: its description cannot be read") from error
     if version != FORMAT:
         raise InputError(
-            f"{target} has format {version}, this version of heavytail reads format {FORMAT}; save it again with a matching version"
+            f"{target} has format {version}, this version of heavytail reads format {FORMAT}; save"
+            " it again with a matching version"
         )
     return page

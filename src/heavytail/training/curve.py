@@ -20,7 +20,8 @@ Spacing = Literal["even", "log"]
 class Curve:
     """Cumulative rewards at checkpoints, counted from the start of the learner's life.
 
-    `mean_reward` sums the expected rewards of what was done, which is what regret is measured with; `realised_reward` sums the rewards that were drawn.
+    `mean_reward` sums the expected rewards of what was done, which is what regret is measured with;
+    `realised_reward` sums the rewards that were drawn.
     """
 
     unit: Literal["episodes", "steps"]
@@ -48,11 +49,17 @@ class Curve:
         """The curve as a pandas DataFrame, one row per checkpoint."""
         import pandas as pd  # here, because it is slow to import
 
-        columns = {self.unit: self.at, "mean_reward": self.mean_reward, "realised_reward": self.realised_reward}
+        columns = {
+            self.unit: self.at,
+            "mean_reward": self.mean_reward,
+            "realised_reward": self.realised_reward,
+        }
         return pd.DataFrame({**columns, **self.counters})
 
 
-def curve_of(checkpoints: Checkpoints, unit: Literal["episodes", "steps"], counter_names: Sequence[str]) -> Curve:
+def curve_of(
+    checkpoints: Checkpoints, unit: Literal["episodes", "steps"], counter_names: Sequence[str]
+) -> Curve:
     """The curve as far as it is recorded."""
     n = int(checkpoints.reached[0])
     values = checkpoints.values[:n].copy()
@@ -86,5 +93,8 @@ def place_checkpoints(first: int, last: int, checkpoints: int | Sequence[int], s
     whole = given.ndim == 1 and np.isfinite(given).all() and (given == np.floor(given)).all()
     at = given.astype(np.int64) if whole else np.empty(0, np.int64)
     if at.ndim != 1 or not len(at) or (np.diff(at) <= 0).any() or at[0] <= first or at[-1] > last:
-        raise InputError(f"checkpoints must be a number of them, or whole numbers that ascend from {first + 1} to at most {last}")
+        raise InputError(
+            f"checkpoints must be a number of them, or whole numbers that ascend from {first + 1} to"
+            f" at most {last}"
+        )
     return np.union1d(at, [last])

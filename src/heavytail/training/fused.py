@@ -1,7 +1,8 @@
 """The fused loop: agent, environment and reward law compiled into one, with no Python inside.
 
-It runs in chunks of about a tenth of a second and returns a status. Between chunks Python shows progress, sees Ctrl-C, enlarges pools
-and raises errors. All that a run remembers is in arrays (the agent's record, the streams, the clock), so where a chunk ends changes nothing.
+It runs in chunks of about a tenth of a second and returns a status. Between chunks Python shows progress,
+sees Ctrl-C, enlarges pools and raises errors. All that a run remembers is in arrays (the agent's record, the
+streams, the clock), so where a chunk ends changes nothing.
 """
 
 import math
@@ -12,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heavytail._startup import collector_paused
+from heavytail._startup import gc_paused
 from heavytail.arrays import Floats, Indices, Ints, Record
 from heavytail.errors import InputError
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown, out_of_room
+from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counter_names, counters, update
 from heavytail.mdp import MDP, first_state
-from heavytail.training.interrupts import held_interrupts
-from heavytail.training.reward_batches import Ahead, begin_stretch, new_ahead, settle, step_ahead
+from heavytail.training.interrupts import deferred_interrupts
+from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_ahead
 
 CHUNK_SECONDS = 0.1
 FIRST_CHUNK = 1000
@@ -40,13 +41,16 @@ class Status(IntEnum):
 
 
 DONE, PAUSED, FULL, NAN, BAD_ACTION = (int(status) for status in Status)
-TROUBLE = {
+ERROR_MESSAGES = {
     NAN: "the reward of step {step} (in state {state}) is nan; rewards may be infinite, but must be numbers",
-    BAD_ACTION: "at step {step} (in state {state}) the agent chose an action that does not exist; `act` must return 0 to A - 1",
+    BAD_ACTION: (
+        "at step {step} (in state {state}) the agent chose an action that does not exist; `act` must"
+        " return 0 to A - 1"
+    ),
 }
 
 
-class Clock(NamedTuple):
+class RunState(NamedTuple):
     """Where a run stands."""
 
     steps: Ints  # [1]
@@ -69,9 +73,9 @@ class Checkpoints(NamedTuple):
         return ("at",)
 
 
-def new_clock() -> Clock:
+def new_clock() -> RunState:
     """The first moment of a run."""
-    return Clock(
+    return RunState(
         steps=np.zeros(1, np.int64),
         units=np.zeros(1, np.int64),
         state=np.zeros(1, np.uint32),
@@ -87,7 +91,14 @@ def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:
 
 
 def run_chunk(
-    agent: Record, mdp: MDP, streams: Streams, ahead: Ahead, clock: Clock, checkpoints: Checkpoints, until: int, most_steps: int
+    agent: Record,
+    mdp: MDP,
+    streams: Streams,
+    ahead: RewardBatch,
+    clock: RunState,
+    checkpoints: Checkpoints,
+    until: int,
+    most_steps: int,
 ) -> int:
     """Learn until the clock shows `until` units or `most_steps` more steps are made."""
     steps, units, started = clock.steps[0], clock.units[0], clock.started[0]
@@ -102,14 +113,17 @@ def run_chunk(
             s, k, started = first_state(mdp, streams.transitions), 0, 1
             begin(agent, s, streams.agent)
         if ahead.taken[0] == ahead.first.size:
-            begin_stretch(ahead, streams.rewards)
-        # The inner loop ends with the episode or the stretch; in a continuing problem, at the next unit at which something is due.
+            refill(ahead, streams.rewards)
+        # The inner loop ends with the episode or the stretch; in a continuing problem, at the next unit at
+        # which something is due.
         due = min(until, checkpoints.at[reached]) if reached < checkpoints.at.size else until
         taken, drawn = ahead.taken[0] - k, ahead.drawn[0] == 1
-        most = min(last - steps, ahead.first.size - ahead.taken[0], mdp.horizon - k if episodic else due - units)
+        most = min(
+            last - steps, ahead.first.size - ahead.taken[0], mdp.horizon - k if episodic else due - units
+        )
         first, stop, ended = k, k + most, False
         while k < stop:
-            if out_of_room(agent):
+            if any_pool_full(agent):
                 status = FULL
                 break
             h = k if episodic else 0
@@ -117,7 +131,9 @@ def run_chunk(
             if not 0 <= a < mdp.n_actions:
                 status = BAD_ACTION
                 break
-            s_next, r, terminated, mean = step_ahead(mdp, s, a, h, streams.transitions, ahead, drawn, taken + k, streams.rewards)
+            s_next, r, terminated, mean = step_ahead(
+                mdp, s, a, h, streams.transitions, ahead, drawn, taken + k, streams.rewards
+            )
             if math.isnan(r):
                 status = NAN
                 break
@@ -130,7 +146,9 @@ def run_chunk(
             if ended:
                 break
         steps += k - first
-        ahead.taken[0] += k - first + (1 if status == NAN else 0)  # the pair of a reward that is no number is used up too
+        ahead.taken[0] += (
+            k - first + (1 if status == NAN else 0)
+        )  # the pair of a reward that is no number is used up too
         if episodic:
             if ended:
                 units += 1
@@ -145,7 +163,7 @@ def run_chunk(
             reached += 1
         if units == until:
             status = DONE
-    settle(ahead, streams.rewards)
+    rewind(ahead, streams.rewards)
     clock.steps[0], clock.units[0], clock.started[0] = steps, units, started
     clock.state[0], clock.h[0] = s, k
     clock.totals[0], clock.totals[1] = mean_total, realised_total
@@ -157,34 +175,39 @@ def run(
     agent: Record,
     mdp: MDP,
     streams: Streams,
-    clock: Clock,
+    clock: RunState,
     checkpoints: Checkpoints,
     until: int,
-    between: Callable[[Record], None] = lambda agent: None,
+    on_chunk: Callable[[Record], None] = lambda agent: None,
 ) -> Record:
-    """Learn until the clock shows `until` units; returns the agent, which is another record if its pools grew.
+    """Learn until the clock shows `until` units.
 
-    `between` is called with the agent after each chunk.
+    Returns the agent, which is another record if its pools grew.
+
+    `on_chunk` is called with the agent after each chunk.
     """
-    ahead = new_ahead(mdp)
+    ahead = new_reward_batch(mdp)
     chunk = entry(run_chunk, agent, mdp, streams, ahead, clock, checkpoints)
     most_steps, status = FIRST_CHUNK, PAUSED
-    with held_interrupts() as let_interrupt_through, collector_paused():
+    with deferred_interrupts() as let_interrupt_through, gc_paused():
         while status != DONE:
             before, started = int(clock.steps[0]), time.perf_counter()
             status = chunk(agent, mdp, streams, ahead, clock, checkpoints, until, most_steps)
-            if status in TROUBLE:
-                raise InputError(TROUBLE[status].format(step=clock.steps[0], state=clock.state[0]))
+            if status in ERROR_MESSAGES:
+                raise InputError(ERROR_MESSAGES[status].format(step=clock.steps[0], state=clock.state[0]))
             if status == FULL:
-                agent = grown(agent)
-            between(agent)
+                agent = with_larger_pools(agent)
+            on_chunk(agent)
             let_interrupt_through()
             most_steps = next_chunk(most_steps, int(clock.steps[0]) - before, time.perf_counter() - started)
     return agent
 
 
 def next_chunk(steps: int, made: int, seconds: float, aim: float = CHUNK_SECONDS) -> int:
-    """How many steps to try next: so many as take `aim` seconds, by at most a factor of ten (the first chunk contains the compilation)."""
+    """How many steps to try next.
+
+    So many as take `aim` seconds, by at most a factor of ten (the first chunk contains the compilation).
+    """
     if made < steps:
         return steps
     wanted = aim * made / max(seconds, 1e-9)

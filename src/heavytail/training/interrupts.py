@@ -8,7 +8,7 @@ from types import FrameType
 
 
 @contextmanager
-def held_interrupts() -> Iterator[Callable[[], None]]:
+def deferred_interrupts() -> Iterator[Callable[[], None]]:
     """Hold Ctrl-C back; gives a function to call where stopping is safe, which lets a held one through.
 
     Only the main thread receives Ctrl-C, so in other threads there is nothing to hold.
@@ -25,7 +25,9 @@ def held_interrupts() -> Iterator[Callable[[], None]]:
             held.clear()
             if callable(before):
                 before(number, frame)
-            elif before is not signal.SIG_IGN:  # no handler of Python's: let the signal do what it would have done
+            elif (
+                before is not signal.SIG_IGN
+            ):  # no handler of Python's: let the signal do what it would have done
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 signal.raise_signal(signal.SIGINT)
 

@@ -1,4 +1,7 @@
-"""`Learner`: an agent, its environment and its random streams, with the verbs of Stable-Baselines3: learn, predict, save, load."""
+"""`Learner`: an agent, its environment and its random streams, with the verbs of Stable-Baselines3.
+
+Learn, predict, save, load.
+"""
 
 import math
 import os
@@ -24,7 +27,7 @@ from heavytail.training import fused
 from heavytail.training.agent_file import AgentFile, flatten, read_agent_file, restore, write_agent_file
 from heavytail.training.curve import Curve, Spacing, curve_of, place_checkpoints
 from heavytail.training.progress import progress_bar
-from heavytail.training.runners import GymSetting, MDPSetting
+from heavytail.training.runners import GymRunner, MDPRunner
 from heavytail.training.stepwise import Stepwise
 
 
@@ -46,9 +49,9 @@ class Learner:
         name: str,
         parameters: dict[str, Any],
         agent: Record,
-        setting: MDPSetting | GymSetting,
+        setting: MDPRunner | GymRunner,
         streams: Streams,
-        clock: fused.Clock,
+        clock: fused.RunState,
     ) -> None:
         self.name = name
         self.parameters = parameters
@@ -60,7 +63,10 @@ class Learner:
         self._warned = False
 
     def __repr__(self) -> str:
-        return f"Learner({self.name!r}, {self.unit}={int(self.clock.units[0]):,}, steps={int(self.clock.steps[0]):,})"
+        return (
+            f"Learner({self.name!r}, {self.unit}={int(self.clock.units[0]):,},"
+            f" steps={int(self.clock.steps[0]):,})"
+        )
 
     @property
     def problem(self) -> Problem:
@@ -70,8 +76,10 @@ class Learner:
     @property
     def mdp(self) -> MDP:
         """The MDP in which it learns now; a Gymnasium environment has none to show."""
-        if isinstance(self.setting, GymSetting):
-            raise InputError("this learner is in a Gymnasium environment; its learner.setting.env is what there is")
+        if isinstance(self.setting, GymRunner):
+            raise InputError(
+                "this learner is in a Gymnasium environment; its learner.setting.env is what there is"
+            )
         worlds = self.setting.worlds
         return worlds.mdps[worlds.which(int(self.clock.units[0]))]
 
@@ -91,8 +99,9 @@ class Learner:
     ) -> Curve:
         """Learn for so many more episodes, or steps in a continuing problem.
 
-        ``learn(a)`` and then ``learn(b)`` leave the same learner as ``learn(a + b)``, bit for bit. Ctrl-C stops it at a whole step: nothing is lost,
-        `curve` holds what was recorded, and the next ``learn`` goes on from there.
+        ``learn(a)`` and then ``learn(b)`` leave the same learner as ``learn(a + b)``, bit for bit. Ctrl-C
+        stops it at a whole step: nothing is lost, `curve` holds what was recorded, and the next ``learn``
+        goes on from there.
 
         Args:
             episodes: how many more episodes, in an episodic problem.
@@ -113,30 +122,44 @@ class Learner:
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
         with self._shown(progress, until) as redraw:
 
-            def between(agent: Record) -> None:
+            def on_chunk(agent: Record) -> None:
                 self.agent = agent
                 redraw()
 
             try:
-                self.setting.run(self.agent, self.streams, self.clock, recorded, until, between)
+                self.setting.run(self.agent, self.streams, self.clock, recorded, until, on_chunk)
             finally:
                 self.curve = curve_of(recorded, self.unit, counter_names(self.agent))
         return self.curve
 
     def predict(self, observation: int, step: int = 0) -> int:
-        """The action that the agent would take in a state, at a step of the episode; learning is not affected."""
+        """The action that the agent would take in a state, at a step of the episode.
+
+        Learning is not affected.
+        """
         steps = Stepwise(self.agent, self.streams.predictions, self.problem)
         return self.setting.action_of(steps.act(self.setting.state_of(observation), step))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file: agent, streams, clock and, where it is an MDP record, the environment."""
-        page: dict[str, Any] = {"agent": self.name, "parameters": self.parameters, "problem": self.problem._replace(mdp=None)._asdict()}
+        """Write everything to one file.
+
+        Agent, streams, clock and, where it is an MDP record, the environment.
+        """
+        page: dict[str, Any] = {
+            "agent": self.name,
+            "parameters": self.parameters,
+            "problem": self.problem._replace(mdp=None)._asdict(),
+        }
         records: dict[str, Record] = {"agent": self.agent, "streams": self.streams, "clock": self.clock}
-        if isinstance(self.setting, MDPSetting):
+        if isinstance(self.setting, MDPRunner):
             worlds = self.setting.worlds
             page["changes"] = worlds.at
             records |= {f"mdp{i}": mdp for i, mdp in enumerate(worlds.mdps)}
-        arrays = {path: array for prefix, record in records.items() for path, array in flatten(prefix, record).items()}
+        arrays = {
+            path: array
+            for prefix, record in records.items()
+            for path, array in flatten(prefix, record).items()
+        }
         write_agent_file(path, AgentFile(page, arrays))
 
     @classmethod
@@ -145,7 +168,8 @@ class Learner:
 
         Args:
             path: the file.
-            env: needed where the learner was in a Gymnasium environment, which no file holds; such an environment starts anew.
+            env: needed where the learner was in a Gymnasium environment, which no file holds; such an
+                environment starts anew.
         """
         page, arrays = read_agent_file(path)
         try:
@@ -157,8 +181,14 @@ class Learner:
         given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
         if other is not None or given is None:
             kind = "in episodes" if self.problem.horizon else "a continuing problem"
-            raise InputError(f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}")
-        if not isinstance(given, (int, float, np.number)) or not 1 <= given < 2**62 or given != math.floor(given):
+            raise InputError(
+                f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
+            )
+        if (
+            not isinstance(given, (int, float, np.number))
+            or not 1 <= given < 2**62
+            or given != math.floor(given)
+        ):
             raise InputError(f"learn: {self.unit} is {given!r:.60}; it must be a whole number, at least 1")
         return int(given)
 
@@ -168,7 +198,10 @@ class Learner:
         if planned is not None and steps > planned and not self._warned:
             self._warned = True
             warnings.warn(
-                f"{self.name} was built for planned_steps={planned:,} and is about to make up to {steps:,}: its bonuses grow no further than planned",
+                (
+                    f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
+                    f" {steps:,}: its bonuses grow no further than planned"
+                ),
                 stacklevel=3,
             )
 
@@ -183,68 +216,85 @@ class Learner:
 
 def _restored(
     page: dict[str, Any], arrays: Arrays, env: Any
-) -> tuple[str, dict[str, Any], Record, MDPSetting | GymSetting, Streams, fused.Clock]:
+) -> tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]:
     """What a file says a learner consists of."""
     name, parameters, problem = str(page["agent"]), dict(page["parameters"]), Problem(**page["problem"])
     clock = restore("clock", fused.new_clock(), arrays, same_shape=True)
     run_streams = restore("streams", streams(0), arrays, same_shape=True)
     if any(not stream.any() for stream in run_streams):
         raise InputError("one of its random streams is all zeros, and would stay so")
-    # An environment that starts anew gets a seed of its own: the learner's first one would replay what it has seen.
+    # An environment that starts anew gets a seed of its own: the learner's first one would replay what it has
+    # seen.
     afresh = np.random.SeedSequence([*map(int, run_streams.transitions), int(clock.steps[0])])
-    setting = _setting(env, problem.horizon or None, afresh) if env is not None else _stored_setting(page, arrays)
+    setting = (
+        _setting(env, problem.horizon or None, afresh) if env is not None else _stored_setting(page, arrays)
+    )
     if setting.problem[:3] != problem[:3]:
-        raise InputError(f"it is for {problem[:3]} states, actions and steps, and the environment has {setting.problem[:3]}")
+        raise InputError(
+            f"it is for {problem[:3]} states, actions and steps, and the environment has"
+            f" {setting.problem[:3]}"
+        )
     template = find("agent", name).builder(problem._replace(mdp=setting.problem.mdp), **parameters)
     agent = restore("agent", template, arrays, same_shape=True)
     _check_clock(clock, problem)
     return name, parameters, agent, setting, run_streams, clock
 
 
-def _check_clock(clock: fused.Clock, problem: Problem) -> None:
+def _check_clock(clock: fused.RunState, problem: Problem) -> None:
     started, h = int(clock.started[0]), int(clock.h[0])
-    where = clock.state[0] < problem.n_states and started in (0, 1) and (h < max(problem.horizon, 1) if started else h <= problem.horizon)
+    where = (
+        clock.state[0] < problem.n_states
+        and started in (0, 1)
+        and (h < max(problem.horizon, 1) if started else h <= problem.horizon)
+    )
     when = 0 <= clock.units[0] <= clock.steps[0] < 2**62
     if not (where and when):
         raise InputError("its clock does not fit its environment")
 
 
-def _stored_setting(page: dict[str, Any], arrays: Arrays) -> MDPSetting:
+def _stored_setting(page: dict[str, Any], arrays: Arrays) -> MDPRunner:
     if "changes" not in page:
         raise InputError("it was saved in a Gymnasium environment; give that to load_agent(path, env)")
     smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
     count = len(page["changes"]) + 1
     mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]
-    return MDPSetting(changing_mdp(mdps, page["changes"]))
+    return MDPRunner(changing_mdp(mdps, page["changes"]))
 
 
-def _setting(env: Any, horizon: int | None, seed: Seed) -> MDPSetting | GymSetting:
+def _setting(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
     """The setting for whatever was given as an environment."""
     if isinstance(env, MDP):
         env = changing_mdp([env], [])
     if isinstance(env, ChangingMDP):
         if horizon not in (None, env.mdps[0].horizon or None):
             raise InputError(
-                f"make_agent: horizon is {horizon}, but an MDP has its own, {env.mdps[0].horizon or None}; build it with another one"
+                f"make_agent: horizon is {horizon}, but an MDP has its own,"
+                f" {env.mdps[0].horizon or None}; build it with another one"
             )
-        return MDPSetting(env)
+        return MDPRunner(env)
     if not all(hasattr(env, name) for name in ("reset", "step", "observation_space", "action_space")):
         raise InputError(
-            f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as make_mdp('six_arms'), or a Gymnasium environment"
+            f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as"
+            " make_mdp('six_arms'), or a Gymnasium environment"
         )
     sequence = seed_sequence(seed)
     plain = isinstance(sequence.entropy, int) and not sequence.spawn_key
-    return GymSetting(env, horizon, sequence.entropy if plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]  # an int then
+    return GymRunner(env, horizon, sequence.entropy if plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]  # an int then
 
 
-def make_agent(name: str, env: Any, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any) -> Learner:
+def make_agent(
+    name: str, env: Any, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
+) -> Learner:
     """A learner by the agent's name.
 
     Args:
         name: the agent's id; ``heavytail.registered("agent")`` lists them.
-        env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium environment with discrete spaces, one step at a time.
-        seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the same noise.
-        horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes shorter.
+        env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium
+            environment with discrete spaces, one step at a time.
+        seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the
+            same noise.
+        horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes
+            shorter.
         **parameters: the agent's own.
 
     >>> import heavytail as ht
@@ -254,15 +304,20 @@ def make_agent(name: str, env: Any, *, seed: Seed = 0, horizon: int | None = Non
     found, setting = find("agent", name), _setting(env, horizon, seed)
     complete = found.arguments(setting.problem, **parameters)
     del complete["problem"]
-    return Learner(name, complete, found.builder(setting.problem, **complete), setting, streams(seed), fused.new_clock())
+    return Learner(
+        name, complete, found.builder(setting.problem, **complete), setting, streams(seed), fused.new_clock()
+    )
 
 
 def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: Any) -> Stepwise:
-    """An agent for a loop of your own, without an environment: for simulators, services and logs that heavytail does not know.
+    """An agent for a loop of your own, without an environment.
+
+    For simulators, services and logs that heavytail does not know.
 
     Args:
         name: the agent's id.
-        problem: how many states and actions there are, the steps in an episode (0 for a continuing problem) and the largest expected reward or None.
+        problem: how many states and actions there are, the steps in an episode (0 for a continuing problem)
+            and the largest expected reward or None.
         seed: of its random stream.
         **parameters: the agent's own.
 
@@ -275,5 +330,8 @@ def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: 
 
 
 def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:
-    """Read a learner from the file that ``learner.save(path)`` wrote; `env` where it was in a Gymnasium environment."""
+    """Read a learner from the file that ``learner.save(path)`` wrote.
+
+    `env` where it was in a Gymnasium environment.
+    """
     return Learner.load(path, env)

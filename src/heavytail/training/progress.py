@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from heavytail.training.fused import Clock
+from heavytail.training.fused import RunState
 
 
 @contextmanager
-def progress_bar(name: str, unit: str, clock: Clock, until: int) -> Iterator[Callable[[], None]]:
+def progress_bar(name: str, unit: str, clock: RunState, until: int) -> Iterator[Callable[[], None]]:
     """Shows a bar on the terminal; gives a function that redraws it."""
     from rich import progress  # here, because it is only imported for those who want to look
 

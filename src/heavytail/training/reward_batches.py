@@ -1,12 +1,14 @@
 """Rewards made ahead: standard variates of the stable and of the normal law, in batches.
 
-A loop over 256 draws becomes vector code and costs a quarter of 256 single ones. So the fused loop goes in stretches of at most 256 steps, and before a stretch the
-variates of all its pairs may be prepared. Nobody else notices: the k-th reward is made of the k-th pair of the stream by the very same operations as
-in `heavytail.mdp.mdp.reward`, and when a chunk ends, `settle` sets the stream back to the last pair that was used. So the size of a batch, and where it
-begins, are no part of a result, and no file holds one.
+A loop over 256 draws becomes vector code and costs a quarter of 256 single ones. So the fused loop goes in
+stretches of at most 256 steps, and before a stretch the variates of all its pairs may be prepared. Nobody
+else notices: the k-th reward is made of the k-th pair of the stream by the very same operations as in
+`heavytail.mdp.mdp.reward`, and when a chunk ends, `rewind` sets the stream back to the last pair that was
+used. So the size of a batch, and where it begins, are no part of a result, and no file holds one.
 
-Laws that differ in place and scale alone share a standard variate: all normal ones do, and of the stable ones those that have the index and the skewness of most stable slots. Other
-laws draw by themselves. A family is prepared only while a good part of the rewards are of it: single draws are cheaper where most are not.
+Laws that differ in place and scale alone share a standard variate: all normal ones do, and of the stable ones
+those that have the index and the skewness of most stable slots. Other laws draw by themselves. A family is
+prepared only while a good part of the rewards are of it: single draws are cheaper where most are not.
 """
 
 from typing import NamedTuple
@@ -25,18 +27,18 @@ from heavytail.kernels.elementary import (
     log,
     log_from,
 )
-from heavytail.kernels.rng import bits, fill_pairs, normal_of, open_uniform_of, skip_pair
+from heavytail.kernels.rng import bits, fill_pairs, skip_pair, to_normal, to_open_uniform
 from heavytail.laws.alpha_stable import front_and_ratio
 from heavytail.laws.constant import CONSTANT
-from heavytail.laws.table import LawTable, code_of, draw_law
-from heavytail.mdp import MDP, slot_of
+from heavytail.laws.table import LawTable, draw_law, law_code
+from heavytail.mdp import MDP, locate_slot
 
 BATCH = 256
-WORTH_IT = 0.25  # a family is prepared if this part of the stretch before was of it
+MIN_SHARE = 0.25  # a family is prepared if this part of the stretch before was of it
 STABLE, NORMAL, OTHER, FIXED = 0, 1, 2, 3  # families; only the first two have variates that can be prepared
 
 
-class Ahead(NamedTuple):
+class RewardBatch(NamedTuple):
     """A stretch of B pairs."""
 
     start: Stream  # [4] the stream where the stretch begins
@@ -57,13 +59,15 @@ class Ahead(NamedTuple):
     inverse: float
 
 
-def new_ahead(mdp: MDP) -> Ahead:
+def new_reward_batch(mdp: MDP) -> RewardBatch:
     """Nothing is prepared yet for this MDP."""
     laws = mdp.laws
     stable = _commonest_stable(laws, np.bincount(mdp.law, minlength=len(laws.code)))
-    family = np.select([stable, laws.code == code_of("normal"), laws.code == CONSTANT], [STABLE, NORMAL, FIXED], OTHER)
+    family = np.select(
+        [stable, laws.code == law_code("normal"), laws.code == CONSTANT], [STABLE, NORMAL, FIXED], OTHER
+    )
     shape = laws.parameters[np.argmax(stable)]
-    return Ahead(
+    return RewardBatch(
         start=np.zeros(4, np.uint64),
         taken=np.full(1, BATCH),
         wanted=BATCH * np.isin([STABLE, NORMAL, OTHER, FIXED], family),
@@ -85,7 +89,7 @@ def new_ahead(mdp: MDP) -> Ahead:
 
 def _commonest_stable(table: LawTable, slots: Ints) -> Bools:
     """The stable rows that have the index and the skewness of most slots."""
-    stable = (table.code == code_of("alpha_stable")) & (table.parameters[:, 2] != 1.0)
+    stable = (table.code == law_code("alpha_stable")) & (table.parameters[:, 2] != 1.0)
     if not stable.any():
         return stable
     _, shape = np.unique(table.parameters[:, 2:4], axis=0, return_inverse=True)
@@ -94,11 +98,11 @@ def _commonest_stable(table: LawTable, slots: Ints) -> Bools:
 
 
 @kernel
-def begin_stretch(ahead: Ahead, rewards: Stream) -> None:
+def refill(ahead: RewardBatch, rewards: Stream) -> None:
     """Decide what to prepare for the next stretch, and do."""
     ahead.taken[0], ahead.drawn[0] = 0, 0
     for family in range(OTHER):
-        ahead.prepared[family] = 1 if ahead.wanted[family] > WORTH_IT * ahead.first.size else 0
+        ahead.prepared[family] = 1 if ahead.wanted[family] > MIN_SHARE * ahead.first.size else 0
         ahead.drawn[0] |= ahead.prepared[family]
         ahead.wanted[family] = 0
     if ahead.drawn[0] == 1:
@@ -109,18 +113,21 @@ def begin_stretch(ahead: Ahead, rewards: Stream) -> None:
 
 
 @kernel
-def _prepare(ahead: Ahead) -> None:
-    """The variates of the pairs, in many short loops: the processor has many turns of each under way at once."""
+def _prepare(ahead: RewardBatch) -> None:
+    """The variates of the pairs, in many short loops.
+
+    The processor has many turns of each under way at once.
+    """
     B, variates = ahead.first.size, ahead.variates[STABLE]
     for k in range(B):
-        ahead.exponentials[k] = open_uniform_of(ahead.second[k])
+        ahead.exponentials[k] = to_open_uniform(ahead.second[k])
     _to_logs(ahead.exponentials, ahead.reduced, ahead.series, -1.0)
     if ahead.prepared[NORMAL] == 1:
         for k in range(B):
-            ahead.variates[NORMAL, k] = normal_of(open_uniform_of(ahead.first[k]), ahead.exponentials[k])
+            ahead.variates[NORMAL, k] = to_normal(to_open_uniform(ahead.first[k]), ahead.exponentials[k])
     if ahead.prepared[STABLE] == 1:
         for k in range(B):
-            u = open_uniform_of(ahead.first[k])
+            u = to_open_uniform(ahead.first[k])
             ahead.fronts[k], variates[k] = front_and_ratio(ahead.alpha, ahead.turn, u, ahead.exponentials[k])
         _to_logs(variates, ahead.reduced, ahead.series, ahead.inverse - 1.0)
         _to_exps(variates, ahead.reduced, ahead.series, ahead.fronts)
@@ -128,7 +135,10 @@ def _prepare(ahead: Ahead) -> None:
 
 @kernel
 def _to_logs(x: Floats, reduced: Floats, series: Floats, factor: float) -> None:
-    """Replace each by its logarithm, times a factor: `log` in three loops, each of which the processor can have more turns of under way."""
+    """Replace each by its logarithm, times a factor.
+
+    `log` in three loops, each of which the processor can have more turns of under way.
+    """
     for k in range(x.size):
         reduced[k] = artanh_argument(x[k])
     for k in range(x.size):
@@ -149,8 +159,11 @@ def _to_exps(x: Floats, reduced: Floats, series: Floats, factors: Floats) -> Non
 
 
 @kernel
-def settle(ahead: Ahead, rewards: Stream) -> None:
-    """Set the stream to where it would be if nothing had been drawn ahead; what is left of the stretch is forgotten."""
+def rewind(ahead: RewardBatch, rewards: Stream) -> None:
+    """Set the stream to where it would be if nothing had been drawn ahead.
+
+    What is left of the stretch is forgotten.
+    """
     if ahead.drawn[0] == 1:
         for i in range(4):
             rewards[i] = ahead.start[i]
@@ -160,7 +173,7 @@ def settle(ahead: Ahead, rewards: Stream) -> None:
 
 
 @kernel
-def reward_ahead(mdp: MDP, slot: int, ahead: Ahead, drawn: bool, k: int, rewards: Stream) -> float:
+def reward_ahead(mdp: MDP, slot: int, ahead: RewardBatch, drawn: bool, k: int, rewards: Stream) -> float:
     """The reward of a slot, from pair k of the stretch."""
     i = as_int(mdp.law[slot])
     family = U(ahead.family[i])
@@ -175,13 +188,26 @@ def reward_ahead(mdp: MDP, slot: int, ahead: Ahead, drawn: bool, k: int, rewards
         first, second = ahead.first[U(k)], ahead.second[U(k)]
     else:
         first, second = bits(rewards), bits(rewards)
-    return draw_law(mdp.laws.code[i], mdp.laws, i, open_uniform_of(first), -log(open_uniform_of(second)))
+    return draw_law(mdp.laws.code[i], mdp.laws, i, to_open_uniform(first), -log(to_open_uniform(second)))
 
 
 @kernel
 def step_ahead(
-    mdp: MDP, s: int, a: int, h: int, transitions: Stream, ahead: Ahead, drawn: bool, k: int, rewards: Stream
+    mdp: MDP,
+    s: int,
+    a: int,
+    h: int,
+    transitions: Stream,
+    ahead: RewardBatch,
+    drawn: bool,
+    k: int,
+    rewards: Stream,
 ) -> tuple[int, float, bool, float]:
     """`heavytail.mdp.mdp.step`, with the reward from pair k of the stretch."""
-    row, slot = slot_of(mdp, s, a, h, transitions)
-    return as_int(mdp.successors[slot]), reward_ahead(mdp, slot, ahead, drawn, k, rewards), mdp.ends[slot], mdp.row_means[U(row)]
+    row, slot = locate_slot(mdp, s, a, h, transitions)
+    return (
+        as_int(mdp.successors[slot]),
+        reward_ahead(mdp, slot, ahead, drawn, k, rewards),
+        mdp.ends[slot],
+        mdp.row_means[U(row)],
+    )

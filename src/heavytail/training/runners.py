@@ -1,4 +1,7 @@
-"""Where a learner learns: in MDP records, by the fused loop; or in a Gymnasium environment, one step at a time."""
+"""Where a learner learns: in MDP records, by the fused loop.
+
+Or in a Gymnasium environment, one step at a time.
+"""
 
 import numbers
 import operator
@@ -11,24 +14,32 @@ from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.kernels.rng import Streams
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import check_horizon
+from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.changing import ChangingMDP
-from heavytail.mdp.from_gymnasium import limit_of
-from heavytail.mdp.problem import Problem, problem_of
+from heavytail.mdp.from_gymnasium import max_episode_steps
+from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, stepwise
 
 Between = Callable[[Record], None]
 
 
-class MDPSetting:
+class MDPRunner:
     """MDP records, one after the other; usually one."""
 
     def __init__(self, worlds: ChangingMDP) -> None:
         self.worlds = worlds
-        self.problem = problem_of(*map(check_mdp, worlds.mdps))
+        self.problem = make_problem(*map(check_mdp, worlds.mdps))
 
-    def run(self, agent: Record, streams: Streams, clock: fused.Clock, recorded: fused.Checkpoints, until: int, between: Between) -> None:
+    def run(
+        self,
+        agent: Record,
+        streams: Streams,
+        clock: fused.RunState,
+        recorded: fused.Checkpoints,
+        until: int,
+        on_chunk: Between,
+    ) -> None:
         """The fused loop, from change to change."""
         for mdp in self.worlds.mdps:
             check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
@@ -36,7 +47,9 @@ class MDPSetting:
             units = int(clock.units[0])
             change = self.worlds.until(units)
             stop = until if change is None else min(until, change)
-            agent = fused.run(agent, self.worlds.mdps[self.worlds.which(units)], streams, clock, recorded, stop, between)
+            agent = fused.run(
+                agent, self.worlds.mdps[self.worlds.which(units)], streams, clock, recorded, stop, on_chunk
+            )
 
     def state_of(self, observation: Any) -> Any:
         """Observations are states."""
@@ -47,11 +60,11 @@ class MDPSetting:
         return a
 
 
-class GymSetting:
+class GymRunner:
     """A Gymnasium environment with discrete observations and actions.
 
-    Its own random numbers come from `seed` at the first reset; they are not part of an agent file. An episode that was under way is not taken up again: the
-    next `learn` starts with a new one.
+    Its own random numbers come from `seed` at the first reset; they are not part of an agent file. An episode
+    that was under way is not taken up again: the next `learn` starts with a new one.
     """
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
@@ -62,11 +75,19 @@ class GymSetting:
         self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
         self._knows_means = _reward_shift(env) is not None
 
-    def run(self, agent: Record, streams: Streams, clock: fused.Clock, recorded: fused.Checkpoints, until: int, between: Between) -> None:
+    def run(
+        self,
+        agent: Record,
+        streams: Streams,
+        clock: fused.RunState,
+        recorded: fused.Checkpoints,
+        until: int,
+        on_chunk: Between,
+    ) -> None:
         """One step after the other."""
         clock.started[0] = 0
         steps = stepwise.Stepwise(agent, streams.agent, self.problem)
-        stepwise.run(steps, self, self.problem.horizon, clock, recorded, until, between)
+        stepwise.run(steps, self, self.problem.horizon, clock, recorded, until, on_chunk)
 
     def reset(self) -> int:
         """Start an episode; the environment is seeded once."""
@@ -84,13 +105,19 @@ class GymSetting:
         return self.state_of(observation), float(reward), bool(terminated), mean
 
     def state_of(self, observation: Any) -> int:
-        """An observation as a state counted from 0; one that the space does not have is an error, not a place in memory."""
+        """An observation as a state counted from 0.
+
+        One that the space does not have is an error, not a place in memory.
+        """
         try:
             s = operator.index(observation) - self._first_state
         except TypeError:
             s = -1
         if not 0 <= s < self.problem.n_states:
-            raise InputError(f"{observation!s:.60} is none of the observations of this environment, {self.env.observation_space}")
+            raise InputError(
+                f"{observation!s:.60} is none of the observations of this environment,"
+                f" {self.env.observation_space}"
+            )
         return s
 
     def action_of(self, a: int) -> int:
@@ -104,21 +131,30 @@ def _problem(env: Any, horizon: int | None) -> Problem:
     for what, space in (("observations", env.observation_space), ("actions", env.action_space)):
         if not isinstance(space, Discrete):
             raise InputError(
-                f"make_agent: the {what} of this environment are {space}; tabular agents need Discrete ones, so make them discrete with a wrapper"
+                f"make_agent: the {what} of this environment are {space}; tabular agents need"
+                " Discrete ones, so make them discrete with a wrapper"
             )
-    limit = limit_of(env)
-    steps = limit if horizon is None else check_horizon(horizon, 1)
+    limit = max_episode_steps(env)
+    steps = limit if horizon is None else parse_horizon(horizon, 1)
     if steps is None:
-        raise InputError("make_agent: this environment has no limit of steps; give horizon=, the number of steps in an episode")
+        raise InputError(
+            "make_agent: this environment has no limit of steps; give horizon=, the number of steps"
+            " in an episode"
+        )
     if limit is not None and steps > limit:
-        raise InputError(f"make_agent: horizon is {horizon}, but the environment cuts its episodes after {limit} steps")
+        raise InputError(
+            f"make_agent: horizon is {horizon}, but the environment cuts its episodes after {limit} steps"
+        )
     mdp, shift = getattr(env.unwrapped, "mdp", None), _reward_shift(env)
     r_max = float(mdp.row_means.max()) + shift if isinstance(mdp, MDP) and shift is not None else None
     return Problem(int(env.observation_space.n), int(env.action_space.n), steps, r_max)
 
 
 def _reward_shift(env: Any) -> float | None:
-    """By how much wrappers move expected rewards; None where one of them may do anything to rewards, so that nothing is known of them."""
+    """By how much wrappers move expected rewards.
+
+    None where one of them may do anything to rewards, so that nothing is known of them.
+    """
     shift = 0.0
     while env is not env.unwrapped:
         kind = type(env).__name__

@@ -1,6 +1,9 @@
-"""The same agents, one transition at a time: for environments that are not an `MDP` record, and for looking closely.
+"""The same agents, one transition at a time.
 
-`Stepwise` is for a loop of your own; `run` is the fused loop of `heavytail.training.fused` spelled out in Python, step for step the same.
+For environments that are not an `MDP` record, and for looking closely.
+
+`Stepwise` is for a loop of your own; `run` is the fused loop of `heavytail.training.fused` spelled out in
+Python, step for step the same.
 """
 
 import math
@@ -12,13 +15,13 @@ from typing import Any, Protocol
 from heavytail.arrays import Floats, Record, Stream
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import grown, out_of_room
+from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counters, update
 from heavytail.mdp import MDP, first_state, step
 from heavytail.mdp.problem import Problem
-from heavytail.training.fused import MEAN, OWN, REALISED, Checkpoints, Clock
-from heavytail.training.interrupts import held_interrupts
+from heavytail.training.fused import MEAN, OWN, REALISED, Checkpoints, RunState
+from heavytail.training.interrupts import deferred_interrupts
 
 
 class Stepwise:
@@ -38,7 +41,7 @@ class Stepwise:
     """
 
     def __init__(self, agent: Record, stream: Stream, problem: Problem) -> None:
-        self.agent = grown(agent)
+        self.agent = with_larger_pools(agent)
         self.stream = stream
         self.problem = problem
         self.updates = 0
@@ -48,31 +51,42 @@ class Stepwise:
 
     def begin(self, s: int) -> None:
         """Start an episode in state `s`."""
-        self.trusted_begin(self._state(s))
+        self.unchecked_begin(self._state(s))
 
     def act(self, s: int, h: int = 0) -> int:
-        """The action to take in state `s` at step `h` of the episode; in a continuing problem leave `h` out."""
-        return self.trusted_act(self._state(s), self._step(h))
+        """The action to take in state `s` at step `h` of the episode.
+
+        In a continuing problem leave `h` out.
+        """
+        return self.unchecked_act(self._state(s), self._step(h))
 
     def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, terminated: bool = False) -> None:
-        """Learn from one transition; `terminated` in a terminal state, after which no value follows. The end of the horizon goes without saying."""
-        action = _within(a, self.problem.n_actions, "action")
-        self.trusted_update(self._state(s), action, _reward(r), self._state(s_next), self._step(h), bool(terminated))
+        """Learn from one transition; `terminated` in a terminal state, after which no value follows.
 
-    def trusted_begin(self, s: int) -> None:
+        The end of the horizon goes without saying.
+        """
+        action = _within(a, self.problem.n_actions, "action")
+        self.unchecked_update(
+            self._state(s), action, _reward(r), self._state(s_next), self._step(h), bool(terminated)
+        )
+
+    def unchecked_begin(self, s: int) -> None:
         """`begin`, for what is known to be right."""
         self._begin(self.agent, s, self.stream)
 
-    def trusted_act(self, s: int, h: int) -> int:
+    def unchecked_act(self, s: int, h: int) -> int:
         """`act`, for what is known to be right."""
         return self._act(self.agent, s, h, self.stream)
 
-    def trusted_update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
+    def unchecked_update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
         """`update`, for what is known to be right; only NaN is looked for."""
         if math.isnan(r):
-            raise InputError(f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite, but must be numbers")
+            raise InputError(
+                f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite,"
+                " but must be numbers"
+            )
         if self._update(self.agent, s, a, r, s_next, h, terminated, self.stream):
-            self.agent = grown(self.agent)
+            self.agent = with_larger_pools(self.agent)
         self.updates += 1
 
     def counters(self, out: Floats) -> None:
@@ -102,7 +116,7 @@ def _reward(r: Any) -> float:
     return float(r)
 
 
-class World(Protocol):
+class StepEnv(Protocol):
     """An environment as the stepwise loop sees it."""
 
     truncated: bool  # whether the last step ended the episode although values would follow
@@ -114,7 +128,7 @@ class World(Protocol):
         """One transition: the next state, the reward, whether it is terminal, the expected reward (NaN if unknown)."""
 
 
-class MDPWorld:
+class MDPStepper:
     """An `MDP` record, one transition at a time."""
 
     def __init__(self, mdp: MDP, streams: Streams) -> None:
@@ -130,40 +144,47 @@ class MDPWorld:
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
         """Draw a transition."""
-        if not (0 <= a < self.mdp.n_actions and 0 <= s < self.mdp.n_states and 0 <= h < max(self.mdp.horizon, 1)):
-            sizes = f"{self.mdp.n_states} states, {self.mdp.n_actions} actions and {max(self.mdp.horizon, 1)} steps"
-            raise InputError(f"there is no state {s}, action {a}, step {h}; this MDP has {sizes}, each counted from 0")
+        if not (
+            0 <= a < self.mdp.n_actions and 0 <= s < self.mdp.n_states and 0 <= h < max(self.mdp.horizon, 1)
+        ):
+            sizes = (
+                f"{self.mdp.n_states} states, {self.mdp.n_actions} actions and"
+                f" {max(self.mdp.horizon, 1)} steps"
+            )
+            raise InputError(
+                f"there is no state {s}, action {a}, step {h}; this MDP has {sizes}, each counted from 0"
+            )
         return self._step(self.mdp, s, a, h, self.streams.transitions, self.streams.rewards)
 
 
 def run(
     stepwise: Stepwise,
-    world: World,
+    world: StepEnv,
     horizon: int,
-    clock: Clock,
+    clock: RunState,
     checkpoints: Checkpoints,
     until: int,
-    between: Callable[[Record], None] = lambda agent: None,
+    on_chunk: Callable[[Record], None] = lambda agent: None,
 ) -> None:
-    """Learn until the clock shows `until` units (episodes, or steps where the horizon is 0), calling `between` after each."""
-    with held_interrupts() as let_interrupt_through:
+    """Learn until the clock shows `until` units (episodes, or steps where the horizon is 0), calling `on_chunk` after each."""
+    with deferred_interrupts() as let_interrupt_through:
         while clock.units[0] < until:
             _one_step(stepwise, world, horizon, clock)
             if clock.started[0] == 0 or horizon == 0:
                 clock.units[0] += 1
                 _record(stepwise, clock, checkpoints)
-                between(stepwise.agent)
+                on_chunk(stepwise.agent)
             let_interrupt_through()
 
 
-def _one_step(stepwise: Stepwise, world: World, horizon: int, clock: Clock) -> None:
+def _one_step(stepwise: Stepwise, world: StepEnv, horizon: int, clock: RunState) -> None:
     if clock.started[0] == 0:
         clock.state[0], clock.h[0], clock.started[0] = world.reset(), 0, 1
-        stepwise.trusted_begin(int(clock.state[0]))
+        stepwise.unchecked_begin(int(clock.state[0]))
     s, h = int(clock.state[0]), int(clock.h[0])
-    a = stepwise.trusted_act(s, h)
+    a = stepwise.unchecked_act(s, h)
     s_next, r, terminated, mean = world.step(s, a, h)
-    stepwise.trusted_update(s, a, r, s_next, h, terminated)
+    stepwise.unchecked_update(s, a, r, s_next, h, terminated)
     clock.steps[0] += 1
     ended = terminated or world.truncated or h + 1 == horizon
     # As Python floats: infinite rewards of both signs make the total NaN, which is no reason to warn.
@@ -172,7 +193,7 @@ def _one_step(stepwise: Stepwise, world: World, horizon: int, clock: Clock) -> N
     clock.state[0], clock.h[0], clock.started[0] = s_next, h + 1 if horizon else 0, not ended
 
 
-def _record(stepwise: Stepwise, clock: Clock, checkpoints: Checkpoints) -> None:
+def _record(stepwise: Stepwise, clock: RunState, checkpoints: Checkpoints) -> None:
     i = int(checkpoints.reached[0])
     if i < len(checkpoints.at) and clock.units[0] == checkpoints.at[i]:
         checkpoints.values[i, :OWN] = clock.totals
@@ -191,9 +212,11 @@ def _act(agent: Record, s: int, h: int, rng: Stream) -> int:
     return int(act(agent, s, h, rng))
 
 
-def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> bool:
+def _update(
+    agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> bool:
     update(agent, s, a, r, s_next, h, terminated, rng)
-    return out_of_room(agent)
+    return any_pool_full(agent)
 
 
 def _counters(agent: Record, out: Floats) -> None:
@@ -204,5 +227,7 @@ def _first_state(mdp: MDP, transitions: Stream) -> int:
     return first_state(mdp, transitions)
 
 
-def _step(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> tuple[int, float, bool, float]:
+def _step(
+    mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream
+) -> tuple[int, float, bool, float]:
     return step(mdp, s, a, h, transitions, rewards)

@@ -47,23 +47,33 @@ CASES: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
     (not_installed, "lanes need numba-cuda; install it with: pip install 'heavytail[cuda]'"),
     (
         without_bindings,
-        "numba-cuda is there, but what it needs is not (No module named 'cuda.bindings'); install it with: pip install 'heavytail[cuda]'",
+        (
+            "numba-cuda is there, but what it needs is not (No module named 'cuda.bindings'); install it"
+            " with: pip install 'heavytail[cuda]'"
+        ),
     ),
     (
         without_driver,
-        "no NVIDIA GPU can be used here (Error at driver init: no library); use --engine local, or install its driver and see what nvidia-smi says",
+        (
+            "no NVIDIA GPU can be used here (Error at driver init: no library); use --engine local, or"
+            " install its driver and see what nvidia-smi says"
+        ),
     ),
 ]
 
 
 @pytest.mark.parametrize(("lacking", "message"), CASES, ids=lambda value: getattr(value, "__name__", ""))
-def test_what_is_lacking_is_said_in_a_line(lacking: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_lacking_is_said_in_a_line(
+    lacking: Any, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lacking(monkeypatch)
     with pytest.raises(InputError) as caught:
         make_engine("cuda")
     assert str(caught.value) == message
     (tmp_path / "spec.toml").write_text(SPEC)
-    done = runner.invoke(app, ["run", str(tmp_path / "spec.toml"), "--out", str(tmp_path / "out"), "--engine", "cuda"])
+    done = runner.invoke(
+        app, ["run", str(tmp_path / "spec.toml"), "--out", str(tmp_path / "out"), "--engine", "cuda"]
+    )
     assert (done.exit_code, done.stderr) == (2, f"heavytail: {message}\n")
     assert not (tmp_path / "out").exists()
 
@@ -93,14 +103,20 @@ def failing(error: Exception) -> Any:
 
 @pytest.mark.usefixtures("driver")
 @pytest.mark.parametrize(
-    "error", [ApiError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY"), ApiError("out of memory"), MemoryError()]
+    "error",
+    [
+        ApiError("[2] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY"),
+        ApiError("out of memory"),
+        MemoryError(),
+    ],
 )
 def test_too_little_memory_is_said_in_a_line(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "find_cuda", lambda: failing(error))
     with pytest.raises(InputError) as caught:
-        device.hold(np.zeros(3))
+        device.to_device(np.zeros(3))
     assert str(caught.value) == (
-        "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or free it (nvidia-smi says who uses it)"
+        "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or free"
+        " it (nvidia-smi says who uses it)"
     )
 
 
@@ -108,17 +124,22 @@ def test_too_little_memory_is_said_in_a_line(error: Exception, monkeypatch: pyte
 def test_another_error_of_the_driver_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device, "find_cuda", lambda: failing(ApiError("CUDA_ERROR_ILLEGAL_ADDRESS")))
     with pytest.raises(ApiError, match="ILLEGAL_ADDRESS"):
-        device.hold(np.zeros(3))
+        device.to_device(np.zeros(3))
 
 
 # How many lanes
 
 
-@pytest.mark.parametrize(("engine", "lanes"), [("local", 5), ("inline", 5), ("ray", 5), ("cuda", 0), ("cuda", -1)])
+@pytest.mark.parametrize(
+    ("engine", "lanes"), [("local", 5), ("inline", 5), ("ray", 5), ("cuda", 0), ("cuda", -1)]
+)
 def test_lanes_are_for_a_gpu_and_at_least_one(engine: str, lanes: int) -> None:
     with pytest.raises(InputError) as caught:
         make_engine(engine, lanes=lanes)
-    assert str(caught.value) == f"lanes is {lanes}, with the engine {engine!r}; it must be at least 1, and the engine 'cuda'"
+    assert (
+        str(caught.value)
+        == f"lanes is {lanes}, with the engine {engine!r}; it must be at least 1, and the engine 'cuda'"
+    )
 
 
 def test_the_command_says_the_same(tmp_path: Path) -> None:
@@ -126,7 +147,10 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
     command = ["run", str(tmp_path / "spec.toml"), "--out", str(tmp_path / "out")]
     done = runner.invoke(app, [*command, "--lanes", "5"])
     assert done.exit_code == 2
-    assert done.stderr == "heavytail: lanes is 5, with the engine 'local'; it must be at least 1, and the engine 'cuda'\n"
+    assert (
+        done.stderr
+        == "heavytail: lanes is 5, with the engine 'local'; it must be at least 1, and the engine 'cuda'\n"
+    )
     none = runner.invoke(app, [*command, "--engine", "cuda", "--lanes", "0"])
     assert none.exit_code == 2
     assert "greater than or equal to 1" in none.stderr

@@ -1,4 +1,7 @@
-"""Runs in lanes, under numba's simulator: it must be there before numba is imported, so these tests have processes of their own."""
+"""Runs in lanes, under numba's simulator.
+
+It must be there before numba is imported, so these tests have processes of their own.
+"""
 
 import os
 import re

@@ -1,4 +1,7 @@
-"""Acrobot: Sutton (1996), as Gymnasium's ``Acrobot-v1`` has it ("book" dynamics); reward -1 a step until the tip is above the bar, 0 then."""
+"""Acrobot: Sutton (1996), as Gymnasium's ``Acrobot-v1`` has it ("book" dynamics).
+
+Reward -1 a step until the tip is above the bar, 0 then.
+"""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,7 @@
-"""A compiled environment: pure functions of its state. And the scaling of observations, as `heavytail.gym.visit_counts` has it in NumPy."""
+"""A compiled environment: pure functions of its state.
+
+And the scaling of observations, as `heavytail.gym.visit_counts` has it in NumPy.
+"""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -22,12 +25,17 @@ class Environment(NamedTuple):
     low: tuple[float, ...]  # of observations, for scaling them to [-1, 1]; may be infinite
     high: tuple[float, ...]
     reset: Callable[[jax.Array], State]  # from a key
-    step: Callable[[State, jax.Array], tuple[State, jax.Array, jax.Array]]  # state, action -> state, reward, terminated
+    step: Callable[
+        [State, jax.Array], tuple[State, jax.Array, jax.Array]
+    ]  # state, action -> state, reward, terminated
     observe: Callable[[State], jax.Array]
 
 
 def scaled(env: Environment, observation: jax.Array) -> jax.Array:
-    """An observation, in [-1, 1] by the environment's bounds; a number without bounds is squashed first, one that can have a single value tells nothing and is 0."""
+    """An observation, in [-1, 1] by the environment's bounds.
+
+    A number without bounds is squashed first, one that can have a single value tells nothing and is 0.
+    """
     low, high = np.array(env.low), np.array(env.high)
     squashed = ~((np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED))
     low, high = (np.where(squashed, squash(end), end) for end in (low, high))

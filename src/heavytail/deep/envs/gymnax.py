@@ -1,6 +1,7 @@
 """Environments of gymnax (Lange 2022), where it is installed: ``heavy_dqn("gymnax/CartPole-v1")``.
 
-Only their dynamics are taken: episodes begin anew and end at the cap as in ours, so gymnax's own restarts and time limits are left out.
+Only their dynamics are taken: episodes begin anew and end at the cap as in ours, so gymnax's own restarts and
+time limits are left out.
 """
 
 from functools import cache
@@ -18,7 +19,7 @@ from heavytail.errors import InputError, suggestion
 NEVER = 2**30  # steps until gymnax would end an episode
 
 
-class World(NamedTuple):
+class GymnaxState(NamedTuple):
     """A state of gymnax's, what is seen of it, and the key of the episode."""
 
     game: Any
@@ -33,24 +34,34 @@ def gymnax_environment(name: str) -> Environment:
     seen, actions = env.observation_space(parameters), env.action_space(parameters)
     if not (hasattr(seen, "low") and hasattr(actions, "n")):
         raise InputError(
-            f"gymnax/{name} has observations {type(seen).__name__} and actions {type(actions).__name__}; they must be Box and Discrete"
+            f"gymnax/{name} has observations {type(seen).__name__} and actions"
+            f" {type(actions).__name__}; they must be Box and Discrete"
         )
-    low, high = (tuple(np.broadcast_to(np.asarray(end, np.float64), seen.shape).ravel().tolist()) for end in (seen.low, seen.high))
+    low, high = (
+        tuple(np.broadcast_to(np.asarray(end, np.float64), seen.shape).ravel().tolist())
+        for end in (seen.low, seen.high)
+    )
     endless = parameters.replace(max_steps_in_episode=NEVER)
 
-    def reset(key: jax.Array) -> World:
+    def reset(key: jax.Array) -> GymnaxState:
         first, later = jax.random.split(key)
         observation, game = env.reset_env(first, endless)
-        return World(_fixed(game), _flat(observation), jax.random.key_data(later))
+        return GymnaxState(_fixed(game), _flat(observation), jax.random.key_data(later))
 
-    def step(world: World, action: jax.Array) -> tuple[World, jax.Array, jax.Array]:
+    def step(world: GymnaxState, action: jax.Array) -> tuple[GymnaxState, jax.Array, jax.Array]:
         key = jax.random.fold_in(
             jax.random.wrap_key_data(world.key, impl=GENERATOR), world.game.time
         )  # costs nothing where chance plays no part
         observation, game, reward, terminated, _ = env.step_env(key, world.game, action, endless)
-        return World(_fixed(game), _flat(observation), world.key), jnp.asarray(reward, jnp.float32), jnp.asarray(terminated, bool)
+        return (
+            GymnaxState(_fixed(game), _flat(observation), world.key),
+            jnp.asarray(reward, jnp.float32),
+            jnp.asarray(terminated, bool),
+        )
 
-    return Environment(f"gymnax/{name}", int(actions.n), low, high, reset, step, lambda world: world.observation)
+    return Environment(
+        f"gymnax/{name}", int(actions.n), low, high, reset, step, lambda world: world.observation
+    )
 
 
 def cap_of(name: str) -> int:

@@ -1,4 +1,7 @@
-"""The way each arrow of a picture takes, in inches: apart from the others, around the states, loops where there is room."""
+"""The way each arrow of a picture takes, in inches.
+
+Apart from the others, around the states, loops where there is room.
+"""
 
 import math
 from collections import defaultdict
@@ -88,12 +91,17 @@ def _bent(start: Floats, end: Floats, bend: float) -> Floats:
 def _bezier(*controls: Floats) -> Floats:
     t = np.linspace(0.0, 1.0, 400)[:, None]
     n = len(controls) - 1
-    return np.sum([math.comb(n, k) * t**k * (1 - t) ** (n - k) * point for k, point in enumerate(controls)], axis=0)
+    return np.sum(
+        [math.comb(n, k) * t**k * (1 - t) ** (n - k) * point for k, point in enumerate(controls)], axis=0
+    )
 
 
 def _outside(curve: Floats, start: Floats, end: Floats) -> Floats:
     """The part of a curve outside the circles at its ends."""
-    kept = np.flatnonzero((np.linalg.norm(curve - start, axis=1) > RADIUS + 0.01) & (np.linalg.norm(curve - end, axis=1) > RADIUS + 0.03))
+    kept = np.flatnonzero(
+        (np.linalg.norm(curve - start, axis=1) > RADIUS + 0.01)
+        & (np.linalg.norm(curve - end, axis=1) > RADIUS + 0.03)
+    )
     return curve[np.linspace(kept[0], kept[-1], POINTS).round().astype(int)]
 
 
@@ -123,8 +131,13 @@ class _Room:
         angle = self._free(s, wanted, LOOP_WIDTH, LOOP_HEIGHT)
         others = [abs((angle - at + 180.0) % 360.0 - 180.0) - width for at, width in self.taken[s][:-1]]
         spread = min(34.0, max(13.0, 1.4 * min(others, default=34.0)))
-        center, reach = self.positions[s], (RADIUS + LOOP_HEIGHT) / 0.75 / math.cos(math.radians(spread)) - 0.2
-        curve = _bezier(center, center + reach * unit(angle + spread), center + reach * unit(angle - spread), center)
+        center, reach = (
+            self.positions[s],
+            (RADIUS + LOOP_HEIGHT) / 0.75 / math.cos(math.radians(spread)) - 0.2,
+        )
+        curve = _bezier(
+            center, center + reach * unit(angle + spread), center + reach * unit(angle - spread), center
+        )
         return self._take(_outside(curve, center, center))
 
     def _take(self, curve: Floats) -> Floats:
@@ -138,7 +151,10 @@ class _Room:
         others = np.delete(self.positions, s, axis=0)
 
         def cost(angle: float) -> float:
-            crowded = sum(max(0.0, width + other - abs((angle - at + 180.0) % 360.0 - 180.0)) for at, other in self.taken[s])
+            crowded = sum(
+                max(0.0, width + other - abs((angle - at + 180.0) % 360.0 - 180.0))
+                for at, other in self.taken[s]
+            )
             tips = self.positions[s] + np.outer([RADIUS + 0.5 * length, RADIUS + length], unit(angle))
             near = (np.linalg.norm(points[:, None] - tips[None], axis=2) < 0.2).sum()
             hit = (np.linalg.norm(others[:, None] - tips[None], axis=2) < RADIUS + 0.15).sum()

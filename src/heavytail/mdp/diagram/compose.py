@@ -52,7 +52,12 @@ class Drawing(NamedTuple):
     def bounds(self) -> tuple[Floats, Floats]:
         """The lower left and the upper right corner."""
         halves = np.array([size_of(label.lines) / 2 for label in self.labels]).reshape(-1, 2)
-        points = [self.centers - RADIUS, self.centers + RADIUS, *self.routes.curves, *self.routes.starts.values()]
+        points = [
+            self.centers - RADIUS,
+            self.centers + RADIUS,
+            *self.routes.curves,
+            *self.routes.starts.values(),
+        ]
         corners = np.concatenate([*points, self.places - halves, self.places + halves])
         return corners.min(axis=0) - EDGE, corners.max(axis=0) + EDGE
 
@@ -60,15 +65,28 @@ class Drawing(NamedTuple):
 def compose(mdp: MDP, layout_name: str | None) -> Drawing:
     """Read the first stage of an MDP, lay its states out, route its arrows, and find places for its words."""
     arrows, payments = arrows_of(mdp), payments_of(mdp)
-    room = max((width_of(arrow_in_words(arrow, mdp.n_actions)) for arrow in arrows if arrow.target != arrow.source), default=0.0)
+    room = max(
+        (width_of(arrow_in_words(arrow, mdp.n_actions)) for arrow in arrows if arrow.target != arrow.source),
+        default=0.0,
+    )
     layout = lay_out(arrows, mdp.n_states, layout_name, room)
     routes = route(arrows, layout, mdp.start_states.tolist())
     often = _said_once(payments, mdp.n_actions)
     labels = (
-        _state_labels(payments, often, layout, mdp.n_actions) + _arrow_labels(arrows, routes, mdp.n_actions) + _start_labels(mdp, routes)
+        _state_labels(payments, often, layout, mdp.n_actions)
+        + _arrow_labels(arrows, routes, mdp.n_actions)
+        + _start_labels(mdp, routes)
     )
-    inside = [(curve + curve[::-1]) / 2 for arrow, curve in zip(arrows, routes.curves, strict=True) if arrow.source == arrow.target]
-    curves = [*routes.curves, *routes.starts.values(), *inside]  # words inside a loop would seem to belong to it
+    inside = [
+        (curve + curve[::-1]) / 2
+        for arrow, curve in zip(arrows, routes.curves, strict=True)
+        if arrow.source == arrow.target
+    ]
+    curves = [
+        *routes.curves,
+        *routes.starts.values(),
+        *inside,
+    ]  # words inside a loop would seem to belong to it
     return Drawing(
         n_actions=mdp.n_actions,
         arrows=arrows,
@@ -89,13 +107,17 @@ def _said_once(payments: list[list[Payment]], n_actions: int) -> tuple[str, ...]
     return lines if count >= OFTEN and () not in counts else ()
 
 
-def _state_labels(payments: list[list[Payment]], often: tuple[str, ...], layout: Layout, n_actions: int) -> list[Label]:
+def _state_labels(
+    payments: list[list[Payment]], often: tuple[str, ...], layout: Layout, n_actions: int
+) -> list[Label]:
     labels = []
     for s, each in enumerate(payments):
         lines = tuple(payment_lines(each, n_actions))
         if lines and lines != often:
             colours = tuple(INK[p.pay] for p in each)[: len(lines)]
-            labels.append(Label(lines, colours, *around_state(layout.positions[s], layout.words[s], lines), curve=-1))
+            labels.append(
+                Label(lines, colours, *around_state(layout.positions[s], layout.words[s], lines), curve=-1)
+            )
     return labels
 
 
@@ -104,7 +126,14 @@ def _arrow_labels(arrows: list[Arrow], routes: Routes, n_actions: int) -> list[L
     for i, arrow in enumerate(arrows):
         if words := arrow_in_words(arrow, n_actions):
             colour = action_style(arrow.actions, n_actions).colour
-            labels.append(Label((words,), (colour,), *along_curve(routes.curves[i], (words,), loop=arrow.source == arrow.target), curve=i))
+            labels.append(
+                Label(
+                    (words,),
+                    (colour,),
+                    *along_curve(routes.curves[i], (words,), loop=arrow.source == arrow.target),
+                    curve=i,
+                )
+            )
     return labels
 
 

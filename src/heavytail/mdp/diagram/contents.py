@@ -8,17 +8,22 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.laws.table import code_of
+from heavytail.laws.table import law_code
 from heavytail.mdp.mdp import MDP
 from heavytail.registry import registered
 
 END = -1  # the target of an arrow with which the episode ends, wherever it leads
-MOST_PARALLEL = 3
-MOST_LOOPS = 2
-MOST_LINES = 4
+MAX_PARALLEL = 3
+MAX_LOOPS = 2
+MAX_LINES = 4
 
 Pay: TypeAlias = Literal["nothing", "fixed", "random", "heavy"]
-PAYS: tuple[Pay, ...] = ("nothing", "fixed", "random", "heavy")  # in ascending order of what deserves to be seen
+PAYS: tuple[Pay, ...] = (
+    "nothing",
+    "fixed",
+    "random",
+    "heavy",
+)  # in ascending order of what deserves to be seen
 
 # The tail index of the laws whose row of parameters tells it; one that is not here may have any tail.
 TAILS: dict[str, Callable[[Floats], float]] = {
@@ -81,26 +86,32 @@ def terminal_states(mdp: MDP) -> set[int]:
 def arrows_of(mdp: MDP) -> list[Arrow]:
     """The arrows of the first stage; actions with the same successor and probability share one.
 
-    Where there would be more than three between two states, or more than two loops, they share one too, with the range of their probabilities.
+    Where there would be more than three between two states, or more than two loops, they share one too, with
+    the range of their probabilities.
     """
     slots = slots_of(mdp)
     by_pair: dict[tuple[int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for s, a, target, p in zip(slots.state, slots.action, slots.target, slots.probability, strict=True):
         by_pair[s, target][a] += p
-    return [arrow for (s, target), chances in sorted(by_pair.items()) for arrow in _merged(s, target, chances)]
+    return [
+        arrow for (s, target), chances in sorted(by_pair.items()) for arrow in _merged(s, target, chances)
+    ]
 
 
 def _merged(source: int, target: int, chances: dict[int, float]) -> list[Arrow]:
     groups: dict[float, list[int]] = defaultdict(list)
     for a, p in sorted(chances.items()):
         groups[round(p, 9)].append(a)
-    if len(groups) > (MOST_LOOPS if source == target else MOST_PARALLEL):
+    if len(groups) > (MAX_LOOPS if source == target else MAX_PARALLEL):
         return [Arrow(source, target, tuple(sorted(chances)), min(groups), max(groups))]
     return [Arrow(source, target, tuple(actions), p, p) for p, actions in groups.items()]
 
 
 def payments_of(mdp: MDP) -> list[list[Payment]]:
-    """For each state what its actions pay; actions that pay the same share a line, those that pay nothing have none."""
+    """For each state what its actions pay.
+
+    Actions that pay the same share a line, those that pay nothing have none.
+    """
     slots, kinds = slots_of(mdp), pays_of_laws(mdp)
     rows: dict[tuple[int, int], Pay] = defaultdict(lambda: "nothing")
     for s, a, i in zip(slots.state, slots.action, slots.law, strict=True):
@@ -122,7 +133,7 @@ def pays_of_laws(mdp: MDP) -> list[Pay]:
 
 def kinds_of_laws(mdp: MDP) -> list[str]:
     """The name of each law of the table."""
-    names = {code_of(r.name): r.name for r in registered("law")}
+    names = {law_code(r.name): r.name for r in registered("law")}
     return [names.get(code, "a law of its own") for code in mdp.laws.code.tolist()]
 
 
@@ -174,18 +185,23 @@ def number_in_words(x: float) -> str:
 
 
 def arrow_in_words(arrow: Arrow, n_actions: int) -> str:
-    """The label of an arrow; a single action is told by its line and a certain transition needs no number, so it may be empty."""
+    """The label of an arrow.
+
+    A single action is told by its line and a certain transition needs no number, so it may be empty.
+    """
     several = 1 < len(arrow.actions) < n_actions
     chance = "" if arrow.low == arrow.high == 1.0 else number_in_words(arrow.low)
     if arrow.high > arrow.low:
         chance += f" to {number_in_words(arrow.high)}"
-    return ": ".join(part for part in (actions_in_words(arrow.actions, n_actions) if several else "", chance) if part)
+    return ": ".join(
+        part for part in (actions_in_words(arrow.actions, n_actions) if several else "", chance) if part
+    )
 
 
 def payment_lines(payments: Sequence[Payment], n_actions: int) -> list[str]:
     """The label of a state: at most four lines, where there are more those that pay best."""
-    best = sorted(payments, key=lambda p: -p.mean)[: MOST_LINES - 1]
-    shown = payments if len(payments) <= MOST_LINES else [p for p in payments if p in best]
+    best = sorted(payments, key=lambda p: -p.mean)[: MAX_LINES - 1]
+    shown = payments if len(payments) <= MAX_LINES else [p for p in payments if p in best]
     lines = [f"r{_of_actions(p.actions, n_actions)} = {number_in_words(p.mean)}" for p in shown]
     return lines + ([f"and {len(payments) - len(shown)} less"] if len(shown) < len(payments) else [])
 

@@ -1,4 +1,7 @@
-"""The reward laws of an MDP, read from its table: which are alike, where they pay, and how they are distributed."""
+"""The reward laws of an MDP, read from its table.
+
+Which are alike, where they pay, and how they are distributed.
+"""
 
 import math
 from collections import defaultdict
@@ -24,8 +27,8 @@ from heavytail.mdp.diagram.contents import (
 from heavytail.mdp.mdp import MDP
 
 DRAWS = 100_000
-MOST_MEANS = 6
-MOST_ATOMS = 20
+MAX_MEANS = 6
+MAX_ATOMS = 20
 
 
 class Family(NamedTuple):
@@ -87,7 +90,11 @@ def _states(cells: Sequence[tuple[int, int]], n_actions: int) -> list[str]:
     for s, a in sorted(cells):
         by_state[s].append(a)
     whole = numbers_in_words(s for s, actions in by_state.items() if len(actions) == n_actions)
-    partly = [f"{s} ({actions_in_words(actions, n_actions)})" for s, actions in by_state.items() if len(actions) < n_actions]
+    partly = [
+        f"{s} ({actions_in_words(actions, n_actions)})"
+        for s, actions in by_state.items()
+        if len(actions) < n_actions
+    ]
     return [*(whole.split(", ") if whole else []), *partly]
 
 
@@ -98,7 +105,10 @@ def states_in_words(states: Sequence[str], most: int) -> str:
     ('in states 1–3, 5 (a0)', 'in states 1, 2 and others')
     """
     several = len(states) > 1 or "–" in states[0].split()[0]
-    return f"in state{'s' if several else ''} {', '.join(states[:most])}{' and others' if len(states) > most else ''}"
+    return (
+        f"in state{'s' if several else ''}"
+        f" {', '.join(states[:most])}{' and others' if len(states) > most else ''}"
+    )
 
 
 def means_in_words(means: Sequence[float]) -> str:
@@ -107,7 +117,7 @@ def means_in_words(means: Sequence[float]) -> str:
     >>> means_in_words([1.2, 1.4]), means_in_words([k / 10 for k in range(9)])
     ('means 1.2, 1.4', '9 means, 0 to 0.8')
     """
-    if len(means) > MOST_MEANS:
+    if len(means) > MAX_MEANS:
         return f"{len(means)} means, {number_in_words(means[0])} to {number_in_words(means[-1])}"
     return f"mean{'s' if len(means) > 1 else ''} {', '.join(map(number_in_words, means))}" if means else ""
 
@@ -143,7 +153,7 @@ def atoms_of(table: LawTable, i: int, kind: str) -> tuple[Floats, Floats] | None
         loc, scale, p = table.parameters[i, :3]
         return np.array([loc, loc + scale]), np.array([1.0 - p, p])
     values, counts = np.unique(sample_law(table, i), return_counts=True)
-    return None if len(values) > MOST_ATOMS else (values, counts / max(counts.sum(), 1))
+    return None if len(values) > MAX_ATOMS else (values, counts / max(counts.sum(), 1))
 
 
 def density(samples: Floats, lower: float, upper: float) -> tuple[Floats, Floats]:

@@ -24,7 +24,7 @@ from heavytail.mdp.diagram.style import INK
 WIDTH, HEIGHT = 4.9, 2.0  # of one family, in inches
 HEADER, FOOTER = 0.6, 0.45
 MIDDLE, TAIL = 2.75, 1.35  # widths of the two axes
-MOST_CURVES = 8
+MAX_CURVES = 8
 SMALL = 7.5
 
 
@@ -34,17 +34,35 @@ def draw_family(figure: Figure, table: LawTable, family: Family, left: float, to
 
     def axes(x: float, width: float) -> Axes:
         bottom, height = top - HEIGHT + FOOTER, HEIGHT - HEADER - FOOTER
-        made = figure.add_axes((x / figure_width, bottom / figure_height, width / figure_width, height / figure_height))
+        made = figure.add_axes(
+            (x / figure_width, bottom / figure_height, width / figure_width, height / figure_height)
+        )
         made.tick_params(labelsize=SMALL - 0.5, length=2, pad=1.5)
         made.spines[["top", "right"]].set_visible(False)
         return made
 
-    for k, (text, size, colour) in enumerate([(_heading(family), 9.0, INK[family.pay]), (_details(family), SMALL, "black")]):
+    for k, (text, size, colour) in enumerate(
+        [(_heading(family), 9.0, INK[family.pay]), (_details(family), SMALL, "black")]
+    ):
         y = (top - 0.06 - 0.2 * k) / figure_height
-        figure.text(left / figure_width, y, text, fontsize=size, color=colour, va="top", weight="bold" if k == 0 else "normal")
+        figure.text(
+            left / figure_width,
+            y,
+            text,
+            fontsize=size,
+            color=colour,
+            va="top",
+            weight="bold" if k == 0 else "normal",
+        )
     atoms = atoms_of(table, family.laws[0], family.kind)
     if atoms is not None and not len(atoms[0]):
-        figure.text(left / figure_width, (top - HEADER) / figure_height, "every draw is infinite", fontsize=SMALL, va="top")
+        figure.text(
+            left / figure_width,
+            (top - HEADER) / figure_height,
+            "every draw is infinite",
+            fontsize=SMALL,
+            va="top",
+        )
     elif atoms is not None:
         _draw_atoms(axes(left + 0.4, WIDTH - 0.9), *atoms, family)
     else:
@@ -60,13 +78,16 @@ def _heading(family: Family) -> str:
 def _details(family: Family) -> str:
     """The means, and as many of the states as there is room for."""
     means = means_in_words(family.means)
-    texts = ["; ".join(part for part in (means, states_in_words(family.states, most)) if part) for most in range(len(family.states), 0, -1)]
+    texts = [
+        "; ".join(part for part in (means, states_in_words(family.states, most)) if part)
+        for most in range(len(family.states), 0, -1)
+    ]
     return next((text for text in texts if width_of(text, SMALL) < WIDTH), texts[-1])
 
 
 def _some(laws: list[int]) -> list[int]:
     """At most eight, evenly chosen."""
-    return [laws[k] for k in np.linspace(0, len(laws) - 1, min(len(laws), MOST_CURVES)).round().astype(int)]
+    return [laws[k] for k in np.linspace(0, len(laws) - 1, min(len(laws), MAX_CURVES)).round().astype(int)]
 
 
 def _draw_middle(axes: Axes, samples: list[Floats], family: Family) -> None:
@@ -77,7 +98,7 @@ def _draw_middle(axes: Axes, samples: list[Floats], family: Family) -> None:
         strength = 0.45 + 0.55 * (k + 1) / len(samples)
         axes.plot(x, y, color=INK[family.pay], alpha=strength, linewidth=1.2)
         axes.fill_between(x, y, color=INK[family.pay], alpha=0.12 / len(samples), linewidth=0)
-    for mean in family.means if len(family.means) <= MOST_CURVES else []:
+    for mean in family.means if len(family.means) <= MAX_CURVES else []:
         if lower < mean < upper:
             axes.axvline(mean, color="#888888", linewidth=0.6, linestyle=":")
     axes.set_xlim(lower, upper)
@@ -92,7 +113,9 @@ def _draw_middle(axes: Axes, samples: list[Floats], family: Family) -> None:
 
 def _middle(samples: Floats) -> tuple[float, float]:
     low, quarter, median, three, high = np.quantile(samples, [0.001, 0.25, 0.5, 0.75, 0.999]).tolist()
-    spread = three - quarter or high - low or 1.0  # where most draws are equal there is nothing between the quarters
+    spread = (
+        three - quarter or high - low or 1.0
+    )  # where most draws are equal there is nothing between the quarters
     return max(low, median - 3.2 * spread) - 0.1 * spread, min(high, median + 3.2 * spread) + 0.1 * spread
 
 
@@ -109,7 +132,15 @@ def _draw_tail(axes: Axes, samples: Floats, family: Family) -> None:
         spread = float(x[0]) / NormalDist().inv_cdf(0.75)
         normal = [spread * NormalDist().inv_cdf(1.0 - level / 2) for level in levels.tolist()]
         axes.plot(normal, levels, color="#999999", linewidth=1.0, linestyle="--")
-        axes.text(normal[-1], float(levels[-1]), " normal", fontsize=SMALL - 1, color="#777777", va="bottom", ha="left")
+        axes.text(
+            normal[-1],
+            float(levels[-1]),
+            " normal",
+            fontsize=SMALL - 1,
+            color="#777777",
+            va="bottom",
+            ha="left",
+        )
     axes.set_xlim(0.8 * float(x[0]), max(2.0 * float(x[-1]), 30.0 * float(x[0])))
     axes.set_ylim(0.4 * float(levels[-1]), 0.7)
     axes.minorticks_off()

@@ -12,13 +12,16 @@ from heavytail.mdp.diagram.contents import END, Arrow
 
 STEP = 1.55  # between neighbours
 NODE = 0.85  # of which a state and the visible ends of an arrow take so much
-LONGEST_ROW = 8
+MAX_ROW = 8
 
 Pairs = frozenset[tuple[int, int]]
 
 
 class Layout(NamedTuple):
-    """The centres of the states, and two directions of each in degrees: where there is room for loops, and where for words."""
+    """The centres of the states, and two directions of each in degrees.
+
+    Where there is room for loops, and where for words.
+    """
 
     name: str
     positions: Floats  # [S, 2]
@@ -70,7 +73,7 @@ def _is_chain(pairs: Pairs, n: int) -> bool:
 
 
 def _chain(pairs: Pairs, n: int) -> Placed:
-    length = math.ceil(n / math.ceil(n / LONGEST_ROW))
+    length = math.ceil(n / math.ceil(n / MAX_ROW))
     positions, outward = [], []
     for s in range(n):
         row, column = divmod(s, length)
@@ -97,8 +100,14 @@ def _is_star(pairs: Pairs, n: int) -> bool:
 
 def _star(pairs: Pairs, n: int) -> Placed:
     hub = _hub(pairs, n)
-    positions, outward = _around(max(n - 1, 1), max(1.35 * STEP, 0.55 * STEP / math.sin(math.pi / max(n - 1, 2))))
-    return [*positions[:hub], (0.0, 0.0), *positions[hub : n - 1]], [*outward[:hub], 0.0, *outward[hub : n - 1]]
+    positions, outward = _around(
+        max(n - 1, 1), max(1.35 * STEP, 0.55 * STEP / math.sin(math.pi / max(n - 1, 2)))
+    )
+    return [*positions[:hub], (0.0, 0.0), *positions[hub : n - 1]], [
+        *outward[:hub],
+        0.0,
+        *outward[hub : n - 1],
+    ]
 
 
 # Two chains that leave state 0
@@ -119,7 +128,9 @@ def _double_chain(pairs: Pairs, n: int) -> Placed:
     for s in range(1, n):
         upper = s < second
         last = s in (second - 1, n - 1)
-        positions.append((0.85 * STEP + STEP * (s - (1 if upper else second)), 0.75 * STEP if upper else -0.75 * STEP))
+        positions.append(
+            (0.85 * STEP + STEP * (s - (1 if upper else second)), 0.75 * STEP if upper else -0.75 * STEP)
+        )
         outward.append(0.0 if last else 90.0 if upper else 270.0)
     return positions, outward
 
@@ -128,7 +139,10 @@ def _double_chain(pairs: Pairs, n: int) -> Placed:
 
 
 def _is_grid(pairs: Pairs, n: int) -> bool:
-    """Every step leads to the next row, or to a neighbour; on a board of four all are neighbours, so that says nothing there."""
+    """Every step leads to the next row, or to a neighbour.
+
+    On a board of four all are neighbours, so that says nothing there.
+    """
     size = math.isqrt(n)
     if size * size != n:
         return False
@@ -161,7 +175,11 @@ def _is_tree(pairs: Pairs, n: int) -> bool:
 
 def _tree(pairs: Pairs, n: int) -> Placed:
     depths = _depths(pairs, n)
-    parents = {t: min((s for s, u in pairs if u == t and depths[s] == depths[t] - 1), default=0) for _, t in pairs if depths[t] > 0}
+    parents = {
+        t: min((s for s, u in pairs if u == t and depths[s] == depths[t] - 1), default=0)
+        for _, t in pairs
+        if depths[t] > 0
+    }
     leaves = [s for s in range(n) if s not in parents.values()]
     angles = dict(zip(leaves, _around(len(leaves), 1.0, first=180.0 - 180.0 / len(leaves))[1], strict=True))
     for s in sorted(set(range(n)) - set(leaves), key=lambda s: -depths[s]):
@@ -169,7 +187,9 @@ def _tree(pairs: Pairs, n: int) -> Placed:
     ring = max(STEP, 0.5 * STEP / math.sin(math.pi / max(len(leaves), 2)) / max(*depths, 1))
     turns = np.radians([angles[s] for s in range(n)])
     radii = ring * np.array(depths)
-    return [(float(r * math.cos(t)), float(r * math.sin(t))) for r, t in zip(radii, turns, strict=True)], [angles[s] for s in range(n)]
+    return [(float(r * math.cos(t)), float(r * math.sin(t))) for r, t in zip(radii, turns, strict=True)], [
+        angles[s] for s in range(n)
+    ]
 
 
 # A circle
@@ -188,4 +208,8 @@ LAYOUTS: dict[str, tuple[Callable[[Pairs, int], bool], Callable[[Pairs, int], Pl
     "tree": (_is_tree, _tree),
     "circle": (lambda pairs, n: True, _circle),
 }
-ROWS = {"chain": STEP, "double_chain": STEP, "grid": 0.75 * STEP}  # in which neighbours stand in rows, and how far apart
+ROWS = {
+    "chain": STEP,
+    "double_chain": STEP,
+    "grid": 0.75 * STEP,
+}  # in which neighbours stand in rows, and how far apart

@@ -45,9 +45,19 @@ def _paint_arrow(axes: Axes, curve: Floats, style: Style, name: str) -> None:
     across = 0.5 * HEAD_WIDTH * along[[1, 0]] * (-1.0, 1.0)
     base = tip - HEAD_LENGTH * along
     shaft = [point for point in curve if ((tip - point) ** 2).sum() > (0.8 * HEAD_LENGTH) ** 2] or [base]
-    line = Line2D(*zip(*shaft, strict=True), color=style.colour, linestyle=style.dashes, linewidth=1.1, zorder=1, gid=name, snap=False)
+    line = Line2D(
+        *zip(*shaft, strict=True),
+        color=style.colour,
+        linestyle=style.dashes,
+        linewidth=1.1,
+        zorder=1,
+        gid=name,
+        snap=False,
+    )
     axes.add_line(line)
-    axes.add_patch(Polygon([tip, base + across, base - across], closed=True, color=style.colour, linewidth=0, zorder=2))
+    axes.add_patch(
+        Polygon([tip, base + across, base - across], closed=True, color=style.colour, linewidth=0, zorder=2)
+    )
 
 
 def _paint_end(axes: Axes, curve: Floats) -> None:
@@ -59,9 +69,13 @@ def _paint_end(axes: Axes, curve: Floats) -> None:
 
 def _paint_state(axes: Axes, drawing: Drawing, s: int) -> None:
     x, y = drawing.centers[s]
-    axes.add_patch(Circle((x, y), RADIUS, facecolor=FILL[drawing.pays[s]], edgecolor="black", linewidth=1.1, zorder=4))
+    axes.add_patch(
+        Circle((x, y), RADIUS, facecolor=FILL[drawing.pays[s]], edgecolor="black", linewidth=1.1, zorder=4)
+    )
     if s in drawing.terminal:
-        axes.add_patch(Circle((x, y), RADIUS - RING, facecolor="none", edgecolor="black", linewidth=0.9, zorder=5))
+        axes.add_patch(
+            Circle((x, y), RADIUS - RING, facecolor="none", edgecolor="black", linewidth=0.9, zorder=5)
+        )
     axes.text(x, y, str(s), ha="center", va="center", fontsize=10.5, zorder=6, gid=f"state-{s}")
 
 
@@ -72,24 +86,39 @@ def _paint_label(axes: Axes, label: Label, place: Floats) -> None:
         colour = label.colours[min(k, len(label.colours) - 1)]
         middle = y + LINE * ((len(label.lines) - 1) / 2 - k)
         box = {"facecolor": "white", "edgecolor": "none", "pad": 1.1, "alpha": 0.9}
-        axes.text(x, middle, line, ha="center", va="center", fontsize=FONT_SIZE, color=colour, bbox=box, zorder=3)
+        axes.text(
+            x, middle, line, ha="center", va="center", fontsize=FONT_SIZE, color=colour, bbox=box, zorder=3
+        )
 
 
 def key(drawing: Drawing) -> list[list[Artist]]:
-    """What the lines mean, and what the tints and dots: handles for two legends, of which either may be missing."""
+    """What the lines mean, and what the tints and dots.
+
+    Handles for two legends, of which either may be missing.
+    """
     used = {arrow.actions for arrow in drawing.arrows}
-    lines = [_line(action_style((a,), drawing.n_actions), f"a{a}") for a in range(drawing.n_actions) if (a,) in used]
+    lines = [
+        _line(action_style((a,), drawing.n_actions), f"a{a}")
+        for a in range(drawing.n_actions)
+        if (a,) in used
+    ]
     if drawing.n_actions > 1 and tuple(range(drawing.n_actions)) in used:
         lines.append(_line(ANY, "any action"))
     if any(1 < len(actions) < drawing.n_actions for actions in used):
         lines.append(_line(SEVERAL, "as named"))
     marks: list[Artist] = [
-        Patch(facecolor=FILL[pay], edgecolor="black", linewidth=0.8, label=MEANING[pay]) for pay in PAYS[1:] if pay in drawing.pays
+        Patch(facecolor=FILL[pay], edgecolor="black", linewidth=0.8, label=MEANING[pay])
+        for pay in PAYS[1:]
+        if pay in drawing.pays
     ]
     if any(arrow.target == END for arrow in drawing.arrows):
-        marks.append(Line2D([], [], linestyle="", marker="o", color="black", markersize=4, label="end of the episode"))
+        marks.append(
+            Line2D([], [], linestyle="", marker="o", color="black", markersize=4, label="end of the episode")
+        )
     if drawing.terminal:
-        marks.append(Line2D([], [], linestyle="", marker="$◎$", color="black", markersize=9, label="terminal state"))
+        marks.append(
+            Line2D([], [], linestyle="", marker="$◎$", color="black", markersize=9, label="terminal state")
+        )
     return [part for part in (list[Artist](lines), marks) if part]
 
 

@@ -16,14 +16,26 @@ class Style(NamedTuple):
 
 
 # Action 0 is dashed and action 1 solid, as in both figures of the paper.
-DASHES: tuple[Dashes, ...] = ((0, (4, 2)), "-", (0, (1.2, 1.3)), (0, (5, 1.5, 1.2, 1.5)), (0, (8, 2)), (0, (4, 1.2, 1, 1.2, 1, 1.2)))
+DASHES: tuple[Dashes, ...] = (
+    (0, (4, 2)),
+    "-",
+    (0, (1.2, 1.3)),
+    (0, (5, 1.5, 1.2, 1.5)),
+    (0, (8, 2)),
+    (0, (4, 1.2, 1, 1.2, 1, 1.2)),
+)
 COLOURS = ("#0072B2", "#B35900", "#00875F", "#B0528A", "#7A5CC8", "#5E7A00")
 ANY = Style("black", "-")
 SEVERAL = Style("#777777", "-")
 
 INK: dict[Pay, str] = {"nothing": "#444444", "fixed": "#444444", "random": "#0060A0", "heavy": "#C22F00"}
 FILL: dict[Pay, str] = {"nothing": "white", "fixed": "#DDDDDD", "random": "#C9E3F5", "heavy": "#FBCDB8"}
-MEANING: dict[Pay, str] = {"nothing": "pays nothing", "fixed": "fixed reward", "random": "random reward", "heavy": "heavy-tailed reward"}
+MEANING: dict[Pay, str] = {
+    "nothing": "pays nothing",
+    "fixed": "fixed reward",
+    "random": "random reward",
+    "heavy": "heavy-tailed reward",
+}
 
 
 def action_style(actions: Sequence[int], n_actions: int) -> Style:

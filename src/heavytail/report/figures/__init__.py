@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping
 
 from heavytail.report.figures import curves, strips
-from heavytail.report.figures.curves import Shown
-from heavytail.report.theme import Look
+from heavytail.report.figures.curves import FigureSpec
+from heavytail.report.theme import AgentStyle
 from heavytail.studies.backends.backend import TRUNCATED
 from heavytail.studies.results import Task
 
-DRAWN: Mapping[str, Callable[[Task, Mapping[str, Look]], Shown]] = {
+DRAWN: Mapping[str, Callable[[Task, Mapping[str, AgentStyle]], FigureSpec]] = {
     "regret": curves.regret_figure,
     "reward": curves.reward_figure,
     "pace": curves.pace_figure,
@@ -20,6 +20,6 @@ DRAWN: Mapping[str, Callable[[Task, Mapping[str, Look]], Shown]] = {
 }
 
 
-def figures_of(task: Task, looks: Mapping[str, Look]) -> list[Shown]:
+def figures_of(task: Task, styles: Mapping[str, AgentStyle]) -> list[FigureSpec]:
     """In the order of the page."""
-    return [DRAWN[name](task, looks) for name in curves.figure_names(task)]
+    return [DRAWN[name](task, styles) for name in curves.figure_names(task)]

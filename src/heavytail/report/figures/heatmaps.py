@@ -1,7 +1,8 @@
 """Heat maps: a number at every point of a grid, or for every agent in every environment, bright where it is good.
 
-The two parameters of a grid with the most values are the sides of a map; of the others every combination has a map of its own. Colours of regrets are logarithmic, since
-the worst point of a grid may be a thousand times worse than the best, and cividis, which looks alike to all kinds of colour vision.
+The two parameters of a grid with the most values are the sides of a map; of the others every combination has
+a map of its own. Colours of regrets are logarithmic, since the worst point of a grid may be a thousand times
+worse than the best, and cividis, which looks alike to all kinds of colour vision.
 """
 
 import itertools
@@ -24,7 +25,7 @@ class Scored(NamedTuple):
     value: float | None
 
 
-class Map(NamedTuple):
+class HeatMap(NamedTuple):
     """A map: two parameters along its sides, the others fixed."""
 
     fixed: dict[str, Any]
@@ -53,7 +54,9 @@ class Measure(NamedTuple):
         return percent(value) if self.share else number(value, 3)
 
 
-def maps_of(grid: Mapping[str, Sequence[Any]], scored: Sequence[Scored], chosen: Mapping[str, Any]) -> list[Map]:
+def maps_of(
+    grid: Mapping[str, Sequence[Any]], scored: Sequence[Scored], chosen: Mapping[str, Any]
+) -> list[HeatMap]:
     """All maps of a grid.
 
     >>> grid = {"a": [1, 2], "b": [3, 4, 5], "c": [6, 7]}
@@ -69,17 +72,28 @@ def maps_of(grid: Mapping[str, Sequence[Any]], scored: Sequence[Scored], chosen:
     maps = []
     for fixing in itertools.product(*(grid[name] for name in others)):
         fixed = dict(zip(others, fixing, strict=True))
-        points = [[{**fixed, **({row_name: r} if row_name else {}), column_name: c} for c in columns] for r in rows]
+        points = [
+            [{**fixed, **({row_name: r} if row_name else {}), column_name: c} for c in columns] for r in rows
+        ]
         values = np.array([[_or_nan(found.get(_name(point))) for point in line] for line in points])
-        places = [(i, j) for i, line in enumerate(points) for j, point in enumerate(line) if _name(point) == _name(chosen)]
-        maps.append(Map(fixed, row_name, column_name, rows, columns, values, places[0] if places else None))
+        places = [
+            (i, j)
+            for i, line in enumerate(points)
+            for j, point in enumerate(line)
+            if _name(point) == _name(chosen)
+        ]
+        maps.append(
+            HeatMap(fixed, row_name, column_name, rows, columns, values, places[0] if places else None)
+        )
     return maps
 
 
-def shades(maps: Sequence[Map], measure: Measure) -> list[Floats]:
-    """How good every tile is, from 0, the worst of all maps, to 1, the best; of regrets logarithmic where all are positive.
+def shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
+    """How good every tile is, from 0, the worst of all maps, to 1, the best.
 
-    >>> maps = [Map({}, "", "scale", [None], [1, 2, 3], np.array([[10.0, 100.0, 1000.0]]), None)]
+    Of regrets logarithmic where all are positive.
+
+    >>> maps = [HeatMap({}, "", "scale", [None], [1, 2, 3], np.array([[10.0, 100.0, 1000.0]]), None)]
     >>> shades(maps, Measure("final regret", "regret", large_is_good=False))[0], shades(maps, Measure("reward", "reward", large_is_good=True))[0].round(2)
     (array([[1. , 0.5, 0. ]]), array([[0.  , 0.09, 1.  ]]))
     """
@@ -92,24 +106,32 @@ def shades(maps: Sequence[Map], measure: Measure) -> list[Floats]:
     return np.split(shaded, np.cumsum([len(m.rows) for m in maps])[:-1])
 
 
-def heat_maps(maps: Sequence[Map], measure: Measure) -> str:
+def heat_maps(maps: Sequence[HeatMap], measure: Measure) -> str:
     """Maps side by side, with the numbers in them."""
     drawn = "".join(_map(m, shaded, measure) for m, shaded in zip(maps, shades(maps, measure), strict=True))
     return f'<div class="maps">{drawn}</div>\n'
 
 
-def _map(m: Map, shaded: Floats, measure: Measure) -> str:
+def _map(m: HeatMap, shaded: Floats, measure: Measure) -> str:
     fixed = ", ".join(f"{name} = {in_words(value)}" for name, value in m.fixed.items())
     caption = f"<caption>{escape(fixed)}</caption>" if fixed else ""
-    corner = f"{escape(m.row_name)} ↓<br>{escape(m.column_name)} →" if m.row_name else f"{escape(m.column_name)} →"
+    corner = (
+        f"{escape(m.row_name)} ↓<br>{escape(m.column_name)} →" if m.row_name else f"{escape(m.column_name)} →"
+    )
     heads = "".join(f'<th scope="col">{escape(in_words(c))}</th>' for c in m.columns)
     body = "".join(
         f'<tr><th scope="row">{escape(in_words(row) if m.row_name else measure.short)}</th>'
-        + "".join(_tile(float(x), float(shaded[i, j]), measure, chosen=(i, j) == m.chosen) for j, x in enumerate(m.values[i]))
+        + "".join(
+            _tile(float(x), float(shaded[i, j]), measure, chosen=(i, j) == m.chosen)
+            for j, x in enumerate(m.values[i])
+        )
         + "</tr>"
         for i, row in enumerate(m.rows)
     )
-    return f'<div class="scroll map"><table>{caption}<thead><tr><th class="corner">{corner}</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    return (
+        f'<div class="scroll map"><table>{caption}<thead><tr><th'
+        f' class="corner">{corner}</th>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def _tile(value: float, shade: float, measure: Measure, *, chosen: bool) -> str:
@@ -122,7 +144,10 @@ def _tile(value: float, shade: float, measure: Measure, *, chosen: bool) -> str:
     ink = "#000" if is_bright(red, green, blue) else "#fff"
     mark, kind = ("★ ", " chosen") if chosen else ("", "")
     title = escape(f"{measure.words} {value:,.6g}")
-    return f'<td class="tile{kind}" style="background:{colour};color:{ink}" title="{title}">{mark}{measure.shown(value)}</td>'
+    return (
+        f'<td class="tile{kind}" style="background:{colour};color:{ink}"'
+        f' title="{title}">{mark}{measure.shown(value)}</td>'
+    )
 
 
 def is_bright(red: float, green: float, blue: float) -> bool:

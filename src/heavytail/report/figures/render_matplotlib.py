@@ -1,4 +1,7 @@
-"""Figures for paper: the curves of the page as matplotlib draws them, in the style of a two-column article."""
+"""Figures for paper.
+
+The curves of the page as matplotlib draws them, in the style of a two-column article.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -10,95 +13,116 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
 
 from heavytail.arrays import Floats, Ints
-from heavytail.report.figures.curves import figure_names, realised_lines, reward_lines, truncated_decades, truncated_lines
+from heavytail.report.figures.curves import (
+    figure_names,
+    realised_lines,
+    reward_lines,
+    truncated_decades,
+    truncated_lines,
+)
 from heavytail.report.figures.render_plotly import Lines
 from heavytail.report.figures.strips import jitter
-from heavytail.report.theme import PAPER_DASHES, PAPER_MARKERS, Look
+from heavytail.report.theme import PAPER_DASHES, PAPER_MARKERS, AgentStyle
 from heavytail.studies.backends.backend import TRUNCATED
 from heavytail.studies.bound_lines import BoundLine
-from heavytail.studies.results import Agent, Task, between, final
+from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
 
 WIDTH, HEIGHT = 4.2, 2.7  # inches of a panel
 LETTERS = 8.0
 GREY = "#777777"
-MOST_ACROSS = 4  # panels side by side
+MAX_COLUMNS = 4  # panels side by side
 ROW = 0.15  # inches of a line of the legend
 
 
-def paper_figures(task: Task, looks: Mapping[str, Look]) -> dict[str, Figure]:
+def paper_figures(task: Task, styles: Mapping[str, AgentStyle]) -> dict[str, Figure]:
     """All figures of a task by the names that they have in the page."""
 
     def curves(lines: Callable[[Agent], Lines], y: str, **settings: Any) -> Figure:
-        return single(task.agents, looks, lambda axes: _curves(axes, task, looks, lines, y, **settings))
+        return single(task.agents, styles, lambda axes: _curves(axes, task, styles, lines, y, **settings))
 
     drawn: dict[str, Callable[[], Figure]] = {
         "regret": lambda: curves(lambda a: Lines(*a.regret), "cumulative regret"),
         "log-log": lambda: curves(lambda a: Lines(*a.regret), "cumulative regret", log=True),
-        "reward": lambda: single(task.agents, looks, lambda axes: draw_reward(axes, task, looks)),
-        "pace": lambda: single(task.agents, looks, lambda axes: draw_pace(axes, task, looks)),
+        "reward": lambda: single(task.agents, styles, lambda axes: draw_reward(axes, task, styles)),
+        "pace": lambda: single(task.agents, styles, lambda axes: draw_pace(axes, task, styles)),
         "realised": lambda: curves(realised_lines, "cumulative realised reward"),
-        "last-tenth": lambda: _strips(task, looks, lambda a: between(a.runs, 0.9, 1.0), f"{_reward(task)}, last tenth", best=task.optimum),
-        "final-regret": lambda: _strips(task, looks, lambda a: final(a.runs), "final regret"),
-        TRUNCATED: lambda: _truncated(task, looks),
+        "last-tenth": lambda: _strips(
+            task,
+            styles,
+            lambda a: mean_reward_in(a.runs, 0.9, 1.0),
+            f"{_reward(task)}, last tenth",
+            best=task.optimum,
+        ),
+        "final-regret": lambda: _strips(task, styles, lambda a: final_regret(a.runs), "final regret"),
+        TRUNCATED: lambda: _truncated(task, styles),
     }
     return {name: drawn[name]() for name in figure_names(task)}
 
 
-def overview(tasks: Sequence[Task], looks: Mapping[str, Look]) -> Figure:
+def overview(tasks: Sequence[Task], styles: Mapping[str, AgentStyle]) -> Figure:
     """Figure 2 of the paper: a panel for each environment, one legend for all."""
     agents = list({agent.key: agent for task in tasks for agent in task.agents}.values())
-    across = min(len(tasks), MOST_ACROSS)
+    across = min(len(tasks), MAX_COLUMNS)
     down = -(-len(tasks) // across)
     wide = max(across * 3.3, WIDTH)
     figure = Figure((wide, down * HEIGHT + ROW * _rows(agents, wide)), layout="constrained")
     for i, task in enumerate(tasks):
         axes = figure.add_subplot(down, across, i + 1)
-        (draw_pace if task.optimum is None else draw_reward)(axes, task, looks)
+        (draw_pace if task.optimum is None else draw_reward)(axes, task, styles)
         axes.set_title(_plain(task.label), fontsize=LETTERS + 1.5)
-    _legend(figure, agents, looks)
+    _legend(figure, agents, styles)
     return figure
 
 
-def draw_reward(axes: Axes, task: Task, looks: Mapping[str, Look]) -> None:
+def draw_reward(axes: Axes, task: Task, styles: Mapping[str, AgentStyle]) -> None:
     """Cumulative mean reward, mean and one standard deviation over seeds."""
-    _curves(axes, task, looks, reward_lines, "cumulative mean reward", best=lambda optimum, at: optimum * at)
+    _curves(axes, task, styles, reward_lines, "cumulative mean reward", best=lambda optimum, at: optimum * at)
 
 
-def draw_pace(axes: Axes, task: Task, looks: Mapping[str, Look]) -> None:
+def draw_pace(axes: Axes, task: Task, styles: Mapping[str, AgentStyle]) -> None:
     """Reward per unit along the run, median and bootstrap band."""
-    _curves(axes, task, looks, lambda a: Lines(*a.pace), _reward(task), best=lambda optimum, at: np.full(len(at), optimum))
+    _curves(
+        axes,
+        task,
+        styles,
+        lambda a: Lines(*a.pace),
+        _reward(task),
+        best=lambda optimum, at: np.full(len(at), optimum),
+    )
 
 
 def _reward(task: Task) -> str:
     return f"mean {task.reward} per {task.per}"
 
 
-def _truncated(task: Task, looks: Mapping[str, Look]) -> Figure:
+def _truncated(task: Task, styles: Mapping[str, AgentStyle]) -> Figure:
     truncating = task._replace(agents=task.truncating)
 
     def draw(axes: Axes) -> None:
-        _curves(axes, truncating, looks, lambda a: truncated_lines(a, task), "share of rewards truncated so far")
+        _curves(
+            axes, truncating, styles, lambda a: truncated_lines(a, task), "share of rewards truncated so far"
+        )
         axes.set_yscale("log")
         axes.set_ylim(*(10.0**end for end in truncated_decades(task)))
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
 
-    return single(truncating.agents, looks, draw)
+    return single(truncating.agents, styles, draw)
 
 
-def single(agents: Sequence[Agent], looks: Mapping[str, Look], draw: Callable[[Axes], None]) -> Figure:
+def single(agents: Sequence[Agent], styles: Mapping[str, AgentStyle], draw: Callable[[Axes], None]) -> Figure:
     """A figure of one panel, with a legend below."""
     figure = Figure((WIDTH, HEIGHT + ROW * _rows(agents, WIDTH)), layout="constrained")
     draw(figure.add_subplot())
-    _legend(figure, agents, looks)
+    _legend(figure, agents, styles)
     return figure
 
 
 def _curves(
     axes: Axes,
     task: Task,
-    looks: Mapping[str, Look],
+    styles: Mapping[str, AgentStyle],
     lines: Callable[[Agent], Lines],
     y: str,
     *,
@@ -106,7 +130,7 @@ def _curves(
     best: Callable[[float, Floats], Floats] | None = None,
 ) -> None:
     for agent in task.agents:
-        draw_line(axes, looks[agent.key], agent.runs.at, lines(agent))
+        draw_line(axes, styles[agent.key], agent.runs.at, lines(agent))
     if best and task.optimum is not None and task.agents:
         at = task.agents[0].runs.at
         axes.plot(at, best(task.optimum, at.astype(np.float64)), color=GREY, linewidth=0.8, zorder=0)
@@ -121,7 +145,7 @@ def _curves(
     dress(axes, f"{task.unit}s", y)
 
 
-def draw_line(axes: Axes, look: Look, at: Ints | Floats, lines: Lines) -> None:
+def draw_line(axes: Axes, look: AgentStyle, at: Ints | Floats, lines: Lines) -> None:
     """A curve with its band."""
     axes.plot(
         at,
@@ -136,11 +160,18 @@ def draw_line(axes: Axes, look: Look, at: Ints | Floats, lines: Lines) -> None:
     axes.fill_between(at, lines.low, lines.high, color=look.paper, alpha=0.15, linewidth=0)
 
 
-def _strips(task: Task, looks: Mapping[str, Look], values: Callable[[Agent], Floats], x: str, *, best: float | None = None) -> Figure:
+def _strips(
+    task: Task,
+    styles: Mapping[str, AgentStyle],
+    values: Callable[[Agent], Floats],
+    x: str,
+    *,
+    best: float | None = None,
+) -> Figure:
     figure = Figure((WIDTH, 0.7 + 0.26 * max(len(task.agents), 2)), layout="constrained")
     axes = figure.add_subplot()
     for row, agent in enumerate(task.agents):
-        look, points = looks[agent.key], values(agent)
+        look, points = styles[agent.key], values(agent)
         axes.scatter(
             points,
             row + 0.5 * jitter(len(points)),
@@ -174,10 +205,12 @@ def draw_bound(axes: Axes, bound: BoundLine) -> None:
     """A grey line with its name on it."""
     axes.plot(bound.at, bound.values, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[bound.dash], zorder=0)
     middle = (bound.at[len(bound.at) // 2], bound.values[len(bound.at) // 2])
-    axes.annotate(bound.label, middle, xytext=(0, 4), textcoords="offset points", ha="right", color=GREY, fontsize=6)
+    axes.annotate(
+        bound.label, middle, xytext=(0, 4), textcoords="offset points", ha="right", color=GREY, fontsize=6
+    )
 
 
-def _legend(figure: Figure, agents: Sequence[Agent], looks: Mapping[str, Look]) -> None:
+def _legend(figure: Figure, agents: Sequence[Agent], styles: Mapping[str, AgentStyle]) -> None:
     handles = [
         Line2D(
             [],
@@ -190,7 +223,7 @@ def _legend(figure: Figure, agents: Sequence[Agent], looks: Mapping[str, Look]) 
             label=_plain(agent.label),
         )
         for agent in agents
-        if (look := looks[agent.key])
+        if (look := styles[agent.key])
     ]
     if handles:
         figure.legend(

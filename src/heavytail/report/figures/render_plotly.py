@@ -1,7 +1,7 @@
 """What the interactive curves are made of, as plotly.js takes it: lines, bands, axes.
 
-Every trace carries the key of its agent as ``meta``, by which the page's legend finds it. Colours are names (see `theme`); texts from the study are escaped, since plotly
-reads tags.
+Every trace carries the key of its agent as ``meta``, by which the page's legend finds it. Colours are names
+(see `theme`); texts from the study are escaped, since plotly reads tags.
 """
 
 from html import escape
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.report.theme import Look
+from heavytail.report.theme import AgentStyle
 from heavytail.studies.bound_lines import BoundLine
 from heavytail.studies.results import Agent, Task
 
@@ -50,14 +50,20 @@ def layout(x: str, y: str, task: Task | None = None) -> dict[str, Any]:
         "font": {"color": "@ink", "family": "system-ui, sans-serif", "size": 12.5},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "hoverlabel": {"bgcolor": "@card", "bordercolor": "@muted", "font": {"color": "@ink"}, "align": "left", "namelength": -1},
+        "hoverlabel": {
+            "bgcolor": "@card",
+            "bordercolor": "@muted",
+            "font": {"color": "@ink"},
+            "align": "left",
+            "namelength": -1,
+        },
         "hovermode": "closest",
         "showlegend": False,
         "uirevision": "kept",
     }
 
 
-def line(agent: Agent, look: Look, at: Ints | Floats, middle: Floats) -> dict[str, Any]:
+def line(agent: Agent, look: AgentStyle, at: Ints | Floats, middle: Floats) -> dict[str, Any]:
     """The curve of an agent; a few markers tell it apart where colours do not."""
     return {
         "type": "scatter",
@@ -72,7 +78,7 @@ def line(agent: Agent, look: Look, at: Ints | Floats, middle: Floats) -> dict[st
     }
 
 
-def band(agent: Agent, look: Look, at: Ints | Floats, lines: Lines) -> dict[str, Any]:
+def band(agent: Agent, look: AgentStyle, at: Ints | Floats, lines: Lines) -> dict[str, Any]:
     """There along the upper edge and back along the lower."""
     return {
         "type": "scatter",
@@ -89,7 +95,10 @@ def band(agent: Agent, look: Look, at: Ints | Floats, lines: Lines) -> dict[str,
 
 
 def positive(traces: Traces) -> Traces:
-    """Bands on logarithmic axes end where the lower edge is no longer above 0; the line says how it goes on."""
+    """Bands on logarithmic axes end where the lower edge is no longer above 0.
+
+    The line says how it goes on.
+    """
     kept = []
     for trace in traces:
         half = len(trace["x"]) // 2
@@ -97,7 +106,11 @@ def positive(traces: Traces) -> Traces:
             high, low = trace["y"][:half], trace["y"][half:][::-1]
             keep = [i for i in range(half) if low[i] is not None and low[i] > 0]
             x = [trace["x"][i] for i in keep]
-            trace = {**trace, "x": [*x, *x[::-1]], "y": [*(high[i] for i in keep), *(low[i] for i in keep[::-1])]}
+            trace = {
+                **trace,
+                "x": [*x, *x[::-1]],
+                "y": [*(high[i] for i in keep), *(low[i] for i in keep[::-1])],
+            }
         kept.append(trace)
     return kept
 
@@ -130,5 +143,8 @@ def bound_line(bound: BoundLine) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Arrays as lists for JSON, with six digits, which is more than a screen shows; what is not finite is left out of a curve."""
+    """Arrays as lists for JSON, with six digits, which is more than a screen shows.
+
+    What is not finite is left out of a curve.
+    """
     return [float(f"{x:.6g}") if np.isfinite(x) else None for x in np.asarray(value, np.float64).tolist()]

@@ -12,7 +12,10 @@ ENOUGH = 3  # ticks of a bar of colours
 
 
 class Axis(NamedTuple):
-    """A parameter and its values, which ascend; places on it are logarithms where all are positive, else numbers of values."""
+    """A parameter and its values, which ascend.
+
+    Places on it are logarithms where all are positive, else numbers of values.
+    """
 
     name: str
     values: Floats
@@ -32,7 +35,9 @@ class Axis(NamedTuple):
         if self.logarithmic:
             at = math.log10(value) if value > 0 else -math.inf
         else:
-            at = float(np.interp(value, self.values, np.arange(len(self.values)), left=-math.inf, right=math.inf))
+            at = float(
+                np.interp(value, self.values, np.arange(len(self.values)), left=-math.inf, right=math.inf)
+            )
         return min(max(at, float(edges[0])), float(edges[-1]))
 
     @property
@@ -64,7 +69,9 @@ class Axis(NamedTuple):
 
 
 def shares_between(low: float, high: float) -> list[float]:
-    """Round shares for the ticks of a logarithmic colour bar; its ends, where there are not enough between them.
+    """Round shares for the ticks of a logarithmic colour bar.
+
+    Its ends, where there are not enough between them.
 
     >>> shares_between(0.004, 0.3), shares_between(0.25, 0.6), shares_between(0.51, 0.56)
     ([0.005, 0.01, 0.02, 0.05, 0.1, 0.2], [0.3, 0.4, 0.5, 0.6], [0.51, 0.56])

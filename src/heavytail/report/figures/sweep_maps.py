@@ -1,4 +1,7 @@
-"""How an agent does at every point of a map: where it works, how far that reaches, and where named points lie."""
+"""How an agent does at every point of a map.
+
+Where it works, how far that reaches, and where named points lie.
+"""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -13,8 +16,8 @@ from heavytail.report.number_format import number
 
 WORKS = 0.95  # of what the best policy earns, in the last tenth of the run
 SYMBOLS = ("circle", "star", "diamond", "square", "triangle-up", "cross", "x")
-LEAST_LOST = 1e-6  # a share that stands for none
-MOST_ACROSS = 4  # panels
+MIN_LOST = 1e-6  # a share that stands for none
+MAX_COLUMNS = 4  # panels
 
 Bools: TypeAlias = npt.NDArray[np.bool_]
 
@@ -32,7 +35,7 @@ class Mark(NamedTuple):
         return [f"{name} {number(value, 3)}" for name, value in self.at.items()]
 
 
-class Landscape(NamedTuple):
+class SweepMap(NamedTuple):
     """A map in one environment. Arrays are [x, y, panel]; NaN where every run failed."""
 
     name: str
@@ -53,23 +56,28 @@ class Landscape(NamedTuple):
 
     @property
     def lost(self) -> Floats:
-        """Median final regret as a share of what the best policy earns; not below the smallest that is positive, so that it has a logarithm."""
+        """Median final regret as a share of what the best policy earns.
+
+        Not below the smallest that is positive, so that it has a logarithm.
+        """
         share = self.regret / self.best
         positive = share[share > 0]
-        return np.maximum(share, positive.min() if positive.size else LEAST_LOST)
+        return np.maximum(share, positive.min() if positive.size else MIN_LOST)
 
     @property
     def span(self) -> tuple[float, float]:
         """From the least that is lost to the most."""
         there = self.lost[np.isfinite(self.lost)]
-        low, high = (float(there.min()), float(there.max())) if there.size else (LEAST_LOST, 1.0)
+        low, high = (float(there.min()), float(there.max())) if there.size else (MIN_LOST, 1.0)
         return low, max(high, 2 * low)
 
     @property
     def peak(self) -> tuple[int, int, int]:
         """The point with the smallest regret, of those that work if any do."""
         works = self.works
-        eligible = np.where(works, self.regret, np.inf) if works.any() else np.nan_to_num(self.regret, nan=np.inf)
+        eligible = (
+            np.where(works, self.regret, np.inf) if works.any() else np.nan_to_num(self.regret, nan=np.inf)
+        )
         x, y, panel = np.unravel_index(np.argmin(eligible), self.regret.shape)
         return int(x), int(y), int(panel)
 
@@ -83,7 +91,11 @@ class Landscape(NamedTuple):
 
     def ranges(self) -> list[str]:
         """Over which values of each axis it works, around the peak."""
-        return [f"{axis.name} {range_in_words(self.reach(i), axis.values)}" for i, axis in enumerate(self.axes) if axis.name]
+        return [
+            f"{axis.name} {range_in_words(self.reach(i), axis.values)}"
+            for i, axis in enumerate(self.axes)
+            if axis.name
+        ]
 
     def panels(self) -> Iterator[tuple[int, str]]:
         """Every panel with its title."""
@@ -94,7 +106,11 @@ class Landscape(NamedTuple):
     def marked(self, panel: int) -> list[tuple[int, Mark]]:
         """The marks that belong to a panel, each with its number."""
         name = self.axes[2].name
-        return [(i, mark) for i, mark in enumerate(self.marks) if not name or self.axes[2].nearest(mark.at[name]) == panel]
+        return [
+            (i, mark)
+            for i, mark in enumerate(self.marks)
+            if not name or self.axes[2].nearest(mark.at[name]) == panel
+        ]
 
 
 def reach(works: Bools, values: Floats, start: int) -> tuple[float, float] | None:
@@ -134,7 +150,7 @@ def columns(panels: int) -> int:
     >>> [columns(n) for n in (1, 4, 5, 8, 9)]
     [1, 4, 3, 4, 3]
     """
-    return -(-panels // -(-panels // MOST_ACROSS))
+    return -(-panels // -(-panels // MAX_COLUMNS))
 
 
 def range_in_words(ends: tuple[float, float] | None, values: Floats) -> str:

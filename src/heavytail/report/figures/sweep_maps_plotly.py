@@ -1,4 +1,7 @@
-"""A map as an interactive figure: a panel for each value of the third axis, what works outlined, named points marked."""
+"""A map as an interactive figure.
+
+A panel for each value of the third axis, what works outlined, named points marked.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,27 +10,39 @@ from typing import Any
 
 import numpy as np
 
-from heavytail.report.figures.curves import Shown
+from heavytail.report.figures.curves import FigureSpec
 from heavytail.report.figures.render_plotly import Traces, layout, plain
 from heavytail.report.figures.sweep_axes import Axis, in_percent, shares_between
-from heavytail.report.figures.sweep_maps import SYMBOLS, WORKS, Landscape, Mark, columns, outline
+from heavytail.report.figures.sweep_maps import SYMBOLS, WORKS, Mark, SweepMap, columns, outline
 from heavytail.report.number_format import number, percent
 
 PANEL = 250  # pixels high
 OUTLINE = "#d62728"
 
 
-def landscape_figure(landscape: Landscape) -> Shown:
+def landscape_figure(landscape: SweepMap) -> FigureSpec:
     """All panels, on one scale of colours."""
     traces: Traces = []
     for i, _ in landscape.panels():
-        traces += [_tiles(landscape, i), _edge(landscape, i), *(_mark(landscape, i, n, mark) for n, mark in landscape.marked(i))]
+        traces += [
+            _tiles(landscape, i),
+            _edge(landscape, i),
+            *(_mark(landscape, i, n, mark) for n, mark in landscape.marked(i)),
+        ]
     n = len(landscape.axes[2].values)
     down = -(-n // columns(n))
-    return Shown(landscape.name, landscape.title, _caption(landscape), traces, _layout(landscape), True, PANEL * down + 130)
+    return FigureSpec(
+        landscape.name,
+        landscape.title,
+        _caption(landscape),
+        traces,
+        _layout(landscape),
+        True,
+        PANEL * down + 130,
+    )
 
 
-def _caption(landscape: Landscape) -> str:
+def _caption(landscape: SweepMap) -> str:
     return (
         f"Median final regret over {landscape.runs} seeds as a share of what the best policy earns; bright is good, on one logarithmic scale. Inside the red line"
         f" the median run earns at least {WORKS:.0%} of the optimum in its last tenth. Marks are agents of this study; one whose value is not on an axis"
@@ -35,7 +50,7 @@ def _caption(landscape: Landscape) -> str:
     )
 
 
-def _tiles(landscape: Landscape, panel: int) -> dict[str, Any]:
+def _tiles(landscape: SweepMap, panel: int) -> dict[str, Any]:
     x, y, _ = landscape.axes
     return {
         "type": "heatmap",
@@ -52,13 +67,15 @@ def _tiles(landscape: Landscape, panel: int) -> dict[str, Any]:
     }
 
 
-def _numbers(landscape: Landscape, panel: int) -> list[list[list[str]]]:
+def _numbers(landscape: SweepMap, panel: int) -> list[list[list[str]]]:
     """What is said of each tile [y, x]."""
     x, y, _ = landscape.axes
 
     def tile(i: int, j: int) -> list[str]:
         at = i, j, panel
-        regret, low, high = (float(values[at]) for values in (landscape.regret, landscape.low, landscape.high))
+        regret, low, high = (
+            float(values[at]) for values in (landscape.regret, landscape.low, landscape.high)
+        )
         place = [f"{x.values[i]:.4g}", f"{y.values[j]:.4g}"]
         return [
             *place,
@@ -72,7 +89,7 @@ def _numbers(landscape: Landscape, panel: int) -> list[list[list[str]]]:
     return [[tile(i, j) for i in range(len(x.values))] for j in range(len(y.values))]
 
 
-def _edge(landscape: Landscape, panel: int) -> dict[str, Any]:
+def _edge(landscape: SweepMap, panel: int) -> dict[str, Any]:
     x, y, _ = landscape.axes
     segments = outline(landscape.works[:, :, panel], x.edges, y.edges)
     return {
@@ -87,17 +104,25 @@ def _edge(landscape: Landscape, panel: int) -> dict[str, Any]:
     }
 
 
-def _mark(landscape: Landscape, panel: int, i: int, mark: Mark) -> dict[str, Any]:
+def _mark(landscape: SweepMap, panel: int, i: int, mark: Mark) -> dict[str, Any]:
     x, y, _ = landscape.axes
     label = escape(mark.label, quote=False)
-    said = f"{label}<br>{escape(', '.join(mark.words()), quote=False)}<br>final regret {percent(mark.regret)}, last tenth {percent(mark.earns)} of the optimum"
+    said = (
+        f"{label}<br>{escape(', '.join(mark.words()), quote=False)}<br>final regret"
+        f" {percent(mark.regret)}, last tenth {percent(mark.earns)} of the optimum"
+    )
     return {
         "type": "scatter",
         "mode": "markers",
         "name": f"{label} ({escape(', '.join(mark.words()), quote=False)})",
         "x": [x.place(mark.at[x.name])],
         "y": [y.place(mark.at[y.name])],
-        "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 14, "color": "#ffffff", "line": {"color": "#000000", "width": 2}},
+        "marker": {
+            "symbol": SYMBOLS[i % len(SYMBOLS)],
+            "size": 14,
+            "color": "#ffffff",
+            "line": {"color": "#000000", "width": 2},
+        },
         "cliponaxis": False,
         "legendrank": i,
         "showlegend": True,
@@ -106,13 +131,13 @@ def _mark(landscape: Landscape, panel: int, i: int, mark: Mark) -> dict[str, Any
     }
 
 
-def _sides(landscape: Landscape, panel: int) -> dict[str, str]:
+def _sides(landscape: SweepMap, panel: int) -> dict[str, str]:
     """The axes of a panel: those of its column and of its row."""
     row, column = divmod(panel, columns(len(landscape.axes[2].values)))
     return {"xaxis": f"x{column + 1 if column else ''}", "yaxis": f"y{row + 1 if row else ''}"}
 
 
-def _layout(landscape: Landscape) -> dict[str, Any]:
+def _layout(landscape: SweepMap) -> dict[str, Any]:
     x, y, panels = landscape.axes
     n, base = len(panels.values), layout("", "")
     across, down = columns(n), -(-n // columns(n))
@@ -121,7 +146,14 @@ def _layout(landscape: Landscape) -> dict[str, Any]:
     def axis(given: dict[str, Any], of: Axis) -> dict[str, Any]:
         places, words = of.ticks()
         ends = [float(of.edges[0]), float(of.edges[-1])]
-        return {**given, **sides, "title": {"text": escape(of.name), "standoff": 6}, "tickvals": places, "ticktext": words, "range": ends}
+        return {
+            **given,
+            **sides,
+            "title": {"text": escape(of.name), "standoff": 6},
+            "tickvals": places,
+            "ticktext": words,
+            "range": ends,
+        }
 
     below = {f"xaxis{c + 1 if c else ''}": axis(base["xaxis"], x) for c in range(across)}
     left = {f"yaxis{r + 1 if r else ''}": axis(base["yaxis"], y) for r in range(down)}
@@ -159,7 +191,7 @@ def _title(sides: Mapping[str, str], words: str) -> dict[str, Any]:
     }
 
 
-def _colours(landscape: Landscape) -> dict[str, Any]:
+def _colours(landscape: SweepMap) -> dict[str, Any]:
     low, high = landscape.span
     ticks = shares_between(low, high)
     return {

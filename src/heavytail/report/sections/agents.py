@@ -1,4 +1,7 @@
-"""Agents in one environment as tables: with which parameters, how well, in what time; and what they counted."""
+"""Agents in one environment as tables: with which parameters, how well, in what time.
+
+And what they counted.
+"""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -7,11 +10,11 @@ from typing import Any
 from heavytail.report.html_tables import Cell, named, numeric, parameters, table, text
 from heavytail.report.number_format import duration, interval, percent
 from heavytail.report.page import figure_id
-from heavytail.report.theme import Look
+from heavytail.report.theme import AgentStyle
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
 from heavytail.studies.plan import Cell as Study_cell
 from heavytail.studies.plan import Phase
-from heavytail.studies.results import Agent, Task, between, counter_names, final
+from heavytail.studies.results import Agent, Task, counter_names, final_regret, mean_reward_in
 from heavytail.studies.specs.spec import Spec
 
 MEANINGS = {
@@ -26,20 +29,33 @@ MEANINGS = {
 
 def agents_table(
     task: Task,
-    looks: Mapping[str, Look],
+    styles: Mapping[str, AgentStyle],
     spec: Spec,
     cells: Sequence[Study_cell],
     seconds: Mapping[tuple[str, str], Mapping[Phase, float]],
 ) -> str:
     """What each agent was and what it reached."""
     by_agent = {cell.agent: cell for cell in cells if cell.env == task.key}
-    rows = [_row(agent, task, looks[agent.key], spec, by_agent[agent.key], seconds[agent.key, task.key]) for agent in task.agents]
+    rows = [
+        _row(agent, task, styles[agent.key], spec, by_agent[agent.key], seconds[agent.key, task.key])
+        for agent in task.agents
+    ]
     regret = ["Final regret"] if task.optimum is not None else []
-    headings = ["Agent", "Setting", "Parameters", *regret, f"{task.reward.capitalize()} per {task.per}, last tenth", "Runs", "Time"]
+    headings = [
+        "Agent",
+        "Setting",
+        "Parameters",
+        *regret,
+        f"{task.reward.capitalize()} per {task.per}, last tenth",
+        "Runs",
+        "Time",
+    ]
     return table(headings, rows, name=f"{task.place}-agents")
 
 
-def _row(agent: Agent, task: Task, look: Look, spec: Spec, cell: Study_cell, seconds: Mapping[Phase, float]) -> list[Cell]:
+def _row(
+    agent: Agent, task: Task, look: AgentStyle, spec: Spec, cell: Study_cell, seconds: Mapping[Phase, float]
+) -> list[Cell]:
     failed = f"<small>{agent.runs.failed} failed</small>" if agent.runs.failed else ""
     tuning = f"<small>tuning {duration(seconds['tuning'])}</small>" if "tuning" in seconds else ""
     runs = len(agent.runs.replicates)
@@ -55,13 +71,13 @@ def _row(agent: Agent, task: Task, look: Look, spec: Spec, cell: Study_cell, sec
 
 
 def _final_regret(agent: Agent, task: Task) -> Cell:
-    found = [float(x) for x in task.summing.median(final(agent.runs))]
+    found = [float(x) for x in task.aggregation.median(final_regret(agent.runs))]
     return numeric(interval(*found), found[0])
 
 
 def _last_tenth(agent: Agent, task: Task) -> Cell:
     """The reward itself, and where there is an optimum its share of it."""
-    found = [float(x) for x in task.summing.median(between(agent.runs, 0.9, 1.0))]
+    found = [float(x) for x in task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))]
     share = f"{percent(*(x / task.optimum for x in found))} of the optimum" if task.optimum else ""
     return numeric(interval(*found), found[0], share)
 
@@ -73,7 +89,11 @@ def _parameters(cell: Study_cell, given: Mapping[str, Any]) -> str:
     fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}
     rest = {name: value for name, value in full.items() if name not in chosen and name not in fixed}
     said = f"<small>{escape(parameters(fixed))}</small>" if fixed else ""
-    more = f"<details><summary>defaults</summary><small>{escape(parameters(rest))}</small></details>" if rest else ""
+    more = (
+        f"<details><summary>defaults</summary><small>{escape(parameters(rest))}</small></details>"
+        if rest
+        else ""
+    )
     return f"{escape(parameters(chosen))}{said}{more}"
 
 
@@ -82,15 +102,21 @@ def _with_word(said: Any, value: Any) -> Any:
     return f"{value:.4g} ({said})" if isinstance(said, str) and isinstance(value, float) else value
 
 
-def counters_table(task: Task, looks: Mapping[str, Look]) -> str:
+def counters_table(task: Task, styles: Mapping[str, AgentStyle]) -> str:
     """What agents counted by the end of the run; nothing if they count nothing."""
     names = counter_names(task.agents)
     if not names:
         return ""
     counting = [agent for agent in task.agents if agent.runs.counters]
-    rows = [[named(looks[agent.key], agent.label), *(_counter(agent, task, name) for name in names)] for agent in counting]
+    rows = [
+        [named(styles[agent.key], agent.label), *(_counter(agent, task, name) for name in names)]
+        for agent in counting
+    ]
     meanings = "; ".join(f"{name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
-    words = f"<p class=quiet>By the end of the run, median over seeds with its interval. {escape(meanings)}.</p>\n"
+    words = (
+        "<p class=quiet>By the end of the run, median over seeds with its interval."
+        f" {escape(meanings)}.</p>\n"
+    )
     place = escape(figure_id(task.place, "counters"))
     return f'<div id="{place}"><h3>What agents counted</h3>\n{words}{table(["Agent", *names], rows)}</div>\n'
 
@@ -98,6 +124,10 @@ def counters_table(task: Task, looks: Mapping[str, Look]) -> str:
 def _counter(agent: Agent, task: Task, name: str) -> Cell:
     if name not in agent.runs.counters:
         return Cell("–", -1.0, "number")
-    found = [float(x) for x in task.summing.median(agent.runs.counters[name][:, -1])]
+    found = [float(x) for x in task.aggregation.median(agent.runs.counters[name][:, -1])]
     steps = int(agent.runs.at[-1]) * task.horizon
-    return numeric(interval(*found), found[0], f"{percent(found[0] / steps)} of {steps:,} steps" if name == TRUNCATED else "")
+    return numeric(
+        interval(*found),
+        found[0],
+        f"{percent(found[0] / steps)} of {steps:,} steps" if name == TRUNCATED else "",
+    )

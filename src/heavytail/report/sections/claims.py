@@ -1,4 +1,7 @@
-"""Claims as a reader sees them: the sentence, what was tested, the number, the verdict, and where to look."""
+"""Claims as a reader sees them.
+
+The sentence, what was tested, the number, the verdict, and where to look.
+"""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -6,7 +9,7 @@ from html import escape
 from heavytail.report.html_tables import Cell, numeric, table, text
 from heavytail.report.number_format import interval, number, p_value, percent
 from heavytail.report.page import figure_id
-from heavytail.studies.claims import Judged, Outcome, Verdict
+from heavytail.studies.claims import ClaimResult, TestResult, Verdict
 from heavytail.studies.results import Task
 from heavytail.studies.specs.spec import Spec
 
@@ -20,15 +23,23 @@ FIGURES = {
 ORDER: dict[Verdict, int] = {"reproduced": 0, "undecided": 1, "not reproduced": 2}
 
 
-def claims_section(spec: Spec, judged: Sequence[Judged], tasks: Mapping[str, Task], *, prefix: str = "") -> str:
+def claims_section(
+    spec: Spec, judged: Sequence[ClaimResult], tasks: Mapping[str, Task], *, prefix: str = ""
+) -> str:
     """The table of claims, then every test behind it; `prefix` begins the names of tables."""
     if not judged:
         return "<p>This study makes no claims.</p>\n"
     rows = [_claim(i + 1, each, spec, tasks) for i, each in enumerate(judged)]
     every = [_row(i + 1, test, spec, tasks) for i, each in enumerate(judged) for test in each.tests]
-    claims = table(["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"], rows, name=f"{prefix}claims-table")
+    claims = table(
+        ["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"],
+        rows,
+        name=f"{prefix}claims-table",
+    )
     tests = table(
-        ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"], every, name=f"{prefix}tests-table"
+        ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"],
+        every,
+        name=f"{prefix}tests-table",
     )
     return f"{claims}<details><summary>All {len(every)} tests</summary>{tests}</details>\n"
 
@@ -44,39 +55,67 @@ def how_judged(spec: Spec) -> str:
     )
 
 
-def _claim(i: int, judged: Judged, spec: Spec, tasks: Mapping[str, Task]) -> list[Cell]:
-    claim, decisive = judged.claim, judged.decisive
+def _claim(i: int, judged: ClaimResult, spec: Spec, tasks: Mapping[str, Task]) -> list[Cell]:
+    claim, decisive_test = judged.claim, judged.decisive_test
     note = f"<small>{escape(claim.note)}</small>" if claim.note else ""
     held = sum(test.verdict == "reproduced" for test in judged.tests)
     words = Cell(f"{escape(claim.claim)}{note}", claim.claim, "long")
-    verdict = Cell(f"{_badge(judged.verdict)}<small>{held} of {len(judged.tests)} tests hold</small>", ORDER[judged.verdict])
-    if decisive is None:
-        return [numeric(str(i), i), verdict, words, text(claim.place), text("–"), text("–"), text("–"), text("–")]
+    verdict = Cell(
+        f"{_badge(judged.verdict)}<small>{held} of {len(judged.tests)} tests hold</small>",
+        ORDER[judged.verdict],
+    )
+    if decisive_test is None:
+        return [
+            numeric(str(i), i),
+            verdict,
+            words,
+            text(claim.place),
+            text("–"),
+            text("–"),
+            text("–"),
+            text("–"),
+        ]
     return [
         numeric(str(i), i),
         verdict,
         words,
         text(claim.place),
-        Cell(f"{escape(sentence(decisive, spec, tasks[decisive.env]))}<small>{escape(decisive.method)}</small>", kind="middle"),
-        _number(decisive, tasks[decisive.env]),
-        _p(_decisive_p(decisive)),
+        Cell(
+            f"{escape(sentence(decisive_test, spec, tasks[decisive_test.env]))}<small>{escape(decisive_test.method)}</small>",
+            kind="middle",
+        ),
+        _number(decisive_test, tasks[decisive_test.env]),
+        _p(_decisive_p(decisive_test)),
         Cell(_links(judged, tasks), kind="number"),
     ]
 
 
-def _row(i: int, test: Outcome, spec: Spec, tasks: Mapping[str, Task]) -> list[Cell]:
+def _row(i: int, test: TestResult, spec: Spec, tasks: Mapping[str, Task]) -> list[Cell]:
     shown = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
     improvement = Cell(shown, -1.0 if test.improvement is None else test.improvement, "number")
     verdict = Cell(_badge(test.verdict), ORDER[test.verdict])
     sides = f"<small>{escape(test.method)}; {test.runs} runs</small>"
-    against = numeric(percent(test.bound) if "rate" in test.condition.test else number(test.bound), test.bound)
+    against = numeric(
+        percent(test.bound) if "rate" in test.condition.test else number(test.bound), test.bound
+    )
     where = figure_id(tasks[test.env].place, FIGURES[test.condition.metric])
-    words = Cell(f'<a href="#{escape(where)}">{escape(sentence(test, spec, tasks[test.env]))}</a>', kind="middle")
+    words = Cell(
+        f'<a href="#{escape(where)}">{escape(sentence(test, spec, tasks[test.env]))}</a>', kind="middle"
+    )
     p = [_p(test.p_opposite if test.verdict == "not reproduced" else test.p_value), _p(_decisive_p(test))]
-    return [numeric(str(i), i), words, Cell(sides, kind="middle"), _number(test, tasks[test.env]), against, improvement, *p, verdict]
+    return [
+        numeric(str(i), i),
+        words,
+        Cell(sides, kind="middle"),
+        _number(test, tasks[test.env]),
+        against,
+        improvement,
+        *p,
+        verdict,
+    ]
 
 
-def sentence(test: Outcome, spec: Spec, task: Task) -> str:
+def sentence(test: TestResult, spec: Spec, task: Task) -> str:
     """What is tested, in words."""
     condition, agent = test.condition, spec.agents[test.condition.agent].label
     what = {
@@ -92,7 +131,8 @@ def sentence(test: Outcome, spec: Spec, task: Task) -> str:
             return f"{task.label}: {agent} better than {spec.agents[condition.than].label}, {what}"
         case "no_gain":
             return (
-                f"{task.label}: {agent} no better than {spec.agents[condition.than].label}, {what}, margin {number(condition.margin)}{of}"
+                f"{task.label}: {agent} no better than {spec.agents[condition.than].label}, {what},"
+                f" margin {number(condition.margin)}{of}"
             )
     side = "at least" if condition.test.endswith("at_least") else "at most"
     if "rate" in condition.test:
@@ -104,12 +144,12 @@ def sentence(test: Outcome, spec: Spec, task: Task) -> str:
     return f"{task.label}: {agent}, {what}, {side} {number(condition.value or 0.0)}{of}"
 
 
-def _decisive_p(test: Outcome) -> float | None:
+def _decisive_p(test: TestResult) -> float | None:
     """Of the direction that was found."""
     return test.adjusted_opposite if test.verdict == "not reproduced" else test.adjusted
 
 
-def _number(test: Outcome, task: Task) -> Cell:
+def _number(test: TestResult, task: Task) -> Cell:
     """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
     if "rate" in test.condition.test:
         return numeric(percent(test.estimate, test.low, test.high), test.estimate)
@@ -126,10 +166,13 @@ def _badge(verdict: Verdict) -> str:
     return f'<span class="verdict {verdict.replace(" ", "-")}">{verdict}</span>'
 
 
-def _links(judged: Judged, tasks: Mapping[str, Task]) -> str:
+def _links(judged: ClaimResult, tasks: Mapping[str, Task]) -> str:
     places = {(test.env, FIGURES[test.condition.metric]) for test in judged.tests}
     ordered = sorted(places, key=lambda place: (list(tasks).index(place[0]), place[1]))
     return "<br>".join(
-        f'<a href="#{escape(figure_id(tasks[env].place, name))}">{escape(tasks[env].label)}, {name.replace("-", " ")}</a>'
+        (
+            f'<a href="#{escape(figure_id(tasks[env].place, name))}">{escape(tasks[env].label)},'
+            f" {name.replace('-', ' ')}</a>"
+        )
         for env, name in ordered
     )

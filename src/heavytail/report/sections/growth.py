@@ -9,11 +9,11 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.report.html_tables import Cell, named, numeric, table
 from heavytail.report.number_format import interval, number, percent
-from heavytail.report.theme import Look
+from heavytail.report.theme import AgentStyle
 from heavytail.statistics import exponent_of, growth_exponent
 from heavytail.studies.bound_lines import BoundLine
 from heavytail.studies.families import Family
-from heavytail.studies.results import Agent, Summing, Task
+from heavytail.studies.results import Agent, Aggregation, Task
 
 GROWTH = 5  # of spawn keys
 
@@ -25,40 +25,62 @@ class Growing(NamedTuple):
     values: Floats  # [run, point]
 
 
-def growth_of_task(task: Task, looks: Mapping[str, Look]) -> str:
+def growth_of_task(task: Task, styles: Mapping[str, AgentStyle]) -> str:
     """The exponents of curves along a run, if theory has a word on them."""
     if not task.bounds:
         return ""
-    words = "Exponent of the mean regret over the last two decades of the run, with its bootstrap interval over seeds; of a bound, there and in the limit."
+    words = (
+        "Exponent of the mean regret over the last two decades of the run, with its bootstrap interval"
+        " over seeds; of a bound, there and in the limit."
+    )
     rows = [Growing(agent, agent.runs.regret) for agent in task.agents]
     at = task.agents[0].runs.at.astype(np.float64) if task.agents else np.empty(0)
-    return _section(words, _growth(at, rows, task.bounds, looks, task.summing))
+    return _section(words, _growth(at, rows, task.bounds, styles, task.aggregation))
 
 
-def growth_of_family(family: Family, looks: Mapping[str, Look]) -> str:
-    """The exponents of final regrets along the axis of a family; where that is not the length of runs, which member is worst."""
+def growth_of_family(family: Family, styles: Mapping[str, AgentStyle]) -> str:
+    """The exponents of final regrets along the axis of a family.
+
+    Where that is not the length of runs, which member is worst.
+    """
     rows = [Growing(agent, family.regrets(agent.key)) for agent in family.agents]
     if family.grows:
-        words = "Exponent of the mean final regret over the last two decades, each length with runs of its own, with its bootstrap interval over seeds; of a bound, there and in the limit."
-        return _section(words, _growth(family.at, rows, family.bounds, looks, family.members[-1].summing))
-    return _section(f"The largest mean final regret over all {family.axis}.", _worst(family, rows, looks))
+        words = (
+            "Exponent of the mean final regret over the last two decades, each length with runs of its"
+            " own, with its bootstrap interval over seeds; of a bound, there and in the limit."
+        )
+        return _section(
+            words, _growth(family.at, rows, family.bounds, styles, family.members[-1].aggregation)
+        )
+    return _section(f"The largest mean final regret over all {family.axis}.", _worst(family, rows, styles))
 
 
 def _section(words: str, content: str) -> str:
     return f"<h3>Growth</h3>\n<p class=quiet>{escape(words)}</p>\n{content}"
 
 
-def _growth(at: Floats, rows: Sequence[Growing], bounds: Sequence[BoundLine], looks: Mapping[str, Look], summing: Summing) -> str:
+def _growth(
+    at: Floats,
+    rows: Sequence[Growing],
+    bounds: Sequence[BoundLine],
+    styles: Mapping[str, AgentStyle],
+    aggregation: Aggregation,
+) -> str:
     at_stake = next((bound.at_stake for bound in bounds if np.isfinite(bound.at_stake)), np.nan)
-    agents = [_agent(at, row, looks[row.agent.key], summing, at_stake) for row in rows]
+    agents = [_agent(at, row, styles[row.agent.key], aggregation, at_stake) for row in rows]
     return table(
-        ["", "Exponent", "Mean regret at the end", "Of all that can be lost"], [*agents, *(_bound(each, at_stake) for each in bounds)]
+        ["", "Exponent", "Mean regret at the end", "Of all that can be lost"],
+        [*agents, *(_bound(each, at_stake) for each in bounds)],
     )
 
 
-def _agent(at: Floats, row: Growing, look: Look, summing: Summing, at_stake: float) -> list[Cell]:
-    rng = np.random.default_rng(np.random.SeedSequence(summing.seed, spawn_key=(GROWTH,)))
-    found = growth_exponent(at, row.values, rng=rng, confidence=summing.confidence, resamples=summing.resamples)
+def _agent(
+    at: Floats, row: Growing, look: AgentStyle, aggregation: Aggregation, at_stake: float
+) -> list[Cell]:
+    rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(GROWTH,)))
+    found = growth_exponent(
+        at, row.values, rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
+    )
     exponent = [float(x) for x in found]
     return [
         named(look, row.agent.label),
@@ -77,9 +99,14 @@ def _end(regret: float, at_stake: float) -> list[Cell]:
     return [numeric(number(regret), regret), numeric(percent(regret / at_stake), regret / at_stake)]
 
 
-def _worst(family: Family, rows: Sequence[Growing], looks: Mapping[str, Look]) -> str:
-    agents = [[named(looks[row.agent.key], row.agent.label), *_largest(family, row.values.mean(axis=0))] for row in rows]
-    bounds = [[Cell(escape(line.label), line.label), *_largest(family, line.values)] for line in family.bounds]
+def _worst(family: Family, rows: Sequence[Growing], styles: Mapping[str, AgentStyle]) -> str:
+    agents = [
+        [named(styles[row.agent.key], row.agent.label), *_largest(family, row.values.mean(axis=0))]
+        for row in rows
+    ]
+    bounds = [
+        [Cell(escape(line.label), line.label), *_largest(family, line.values)] for line in family.bounds
+    ]
     return table(["", "Largest regret", f"at {family.axis}", "Over gap × length there"], [*agents, *bounds])
 
 

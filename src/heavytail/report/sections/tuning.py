@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from heavytail.report.figures.heatmaps import Map, Measure, Scored, heat_maps, maps_of
+from heavytail.report.figures.heatmaps import HeatMap, Measure, Scored, heat_maps, maps_of
 from heavytail.report.html_tables import named
-from heavytail.report.theme import Look
+from heavytail.report.theme import AgentStyle
 from heavytail.studies import tuning
 from heavytail.studies.plan import Choices
 from heavytail.studies.specs.spec import Spec
@@ -24,7 +24,7 @@ class Grid(NamedTuple):
     env: str
     label: str
     measure: Measure
-    maps: list[Map]
+    maps: list[HeatMap]
 
 
 def grids_of(spec: Spec, scored: Sequence[tuning.Scored], choices: Choices) -> list[Grid]:
@@ -42,7 +42,7 @@ def _grid(spec: Spec, agent: str, env: str, scored: Sequence[tuning.Scored], cho
     return Grid(agent, env, said.label, MEASURES[measure], maps_of(said.grid, points, chosen))
 
 
-def grids_section(grids: Sequence[Grid], looks: Mapping[str, Look], spec: Spec) -> str:
+def grids_section(grids: Sequence[Grid], styles: Mapping[str, AgentStyle], spec: Spec) -> str:
     """The grids of one environment; nothing if there are none."""
     if not grids:
         return ""
@@ -52,5 +52,8 @@ def grids_section(grids: Sequence[Grid], looks: Mapping[str, Look], spec: Spec) 
         f"{measure.words.capitalize()} over {spec.tuning.seeds} tuning seeds, which evaluation never uses, in runs of {spec.tuning.share:.0%} of the length."
         f" Bright is good, on {scale} of each agent's own; ★ is the point that was chosen."
     )
-    shown = "".join(f"<h4>{named(looks[grid.agent], grid.label).html}</h4>{heat_maps(grid.maps, grid.measure)}" for grid in grids)
+    shown = "".join(
+        f"<h4>{named(styles[grid.agent], grid.label).html}</h4>{heat_maps(grid.maps, grid.measure)}"
+        for grid in grids
+    )
     return f"<h3>Tuned values and their grids</h3>\n<p class=quiet>{escape(words)}</p>\n{shown}"

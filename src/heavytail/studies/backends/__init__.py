@@ -5,19 +5,22 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from heavytail.studies.backends.backend import World
-from heavytail.studies.backends.deep import Deep
-from heavytail.studies.backends.tabular import Tabular
-from heavytail.studies.specs.spec import Kind, canonical, kind_of_env
+from heavytail.studies.backends.backend import Backend
+from heavytail.studies.backends.deep import DeepBackend
+from heavytail.studies.backends.tabular import TabularBackend
+from heavytail.studies.specs.spec import Kind, canonical, env_kind
 
-BACKENDS: dict[Kind, Callable[[str, dict[str, Any]], World]] = {"tabular": Tabular, "deep": Deep}
+BACKENDS: dict[Kind, Callable[[str, dict[str, Any]], Backend]] = {
+    "tabular": TabularBackend,
+    "deep": DeepBackend,
+}
 
 
-def world_of(env: str, parameters: Mapping[str, Any]) -> World:
+def backend_for(env: str, parameters: Mapping[str, Any]) -> Backend:
     """The world that a spec names; built once."""
     return _world(env, canonical(parameters))
 
 
 @lru_cache(maxsize=256)
-def _world(env: str, parameters: str) -> World:
-    return BACKENDS[kind_of_env(env)](env, json.loads(parameters))
+def _world(env: str, parameters: str) -> Backend:
+    return BACKENDS[env_kind(env)](env, json.loads(parameters))

@@ -1,6 +1,7 @@
 """The runs of a study as arrays: what every figure and every table of a report is made of.
 
-A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint. `Task` holds all cells of one environment.
+A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint.
+`Task` holds all cells of one environment.
 """
 
 import time
@@ -13,16 +14,17 @@ from heavytail.arrays import Floats, Ints
 if TYPE_CHECKING:
     from heavytail.studies.plan import Part
 
-EPISODES = "episodes"  # counted by agents whose runs are measured in steps and whose rewards are those of whole episodes
+# counted by agents whose runs are measured in steps and whose rewards are those of whole episodes
+EPISODES = "episodes"
 TRUNCATED = "truncated"  # counted by agents that leave out or change rewards which are too large
 SECONDS_BETWEEN_SAVES = 30.0
-LEAST_WORK_PER_SAVE = 20.0  # times the time that saving takes
+MIN_WORK_PER_SAVE = 20.0  # times the time that saving takes
 
 
-def now_and_then(save: Callable[[], object]) -> Callable[[], None]:
+def throttled(save: Callable[[], object]) -> Callable[[], None]:
     """What may be called as often as one likes, and saves when it is due.
 
-    >>> due = now_and_then(lambda: print("saved"))
+    >>> due = throttled(lambda: print("saved"))
     >>> due()
     """
     due = time.monotonic() + SECONDS_BETWEEN_SAVES
@@ -34,7 +36,7 @@ def now_and_then(save: Callable[[], object]) -> Callable[[], None]:
             return
         save()
         ended = time.monotonic()
-        due = ended + max(SECONDS_BETWEEN_SAVES, LEAST_WORK_PER_SAVE * (ended - started))
+        due = ended + max(SECONDS_BETWEEN_SAVES, MIN_WORK_PER_SAVE * (ended - started))
 
     return save_if_due
 
@@ -60,22 +62,22 @@ def failure(error: Exception) -> Failed:
     return Failed(f"{type(error).__name__}: {error}".splitlines()[0])
 
 
-class Desk(NamedTuple):
+class WorkContext(NamedTuple):
     """Where a part is worked on."""
 
     tell: Callable[[float], None]  # is told now and then which share of the part is done
-    drawer: Path | None  # a file in which a long part may keep what it has come to, and find it again
+    resume_file: Path | None  # a file in which a long part may keep what it has come to, and find it again
 
     @classmethod
-    def bare(cls) -> "Desk":
+    def bare(cls) -> "WorkContext":
         """Nobody listens, and nothing is kept."""
         return cls(lambda share: None, None)
 
 
-Outcome: TypeAlias = RunCurve | Failed
+RunResult: TypeAlias = RunCurve | Failed
 
 
-class World(Protocol):
+class Backend(Protocol):
     """An environment as a study sees it."""
 
     unit: Literal["episode", "step"]  # in which lengths are counted
@@ -95,9 +97,12 @@ class World(Protocol):
         """An agent's parameters: checked, and complete."""
 
     def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
-        """What an agent with these (complete) parameters counts. It is built for it, so that mistakes show."""
+        """What an agent with these (complete) parameters counts.
 
-    def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
+        It is built for it, so that mistakes show.
+        """
+
+    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
         """Do the runs of a part."""
 
     def made_with(self) -> dict[str, str]:

@@ -1,9 +1,13 @@
-"""Compiled environments as worlds of a study: deep agents, all runs of a part side by side in one program, on a GPU where JAX sees one.
+"""Compiled environments as worlds of a study.
 
-A part is a batch of fixed width. It is never packed anew, since a run alone and the same run beside others differ in their last bits. A long one keeps what it has come to
-in its drawer and goes on from there, if JAX and the device are what they were.
+Deep agents, all runs of a part side by side in one program, on a GPU where JAX sees one.
 
-A GPU does one part at a time. On a CPU each part has one thread: programs of small matrices gain nothing from more, and results do not depend on the number of cores.
+A part is a batch of fixed width. It is never packed anew, since a run alone and the same run beside others
+differ in their last bits. A long one keeps what it has come to in its drawer and goes on from there, if JAX
+and the device are what they were.
+
+A GPU does one part at a time. On a CPU each part has one thread: programs of small matrices gain nothing from
+more, and results do not depend on the number of cores.
 """
 
 import os
@@ -17,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from heavytail.arrays import Floats, Ints
 from heavytail.deep import complete_parameters, parameters
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.backends.backend import EPISODES, Desk, Outcome, RunCurve, failure, now_and_then
+from heavytail.studies.backends.backend import EPISODES, RunCurve, RunResult, WorkContext, failure, throttled
 from heavytail.training.curve import place_checkpoints
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ RUNS_SIDE_BY_SIDE = 128
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
-class Deep:
+class DeepBackend:
     """A compiled environment."""
 
     unit: Literal["episode", "step"] = "step"
@@ -39,7 +43,9 @@ class Deep:
     def __init__(self, env: str, given: Mapping[str, Any]) -> None:
         for name in given:
             if name not in parameters.OF_AN_ENVIRONMENT:
-                raise InputError(f"{env} has no parameter {name!r}; {suggestion(name, parameters.OF_AN_ENVIRONMENT)}")
+                raise InputError(
+                    f"{env} has no parameter {name!r}; {suggestion(name, parameters.OF_AN_ENVIRONMENT)}"
+                )
         self.env, self.given = env, dict(given)
         self.longest = int(complete_parameters(env, **given)["cap"])  # an episode
 
@@ -61,7 +67,7 @@ class Deep:
         """Episodes that ended, and rewards that the transform changed."""
         return (EPISODES, "truncated")
 
-    def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
+    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
         """All runs side by side."""
         _keep_to_one_thread()
         try:
@@ -72,7 +78,10 @@ class Deep:
             yield from [failure(error)] * len(part.runs)
             return
         for i in range(len(part.runs)):
-            counters = {EPISODES: curve.episodes[i].astype(float), "truncated": curve.truncated[i].astype(float)}
+            counters = {
+                EPISODES: curve.episodes[i].astype(float),
+                "truncated": curve.truncated[i].astype(float),
+            }
             yield RunCurve(curve.steps, curve.clean_return[i], None, None, counters)
 
     def made_with(self) -> dict[str, str]:
@@ -81,33 +90,41 @@ class Deep:
 
         return {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 
-    def _learnt(self, part: "Part", desk: Desk) -> "DeepCurve":
-        learner = self._begun(part, desk.drawer)
+    def _learnt(self, part: "Part", desk: WorkContext) -> "DeepCurve":
+        learner = self._begun(part, desk.resume_file)
         total, every = learner.settings.total_steps, learner.settings.target_every
-        save = _saver(learner, desk.drawer)
+        save = _saver(learner, desk.resume_file)
 
-        def between(steps: int) -> None:
+        def on_chunk(steps: int) -> None:
             desk.tell(steps / total)
             save()
 
-        marks = place_checkpoints(0, total // every, min(part.checkpoints, total // every), part.spacing) * every
-        return learner.learn(at=marks.tolist(), between=between)
+        marks = (
+            place_checkpoints(0, total // every, min(part.checkpoints, total // every), part.spacing) * every
+        )
+        return learner.learn(at=marks.tolist(), on_chunk=on_chunk)
 
-    def _begun(self, part: "Part", drawer: Path | None) -> "DeepLearner":
+    def _begun(self, part: "Part", resume_file: Path | None) -> "DeepLearner":
         """The batch, as it was left or new."""
         from heavytail.deep import DeepLearner, heavy_dqn
 
-        if drawer is not None and drawer.exists():
-            learner = DeepLearner.load(drawer)
+        if resume_file is not None and resume_file.exists():
+            learner = DeepLearner.load(resume_file)
             if learner.made_with == self.made_with():
                 return learner
-        runs = [{**variant, "seed": _seed(part, r)} for r, variant in zip(part.replicates, part.variants, strict=True)]
+        runs = [
+            {**variant, "seed": _seed(part, r)}
+            for r, variant in zip(part.replicates, part.variants, strict=True)
+        ]
         return heavy_dqn(self.env, runs=runs, **self.given, **part.parameters)
 
 
 @cache
 def gpu_there() -> bool:
-    """Whether JAX sees a GPU; another process is asked, since JAX takes most of a GPU's memory as soon as it looks."""
+    """Whether JAX sees a GPU.
+
+    Another process is asked, since JAX takes most of a GPU's memory as soon as it looks.
+    """
     if not list(Path("/dev").glob("nvidia[0-9]*")) and not Path("/dev/kfd").exists():
         return False
     question = "import jax; print(jax.default_backend())"
@@ -123,12 +140,12 @@ def _keep_to_one_thread() -> None:
 
 
 def _seed(part: "Part", replicate: int) -> int:
-    return int(part.seed_of(replicate).generate_state(1)[0])
+    return int(part.seed_for(replicate).generate_state(1)[0])
 
 
-def _saver(learner: "DeepLearner", drawer: Path | None) -> Callable[[], None]:
+def _saver(learner: "DeepLearner", resume_file: Path | None) -> Callable[[], None]:
     """What saves a learner now and then."""
-    if drawer is None:
+    if resume_file is None:
         return lambda: None
-    drawer.parent.mkdir(parents=True, exist_ok=True)
-    return now_and_then(lambda: learner.save(drawer))
+    resume_file.parent.mkdir(parents=True, exist_ok=True)
+    return throttled(lambda: learner.save(resume_file))

@@ -10,12 +10,12 @@ from heavytail.arrays import Floats, Ints
 from heavytail.envs import make_changing_mdp
 from heavytail.errors import InputError
 from heavytail.kernels.verbs import counter_names
-from heavytail.mdp.problem import Problem, problem_of
+from heavytail.mdp.problem import Problem, make_problem
 from heavytail.planning.average_reward import gain
 from heavytail.planning.episodic import optimal_value
 from heavytail.planning.reward_moments import reward_moments
 from heavytail.registry import find
-from heavytail.studies.backends.backend import Desk, Outcome, RunCurve, failure
+from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.specs.sweeps import TRUE
 from heavytail.training.learner import make_agent
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heavytail.studies.plan import Part, Run
 
 
-class Tabular:
+class TabularBackend:
     """An MDP, or several that come one after the other."""
 
     varying: frozenset[str] = frozenset()
@@ -32,8 +32,8 @@ class Tabular:
     alone = False
 
     def __init__(self, env: str, parameters: Mapping[str, Any]) -> None:
-        self.worlds = make_changing_mdp(env, **parameters)
-        self.problem: Problem = problem_of(*self.worlds.mdps)
+        self.mdp = make_changing_mdp(env, **parameters)
+        self.problem: Problem = make_problem(*self.mdp.mdps)
         self.unit: Literal["episode", "step"] = "episode" if self.problem.horizon else "step"
         self.horizon = max(self.problem.horizon, 1)
         self._rates: list[float] | None = None
@@ -41,19 +41,23 @@ class Tabular:
     def best(self, at: Ints) -> Floats:
         """What the best policy earns; where the MDP changes, the best policy of each while it is there."""
         if self._rates is None:  # here, because a plan does without
-            self._rates = [optimal_value(mdp) if mdp.horizon else gain(mdp) for mdp in self.worlds.mdps]
-        begins = np.array([0, *self.worlds.at], np.float64)
-        ends = np.array([*self.worlds.at, np.inf])
+            self._rates = [optimal_value(mdp) if mdp.horizon else gain(mdp) for mdp in self.mdp.mdps]
+        begins = np.array([0, *self.mdp.at], np.float64)
+        ends = np.array([*self.mdp.at, np.inf])
         within = np.clip(np.asarray(at, np.float64)[:, None], begins, ends) - begins  # [checkpoint, MDP]
         return within @ np.array(self._rates)
 
     def resolved(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        """T is what will be run; ``moment = "true"`` is computed from the environment, and ``changes = "true"`` is l, the number of its MDPs."""
+        """T is what will be run.
+
+        ``moment = "true"`` is computed from the environment, and ``changes = "true"`` is l, the number of its
+        MDPs.
+        """
         found, given = find("agent", agent), dict(parameters)
         if "planned_steps" in found.parameters and "planned_steps" not in given:
             given["planned_steps"] = steps
         if given.get("changes") == TRUE:
-            given["changes"] = len(self.worlds.mdps)
+            given["changes"] = len(self.mdp.mdps)
         if given.get("moment") == TRUE:
             given["moment"] = self.true_moment(agent, given)
         complete = found.arguments(self.problem, **given)
@@ -65,19 +69,24 @@ class Tabular:
         found = find("agent", agent)
         built = found.builder(self.problem, **{**parameters, "moment": 1.0})
         if "epsilon" not in found.parameters:
-            raise InputError(f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number")
+            raise InputError(
+                f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
+            )
         kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
         order = 1.0 + float(parameters.get("epsilon", found.parameters["epsilon"].default))
-        moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in self.worlds.mdps)
+        moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in self.mdp.mdps)
         if not np.isfinite(moment):
-            raise InputError(f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be smaller")
+            raise InputError(
+                f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon"
+                " must be smaller"
+            )
         return moment
 
     def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         """What the agent counts."""
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
 
-    def outcomes(self, part: "Part", desk: Desk) -> Iterator[Outcome]:
+    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
         """One run after the other."""
         for run in part.runs:
             try:
@@ -92,10 +101,16 @@ class Tabular:
     def _run(self, part: "Part", run: "Run") -> RunCurve:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a study plans its own steps; nobody reads a worker's warnings
-            learner = make_agent(part.agent, self.worlds, seed=part.seed_of(run.replicate), **run.parameters)
+            learner = make_agent(part.agent, self.mdp, seed=part.seed_for(run.replicate), **run.parameters)
             amount = {learner.unit: part.units}
             curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]
-        return RunCurve(curve.at, curve.mean_reward, curve.realised_reward, self.best(curve.at) - curve.mean_reward, curve.counters)
+        return RunCurve(
+            curve.at,
+            curve.mean_reward,
+            curve.realised_reward,
+            self.best(curve.at) - curve.mean_reward,
+            curve.counters,
+        )
 
 
 def _moment_kinds(record: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ from heavytail.studies.plan import Part
 Result: TypeAlias = tuple[bytes, float, dict[str, str]]  # the bytes of a part, seconds, where and with what
 
 
-class Done(NamedTuple):
+class PartDone(NamedTuple):
     """A part, done."""
 
     part: Part
@@ -19,20 +19,20 @@ class Done(NamedTuple):
     about: dict[str, str]  # where it was done, and with what
 
 
-class Going(NamedTuple):
+class PartProgress(NamedTuple):
     """A part that is being done."""
 
     part: str  # its id
     share: float  # of it that is done
 
 
-class Said(NamedTuple):
+class Message(NamedTuple):
     """Something that whoever watches should know."""
 
     words: str
 
 
-Event: TypeAlias = Done | Going | Said
+Event: TypeAlias = PartDone | PartProgress | Message
 
 
 class Engine(Protocol):
@@ -40,13 +40,21 @@ class Engine(Protocol):
 
     workers: int
 
-    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
-        """Do these parts; each is given back as soon as it is done. In the folder `drawers` long parts keep what they have come to."""
+    def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
+        """Do these parts; each is given back as soon as it is done.
+
+        In the folder `resume_folder` long parts keep what they have come to.
+        """
 
 
 def make_engine(engine: str | Engine, **options: Any) -> Engine:
-    """Make an engine by its name, with those of its options that are not None; an engine is given back as it is."""
+    """Make an engine by its name, with those of its options that are not None.
+
+    An engine is given back as it is.
+    """
     if not isinstance(engine, str):
         return engine
-    made: Engine = find("engine", engine).builder(**{name: value for name, value in options.items() if value is not None})
+    made: Engine = find("engine", engine).builder(
+        **{name: value for name, value in options.items() if value is not None}
+    )
     return made

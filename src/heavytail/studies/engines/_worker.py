@@ -11,31 +11,38 @@ from typing import Any
 
 from heavytail.errors import InputError
 from heavytail.registry import FOLDERS, Kind, find, registered
-from heavytail.studies.backends.backend import Desk
-from heavytail.studies.engines import Going, Result
+from heavytail.studies.backends.backend import WorkContext
+from heavytail.studies.engines import PartProgress, Result
 from heavytail.studies.plan import Part
-from heavytail.studies.specs.spec import kind_of_env
+from heavytail.studies.specs.spec import env_kind
 
 
-def timed_part(part_json: str, modules: Sequence[str] = (), drawers: str | None = None) -> Result:
+def run_part_in_worker(
+    part_json: str, modules: Sequence[str] = (), resume_folder: str | None = None
+) -> Result:
     """Do a part, given as JSON; what a worker is asked to do."""
-    from heavytail.studies.parts import do_part
+    from heavytail.studies.parts import run_part
 
     for module in modules:
         try:
             importlib.import_module(module)
         except ImportError as error:
-            raise InputError(f"a worker cannot import {module}, in which something is registered: {error}") from None
+            raise InputError(
+                f"a worker cannot import {module}, in which something is registered: {error}"
+            ) from None
     started, part = time.perf_counter(), Part.model_validate_json(part_json)
-    desk = Desk(lambda share: _tell(Going(part.id, share)), Path(drawers) / f"{part.id}.npz" if drawers else None)
-    content = do_part(part, desk)
-    return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.world.made_with()}
+    desk = WorkContext(
+        lambda share: _tell(PartProgress(part.id, share)),
+        Path(resume_folder) / f"{part.id}.npz" if resume_folder else None,
+    )
+    content = run_part(part, desk)
+    return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.backend.made_with()}
 
 
 _listener: Any = None  # in a worker, where it tells how it goes
 
 
-def _tell(news: Going) -> None:
+def _tell(news: PartProgress) -> None:
     if _listener is not None:
         _listener.put(news)
 
@@ -55,7 +62,7 @@ def _end_with_parent() -> None:
 
 def modules_for(parts: Sequence[Part]) -> list[str]:
     """The modules outside heavytail that register something: workers import them first."""
-    tabular = [part for part in parts if kind_of_env(part.env) == "tabular"]
+    tabular = [part for part in parts if env_kind(part.env) == "tabular"]
     for part in tabular:
         for found in (find("agent", part.agent), find("env", part.env)):
             if found.builder.__module__ == "__main__":
@@ -65,4 +72,6 @@ def modules_for(parts: Sequence[Part]) -> list[str]:
                 )
     kinds: list[Kind] = list(FOLDERS)  # type: ignore[arg-type]
     modules = {found.builder.__module__ for kind in kinds for found in registered(kind)}
-    return sorted(module for module in modules if module != "__main__" and not module.startswith("heavytail."))
+    return sorted(
+        module for module in modules if module != "__main__" and not module.startswith("heavytail.")
+    )

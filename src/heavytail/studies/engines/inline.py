@@ -4,23 +4,23 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from heavytail.registry import register
-from heavytail.studies.engines import Done, Event
-from heavytail.studies.engines._worker import timed_part
+from heavytail.studies.engines import Event, PartDone
+from heavytail.studies.engines._worker import run_part_in_worker
 from heavytail.studies.plan import Part
 
 
 @register("engine", "inline")
-def inline() -> "Inline":
+def inline() -> "InlineEngine":
     """This process, one part after the other: for debuggers."""
-    return Inline()
+    return InlineEngine()
 
 
-class Inline:
+class InlineEngine:
     """In this process, one part after the other; for debuggers."""
 
     workers = 1
 
-    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
+    def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Do these parts."""
         for part in parts:
-            yield Done(part, *timed_part(part.model_dump_json(), (), str(drawers)))
+            yield PartDone(part, *run_part_in_worker(part.model_dump_json(), (), str(resume_folder)))

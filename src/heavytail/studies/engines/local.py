@@ -1,9 +1,10 @@
 """Who does the work: an engine takes parts and gives back their bytes, in any order.
 
-The engine decides nothing about results. `Local` keeps all cores of this machine busy with processes; `heavytail.studies.engines.ray` has one for a Ray cluster.
+The engine decides nothing about results. `LocalEngine` keeps all cores of this machine busy with processes;
+`heavytail.studies.engines.ray` has one for a Ray cluster.
 
-Workers are fresh processes that never see the script that started the study: it needs no ``if __name__ == "__main__"``. What it registered they find by importing the
-same modules.
+Workers are fresh processes that never see the script that started the study: it needs no ``if __name__ ==
+"__main__"``. What it registered they find by importing the same modules.
 """
 
 import os
@@ -20,61 +21,69 @@ from types import ModuleType
 from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.registry import register
-from heavytail.studies.engines import Event, Going, Result
+from heavytail.studies.engines import Event, PartProgress, Result
 from heavytail.studies.engines._scheduling import scheduled
-from heavytail.studies.engines._worker import _begin_worker, modules_for, timed_part
+from heavytail.studies.engines._worker import _begin_worker, modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
 
 SECONDS_BETWEEN_NEWS = 0.5
 
 
 @register("engine", "local")
-def local(workers: Count | None = None) -> "Local":
+def local(workers: Count | None = None) -> "LocalEngine":
     """Processes on this machine, `workers` at a time; all cores if left out."""
-    return Local(workers)
+    return LocalEngine(workers)
 
 
-class Local:
+class LocalEngine:
     """Processes on this machine."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
 
-    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
+    def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Do these parts."""
         modules, spawn = modules_for(parts), get_context("spawn")
         news = spawn.SimpleQueue()
-        pool = ProcessPoolExecutor(self._processes(parts), mp_context=spawn, initializer=_begin_worker, initargs=(news,))
+        pool = ProcessPoolExecutor(
+            self._processes(parts), mp_context=spawn, initializer=_begin_worker, initargs=(news,)
+        )
 
         def submit(part: Part) -> Future[Result]:
             with _spawning():
-                return pool.submit(timed_part, part.model_dump_json(), modules, str(drawers))
+                return pool.submit(run_part_in_worker, part.model_dump_json(), modules, str(resume_folder))
 
         def next_done(busy: Iterable[Future[Result]]) -> list[Future[Result]]:
             done = wait(busy, SECONDS_BETWEEN_NEWS, return_when=FIRST_COMPLETED).done
             return sorted(done, key=lambda future: future.exception() is not None)
 
-        def latest() -> Iterator[Going]:
+        def latest() -> Iterator[PartProgress]:
             while not news.empty():
                 yield news.get()
 
         try:
-            yield from scheduled(parts, self.workers, submit, next_done, lambda future: future.result(), latest)
+            yield from scheduled(
+                parts, self.workers, submit, next_done, lambda future: future.result(), latest
+            )
         except BrokenProcessPool:
-            raise InputError("a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume") from None
+            raise InputError(
+                "a worker died, perhaps for lack of memory; what is done is kept, go on with:"
+                " heavytail resume"
+            ) from None
         finally:
             _stop(pool)
 
     def _processes(self, parts: Sequence[Part]) -> int:
         """As many as can be at work at once; a process that does all parts compiles once."""
-        return 1 if all(part.world.alone for part in parts) else min(self.workers, len(parts))
+        return 1 if all(part.backend.alone for part in parts) else min(self.workers, len(parts))
 
 
 @contextmanager
 def _spawning() -> Iterator[None]:
     """Processes that are started now do not run the script that started the study, and are deaf to Ctrl-C.
 
-    Ctrl-C reaches the whole group, and the study decides what happens. Blocked signals stay blocked in a new process, from its first moment on.
+    Ctrl-C reaches the whole group, and the study decides what happens. Blocked signals stay blocked in a new
+    process, from its first moment on.
     """
     main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.modules["__main__"] = ModuleType("__main__")

@@ -1,7 +1,9 @@
-"""Parts on a Ray cluster: one that is running, by its address (or by ``$RAY_ADDRESS``, as Ray sets it), or one started here.
+"""Parts on a Ray cluster.
 
-Every part is a task; if the node that does it dies, Ray does it again elsewhere. Results come back as bytes and are written by the process that runs the study, so that the
-cluster needs no common disk.
+One that is running, by its address (or by ``$RAY_ADDRESS``, as Ray sets it), or one started here.
+
+Every part is a task; if the node that does it dies, Ray does it again elsewhere. Results come back as bytes
+and are written by the process that runs the study, so that the cluster needs no common disk.
 """
 
 import os
@@ -16,20 +18,22 @@ from heavytail.errors import InputError
 from heavytail.registry import register
 from heavytail.studies.engines import Event, Result
 from heavytail.studies.engines._scheduling import scheduled
-from heavytail.studies.engines._worker import modules_for, timed_part
+from heavytail.studies.engines._worker import modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
 
 SECONDS_TO_ANSWER = 10
-MOST_RETRIES = 10  # of a part whose worker or node died; a part that kills every worker must not go on for ever
+MAX_RETRIES = (
+    10  # of a part whose worker or node died; a part that kills every worker must not go on for ever
+)
 
 
 @register("engine", "ray")
-def ray(workers: Count | None = None, address: str | None = None) -> "OnRay":
+def ray(workers: Count | None = None, address: str | None = None) -> "RayEngine":
     """A Ray cluster, by its `address`, or one started here with so many `workers`."""
-    return OnRay(address, workers)
+    return RayEngine(address, workers)
 
 
-class OnRay:
+class RayEngine:
     """A Ray cluster; one that was started here ends with this object."""
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
@@ -38,7 +42,8 @@ class OnRay:
             try:
                 _knock(address)
                 self._ray.init(
-                    address=address or "local",  # without it, Ray would join whatever was started on this machine last
+                    address=address
+                    or "local",  # without it, Ray would join whatever was started on this machine last
                     num_cpus=None if address else workers,
                     include_dashboard=False,
                     log_to_driver=False,
@@ -50,11 +55,14 @@ class OnRay:
             weakref.finalize(self, self._ray.shutdown)
         self.workers = int(workers or self._ray.cluster_resources().get("CPU", 1))
 
-    def run(self, parts: Sequence[Part], drawers: Path) -> Iterator[Event]:
-        """Do these parts. Other machines may not see the drawers: a part whose node dies is done from its beginning."""
+    def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
+        """Do these parts. Other machines may not see the drawers.
+
+        A part whose node dies is done from its beginning.
+        """
         ray = self._ray
-        gpus = 1 if ray.cluster_resources().get("GPU") and any(part.world.alone for part in parts) else 0
-        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MOST_RETRIES)(timed_part)
+        gpus = 1 if ray.cluster_resources().get("GPU") and any(part.backend.alone for part in parts) else 0
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_in_worker)
         modules, started = modules_for(parts), dict[Any, None]()
 
         def submit(part: Part) -> Any:
@@ -82,7 +90,9 @@ class OnRay:
             raise error.cause if isinstance(error.cause, InputError) else error from None
         except errors.RayError as error:  # workers or nodes died, again and again
             said = " ".join(str(error).split())
-            raise InputError(f"Ray gave a part up: {said}; what is done is kept, go on with: heavytail resume") from None
+            raise InputError(
+                f"Ray gave a part up: {said}; what is done is kept, go on with: heavytail resume"
+            ) from None
         return result
 
 
@@ -97,5 +107,7 @@ def _import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise InputError("the engine 'ray' needs Ray; install it with: pip install 'heavytail[ray]'") from None
+        raise InputError(
+            "the engine 'ray' needs Ray; install it with: pip install 'heavytail[ray]'"
+        ) from None
     return ray

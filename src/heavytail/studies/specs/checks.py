@@ -1,26 +1,32 @@
-"""Checks of a spec that its models cannot make: names, grids, sweeps and claims that refer to each other."""
+"""Checks of a spec that its models cannot make.
+
+Names, grids, sweeps and claims that refer to each other.
+"""
 
 import math
 from functools import partial
 from typing import Any
 
 from heavytail.deep import parameters as deep
-from heavytail.errors import InputError, place_of, suggestion
+from heavytail.errors import InputError, key_path, suggestion
 from heavytail.registry import find
 from heavytail.studies.specs.claims import Condition
 from heavytail.studies.specs.messages import _within
-from heavytail.studies.specs.spec import AgentSpec, Spec, envs_of, kind_of_agent, kind_of_env
-from heavytail.studies.specs.sweeps import MapSpec, check_axes
+from heavytail.studies.specs.spec import AgentSpec, Spec, agent_kind, env_kind, envs_for
+from heavytail.studies.specs.sweeps import SweepSpec, check_axes
 
-MOST_POINTS = 10_000  # of a grid
+MAX_POINTS = 10_000  # of a grid
 
 
 # What the models cannot see
 def _check(spec: Spec, where: str) -> Spec:
     if not spec.envs or not spec.agents:
-        raise InputError(f"{where}: a study needs at least one environment under [envs.NAME] and one agent under [agents.NAME]")
+        raise InputError(
+            f"{where}: a study needs at least one environment under [envs.NAME] and one agent under"
+            " [agents.NAME]"
+        )
     for key, env in spec.envs.items():
-        if kind_of_env(env.env) == "tabular":
+        if env_kind(env.env) == "tabular":
             _within(f"{where}: envs.{key}", partial(find, "env", env.env))
     for key, agent in spec.agents.items():
         _check_agent(spec, agent, f"{where}: agents.{key}")
@@ -33,14 +39,16 @@ def _check(spec: Spec, where: str) -> Spec:
     return spec
 
 
-def _check_agent(spec: Spec, agent: AgentSpec | MapSpec, where: str) -> None:
+def _check_agent(spec: Spec, agent: AgentSpec | SweepSpec, where: str) -> None:
     """What runs must be there, in environments of its kind, and know its parameters."""
     known = _within(where, partial(_parameters_of, agent.agent))
     _known(agent.envs or [], spec.envs, f"{where}.envs")
-    if len(there := envs_of(spec, agent)) < len(agent.envs or [""]):
+    if len(there := envs_for(spec, agent)) < len(agent.envs or [""]):
         others = ", ".join(env for env in agent.envs or spec.envs if env not in there)
-        raise InputError(f"{where} is {kind_of_agent(agent.agent)} and cannot learn in {others}; name other environments")
-    table, varied = ("axes", agent.axes) if isinstance(agent, MapSpec) else ("grid", agent.grid)
+        raise InputError(
+            f"{where} is {agent_kind(agent.agent)} and cannot learn in {others}; name other environments"
+        )
+    table, varied = ("axes", agent.axes) if isinstance(agent, SweepSpec) else ("grid", agent.grid)
     for part, names in (("parameters", agent.parameters), (table, varied)):
         _known(names, names if known is None else known, f"{where}.{part}")
 
@@ -48,16 +56,19 @@ def _check_agent(spec: Spec, agent: AgentSpec | MapSpec, where: str) -> None:
 def _check_grid(agent: AgentSpec, where: str) -> None:
     for name, values in agent.grid.items():
         if not values:
-            raise InputError(f"{where}.grid.{place_of([name])} is empty; it must list at least one value")
+            raise InputError(f"{where}.grid.{key_path([name])} is empty; it must list at least one value")
         if name in agent.parameters:
-            raise InputError(f"{where} has {place_of([name])} both in its parameters and in its grid; leave one of them out")
-    if math.prod(len(values) for values in agent.grid.values()) > MOST_POINTS:
-        raise InputError(f"{where}.grid has more than {MOST_POINTS:,} points; it must have fewer values")
+            raise InputError(
+                f"{where} has {key_path([name])} both in its parameters and in its grid; leave one"
+                " of them out"
+            )
+    if math.prod(len(values) for values in agent.grid.values()) > MAX_POINTS:
+        raise InputError(f"{where}.grid has more than {MAX_POINTS:,} points; it must have fewer values")
 
 
-def _check_map(spec: Spec, said: MapSpec, where: str) -> None:
+def _check_map(spec: Spec, said: SweepSpec, where: str) -> None:
     _check_agent(spec, said, where)
-    if kind_of_agent(said.agent) == "deep":
+    if agent_kind(said.agent) == "deep":
         raise InputError(f"{where} is of {said.agent}, a deep agent; maps are of tabular ones")
     _within(where, partial(check_axes, said))
 
@@ -68,21 +79,26 @@ def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
     if condition.than or condition.test in ("better", "no_gain"):
         _known([condition.than], spec.agents, f"{where}.than")
     both = [key for key in (condition.agent, condition.than) if key]
-    common = set(spec.envs).intersection(*(envs_of(spec, spec.agents[key]) for key in both))
+    common = set(spec.envs).intersection(*(envs_for(spec, spec.agents[key]) for key in both))
     if not common:
         raise InputError(f"{where}: {' and '.join(both)} run in no environment together")
     _known(condition.envs or [], common, f"{where}.envs: where {' and '.join(both)} run")
     if condition.test not in ("better", "no_gain") and condition.value is None and not condition.of:
-        raise InputError(f"{where}: {condition.test!r} needs value=, a share of {'runs' if 'rate' in condition.test else 'the optimum'}")
+        raise InputError(
+            f"{where}: {condition.test!r} needs value=, a share of"
+            f" {'runs' if 'rate' in condition.test else 'the optimum'}"
+        )
     if "rate" in condition.test and condition.metric != "counter":
         raise InputError(f'{where}: {condition.test!r} is for counters; say metric = "counter" and which')
     if condition.of and (condition.metric != "final_regret" or condition.test not in ("at_least", "at_most")):
         raise InputError(
-            f"{where}: of is {condition.of!r}, a bound on regret; that is for 'at_least' and 'at_most' of metric = \"final_regret\""
+            f"{where}: of is {condition.of!r}, a bound on regret; that is for 'at_least' and"
+            " 'at_most' of metric = \"final_regret\""
         )
     if (condition.metric == "counter") != bool(condition.counter):
         raise InputError(
-            f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a counter if, and only if, the metric is one"
+            f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a"
+            " counter if, and only if, the metric is one"
         )
 
 
@@ -94,7 +110,11 @@ def _known(names: Any, choices: Any, where: str) -> None:
 
 def _parameters_of(agent: str) -> list[str] | None:
     """What an agent may be given; None if that depends on more."""
-    if kind_of_agent(agent) == "deep":
+    if agent_kind(agent) == "deep":
         return list(deep.DEFAULTS)
     found = find("agent", agent).parameters
-    return None if any(p.kind is p.VAR_KEYWORD for p in found.values()) else [name for name in found if name != "problem"]
+    return (
+        None
+        if any(p.kind is p.VAR_KEYWORD for p in found.values())
+        else [name for name in found if name != "problem"]
+    )

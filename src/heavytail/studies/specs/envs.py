@@ -1,4 +1,7 @@
-"""The environments of a study as its author writes them: one by one, or as families of environments that differ in one number."""
+"""The environments of a study as its author writes them.
+
+One by one, or as families of environments that differ in one number.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeAlias
@@ -48,7 +51,9 @@ class EnvSpec(Frozen):
 class FamilySpec(EnvSpec):
     """Environments that differ in one number; others may vary with it."""
 
-    vary: Annotated[dict[str, list[Any]], Field(min_length=1)]  # lists of one length: parameters, steps or episodes; the first is the axis
+    vary: Annotated[
+        dict[str, list[Any]], Field(min_length=1)
+    ]  # lists of one length: parameters, steps or episodes; the first is the axis
     over_gap: bool = False  # whether regret is also shown over what the second best policy would lose
 
     @property
@@ -57,17 +62,20 @@ class FamilySpec(EnvSpec):
         return next(iter(self.vary))
 
 
-def members_of(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
+def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
     """The environments of a family, by their keys.
 
-    >>> found = members_of("hard", FamilySpec(env="heavy_bandit", vary={"steps": [1000, 4000], "planned_steps": [1000, 4000]}))
+    >>> found = expand_family("hard", FamilySpec(env="heavy_bandit", vary={"steps": [1000, 4000], "planned_steps": [1000, 4000]}))
     >>> [(name, env.steps, env.parameters) for name, env in found.items()]
     [('hard.1000', 1000, {'planned_steps': 1000}), ('hard.4000', 4000, {'planned_steps': 4000})]
     """
     axis = family.vary[family.axis]
     if len({len(values) for values in family.vary.values()}) > 1 or len(axis) < 2:
         raise InputError("vary must hold lists of one length, of two values or more")
-    if any(isinstance(x, bool) or not isinstance(x, (int, float)) or x <= 0 for x in axis) or sorted(set(axis)) != axis:
+    if (
+        any(isinstance(x, bool) or not isinstance(x, (int, float)) or x <= 0 for x in axis)
+        or sorted(set(axis)) != axis
+    ):
         raise InputError(f"vary.{family.axis} is the axis, and must be numbers above 0 that ascend")
     same = {name: getattr(family, name) for name in EnvSpec.model_fields}
     rows = [{name: values[i] for name, values in family.vary.items()} for i in range(len(axis))]

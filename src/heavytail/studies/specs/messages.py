@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from heavytail.errors import InputError, place_of, shown, suggestion
+from heavytail.errors import InputError, key_path, short_repr, suggestion
 from heavytail.studies.specs.claims import Claim, Condition
 from heavytail.studies.specs.envs import (
     EnvSpec,
@@ -14,27 +14,29 @@ from heavytail.studies.specs.envs import (
     Frozen,
 )
 from heavytail.studies.specs.spec import AgentSpec, Spec, StatisticsSpec, TuningSpec
-from heavytail.studies.specs.sweeps import MapSpec
+from heavytail.studies.specs.sweeps import SweepSpec
 
 
-def at_point(point: Mapping[str, Any]) -> str:
+def describe_point(point: Mapping[str, Any]) -> str:
     """Where in a grid something is, in brackets; nothing if there is none.
 
-    >>> at_point({"moment": "true"}), at_point({})
+    >>> describe_point({"moment": "true"}), describe_point({})
     (" (moment = 'true')", '')
     """
-    place = ", ".join(f"{place_of([name])} = {shown(value)}" for name, value in point.items())
+    place = ", ".join(f"{key_path([name])} = {short_repr(value)}" for name, value in point.items())
     return f" ({place})" if place else ""
 
 
 @contextmanager
-def one_line(where: str) -> Iterator[None]:
+def one_line_errors(where: str) -> Iterator[None]:
     """Whatever a builder says of the spec's values, it is one line with their place."""
     try:
         yield
     except Exception as error:
         said = " ".join(str(error).split())
-        said = said if isinstance(error, InputError) else f"it cannot be built ({type(error).__name__}: {said})"
+        said = (
+            said if isinstance(error, InputError) else f"it cannot be built ({type(error).__name__}: {said})"
+        )
         raise InputError(f"{where}: {said}") from error
 
 
@@ -45,15 +47,19 @@ def _one_line(error: ValidationError, where: str) -> str:
     """The first complaint of pydantic, in one line."""
     first = error.errors(include_url=False)[0]
     place = [str(part) for part in first["loc"] if part != "[key]"]
-    name = place_of(place)
+    name = key_path(place)
     match first["type"]:
         case "extra_forbidden":
             return f"{where}: there is no key {name}; {suggestion(place[-1], _keys_of(place[:-1]))}"
         case "missing":
             return f"{where}: the key {name} is missing"
         case kind:
-            must = _MUST[kind].format(**first.get("ctx", {})) if kind in _MUST else first["msg"].removeprefix("Input should ")
-            return f"{where}: {name} is {shown(first['input'])}; it must {must}"
+            must = (
+                _MUST[kind].format(**first.get("ctx", {}))
+                if kind in _MUST
+                else first["msg"].removeprefix("Input should ")
+            )
+            return f"{where}: {name} is {short_repr(first['input'])}; it must {must}"
 
 
 _MUST = {
@@ -80,7 +86,7 @@ def _keys_of(place: list[str]) -> list[str]:
         "envs": EnvSpec,
         "families": FamilySpec,
         "agents": AgentSpec,
-        "maps": MapSpec,
+        "maps": SweepSpec,
         "tuning": TuningSpec,
         "statistics": StatisticsSpec,
         "claims": Claim,

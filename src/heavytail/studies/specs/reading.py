@@ -7,17 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from heavytail.errors import InputError, place_of, shown
+from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.specs.checks import _check
 from heavytail.studies.specs.envs import (
-    members_of,
+    expand_family,
     with_members,
 )
 from heavytail.studies.specs.messages import _placed, _within
 from heavytail.studies.specs.spec import Spec
 
-DEEPEST = 20  # tables in tables
-LARGEST = 2**1023  # whole numbers below it are also floats
+MAX_DEPTH = 20  # tables in tables
+MAX_INT = 2**1023  # whole numbers below it are also floats
 
 
 def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
@@ -33,17 +33,19 @@ def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
         raise InputError(f"{where} is no TOML: it is nested too deeply") from None
     except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
         raise InputError(f"{where} is no TOML: {error}") from None
-    return spec_of(raw, where=str(where), quick=quick)
+    return make_spec(raw, where=str(where), quick=quick)
 
 
-def spec_of(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
-    """The study that a dictionary describes; `quick`: with the changes that its table [quick] makes, which are checked in any case.
+def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
+    """The study that a dictionary describes.
 
-    >>> spec_of({"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}).agents["random"].agent
+    `quick`: with the changes that its table [quick] makes, which are checked in any case.
+
+    >>> make_spec({"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}).agents["random"].agent
     'random'
     """
     if not isinstance(raw, Mapping):
-        raise InputError(f"{where} must be a table of keys, got {shown(raw)}")
+        raise InputError(f"{where} must be a table of keys, got {short_repr(raw)}")
     plain = _plain(raw, where)
     spec = _validated(plain, where)
     if not spec.quick:
@@ -63,20 +65,36 @@ def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
     changed = dict(raw)
     for key, value in changes.items():
         old = raw.get(key)
-        changed[key] = _with_changes(old, value) if isinstance(value, Mapping) and isinstance(old, Mapping) else value
+        changed[key] = (
+            _with_changes(old, value) if isinstance(value, Mapping) and isinstance(old, Mapping) else value
+        )
     return changed
 
 
 def _with_families(spec: Spec) -> Spec:
     """The spec with the members of its families among its environments, and in place of the families wherever these are named."""
-    members = {key: _within(f"families.{key}", partial(members_of, key, family)) for key, family in spec.families.items()}
+    members = {
+        key: _within(f"families.{key}", partial(expand_family, key, family))
+        for key, family in spec.families.items()
+    }
     if both := sorted({*members} & {*spec.envs}):
         raise InputError(f"{both[0]} is the key of an environment and of a family; it must be of one of them")
-    agents = {k: a.model_copy(update={"envs": a.envs and with_members(a.envs, members)}) for k, a in spec.agents.items()}
-    maps = {k: m.model_copy(update={"envs": m.envs and with_members(m.envs, members)}) for k, m in spec.maps.items()}
+    agents = {
+        k: a.model_copy(update={"envs": a.envs and with_members(a.envs, members)})
+        for k, a in spec.agents.items()
+    }
+    maps = {
+        k: m.model_copy(update={"envs": m.envs and with_members(m.envs, members)})
+        for k, m in spec.maps.items()
+    }
     claims = [
         claim.model_copy(
-            update={"conditions": [c.model_copy(update={"envs": c.envs and with_members(c.envs, members)}) for c in claim.conditions]}
+            update={
+                "conditions": [
+                    c.model_copy(update={"envs": c.envs and with_members(c.envs, members)})
+                    for c in claim.conditions
+                ]
+            }
         )
         for claim in spec.claims
     ]
@@ -87,29 +105,39 @@ def _with_families(spec: Spec) -> Spec:
 def _with_names(spec: Spec) -> Spec:
     """The spec with what it leaves to its keys filled in."""
     envs = {k: e.model_copy(update={"env": e.env or k, "label": e.label or k}) for k, e in spec.envs.items()}
-    agents = {k: a.model_copy(update={"agent": a.agent or k, "label": a.label or k}) for k, a in spec.agents.items()}
-    maps = {k: m.model_copy(update={"agent": m.agent or k, "label": m.label or k}) for k, m in spec.maps.items()}
+    agents = {
+        k: a.model_copy(update={"agent": a.agent or k, "label": a.label or k}) for k, a in spec.agents.items()
+    }
+    maps = {
+        k: m.model_copy(update={"agent": m.agent or k, "label": m.label or k}) for k, m in spec.maps.items()
+    }
     return spec.model_copy(update={"envs": envs, "agents": agents, "maps": maps})
 
 
 def _plain(value: Any, where: str, place: tuple[str, ...] = ()) -> Any:
     """Only what JSON can hold goes into a study: no dates, no infinities."""
-    if len(place) > DEEPEST:
-        raise InputError(f"{where}: {place_of(place[:3])} is nested too deeply; {DEEPEST} tables or lists in each other must do")
+    if len(place) > MAX_DEPTH:
+        raise InputError(
+            f"{where}: {key_path(place[:3])} is nested too deeply; {MAX_DEPTH} tables or lists in"
+            " each other must do"
+        )
     match value:
         case Mapping():
             for key in value:
                 if not isinstance(key, str):
-                    raise InputError(f"{where}: {place_of((*place, str(key)))} is no key; it must be a string")
+                    raise InputError(
+                        f"{where}: {key_path((*place, str(key)))} is no key; it must be a string"
+                    )
             return {key: _plain(each, where, (*place, key)) for key, each in value.items()}
         case list() | tuple():
             return [_plain(each, where, (*place, str(i))) for i, each in enumerate(value)]
         case bool() | str() | None:
             return value
-        case int() if abs(value) < LARGEST:
+        case int() if abs(value) < MAX_INT:
             return value
         case float() if math.isfinite(value):
             return value
     raise InputError(
-        f"{where}: {place_of(place)} is {shown(value)}; it must be a finite number, a string, true or false, or a list or table of them"
+        f"{where}: {key_path(place)} is {short_repr(value)}; it must be a finite number, a string,"
+        " true or false, or a list or table of them"
     )

@@ -20,10 +20,10 @@ from heavytail.studies.specs.envs import (
     Seeds,
     Whole,
 )
-from heavytail.studies.specs.sweeps import MapSpec
+from heavytail.studies.specs.sweeps import SweepSpec
 
 
-def one_value_each(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """Points of a grid in which each of its values is found."""
     first = {name: values[0] for name, values in grid.items()}
     yield first
@@ -77,7 +77,7 @@ class Spec(Frozen):
     envs: dict[Name, EnvSpec]
     families: dict[Name, FamilySpec] = Field(default_factory=dict)  # their members are environments too
     agents: dict[Name, AgentSpec]
-    maps: dict[Name, MapSpec] = Field(default_factory=dict)
+    maps: dict[Name, SweepSpec] = Field(default_factory=dict)
     tuning: TuningSpec = TuningSpec()
     statistics: StatisticsSpec = StatisticsSpec()
     claims: list[Claim] = Field(default_factory=list)
@@ -99,35 +99,43 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def kind_of_env(name: str) -> Kind:
+def env_kind(name: str) -> Kind:
     """Whether an environment is an MDP or a compiled one for deep agents."""
     return "deep" if deep.is_environment(name) else "tabular"
 
 
-def kind_of_agent(name: str) -> Kind:
+def agent_kind(name: str) -> Kind:
     """Whether an agent is tabular or deep."""
     return "deep" if name in deep.AGENTS else "tabular"
 
 
-def envs_of(spec: Spec, agent: AgentSpec | MapSpec) -> list[str]:
+def envs_for(spec: Spec, agent: AgentSpec | SweepSpec) -> list[str]:
     """Where an agent runs: in all environments of its kind, unless it says where."""
-    kind = kind_of_agent(agent.agent)
-    return [key for key, env in spec.envs.items() if kind_of_env(env.env) == kind and (agent.envs is None or key in agent.envs)]
+    kind = agent_kind(agent.agent)
+    return [
+        key
+        for key, env in spec.envs.items()
+        if env_kind(env.env) == kind and (agent.envs is None or key in agent.envs)
+    ]
 
 
-def only_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
+def single_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
     """The point of a grid that has but one, so that nothing is to be searched; None if there are more.
 
-    >>> only_point({"a": [1], "b": [3]}), only_point({}), only_point({"a": [1, 2]})
+    >>> single_point({"a": [1], "b": [3]}), single_point({}), single_point({"a": [1, 2]})
     ({'a': 1, 'b': 3}, {}, None)
     """
-    return {name: values[0] for name, values in grid.items()} if all(len(values) == 1 for values in grid.values()) else None
+    return (
+        {name: values[0] for name, values in grid.items()}
+        if all(len(values) == 1 for values in grid.values())
+        else None
+    )
 
 
-def points(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def grid_points(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     """Every point of a grid, the last key fastest; of none, the one point without coordinates.
 
-    >>> list(points({"a": [1, 2], "b": [3]}))
+    >>> list(grid_points({"a": [1, 2], "b": [3]}))
     [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
     """
     for values in itertools.product(*grid.values()):

@@ -1,4 +1,7 @@
-"""The maps of a study as its author writes them: an agent at every point of a fine grid, at full length."""
+"""The maps of a study as its author writes them.
+
+An agent at every point of a fine grid, at full length.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +10,19 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from pydantic import Field
 
-from heavytail.errors import InputError, place_of, shown
+from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.specs.envs import Frozen, Parameters, Seeds
 
 TRUE = "true"  # as the value of `moment` or `changes`: what is exactly so of the environment
-MOST_CELLS = 1_000_000  # points of a map
+MAX_CELLS = 1_000_000  # points of a map
 DIMENSIONS = (2, 3)  # of a map: along its sides, and from panel to panel
 
 
-class MapSpec(Frozen):
-    """A map. Its first axis goes to the right, its second up; of the third each value has a panel of its own."""
+class SweepSpec(Frozen):
+    """A map. Its first axis goes to the right, its second up.
+
+    Of the third each value has a panel of its own.
+    """
 
     agent: str = ""  # the agent's id; its key in the file if left out
     label: str = ""
@@ -27,29 +33,34 @@ class MapSpec(Frozen):
     axes: dict[str, list[Any]]
 
 
-def check_axes(said: MapSpec) -> None:
+def check_axes(said: SweepSpec) -> None:
     """The axes of a map: two or three lists of numbers, which the parameters leave free."""
     if len(said.axes) not in DIMENSIONS:
         raise InputError(f"axes has {len(said.axes)} of them; a map has two or three")
     for name, values in said.axes.items():
         _check_axis(name, values)
         if name in said.parameters:
-            raise InputError(f"{place_of([name])} is both in its parameters and an axis; leave one of them out")
+            raise InputError(
+                f"{key_path([name])} is both in its parameters and an axis; leave one of them out"
+            )
     if TRUE in (said.parameters.get("moment"), *said.axes.get("moment", [])) and "epsilon" in said.axes:
-        raise InputError("moment is 'true', but of which order depends on epsilon, which is an axis; give numbers")
-    if math.prod(len(values) for values in said.axes.values()) > MOST_CELLS:
-        raise InputError(f"axes have more than {MOST_CELLS:,} points; they must have fewer values")
+        raise InputError(
+            "moment is 'true', but of which order depends on epsilon, which is an axis; give numbers"
+        )
+    if math.prod(len(values) for values in said.axes.values()) > MAX_CELLS:
+        raise InputError(f"axes have more than {MAX_CELLS:,} points; they must have fewer values")
 
 
 def _check_axis(name: str, values: Sequence[Any]) -> None:
-    where = place_of(["axes", name])
+    where = key_path(["axes", name])
     if not values:
         raise InputError(f"{where} is empty; it must list at least one value")
     for value in values:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not is_number and (name, value) != ("moment", TRUE):
             raise InputError(
-                f"{where} has {shown(value)}; it must be a number, since what is none may need another program: a map of its own"
+                f"{where} has {short_repr(value)}; it must be a number, since what is none may need"
+                " another program: a map of its own"
             )
     if twice := [value for i, value in enumerate(values) if value in values[:i]]:
-        raise InputError(f"{where} has {shown(twice[0])} twice; once will do")
+        raise InputError(f"{where} has {short_repr(twice[0])} twice; once will do")

@@ -1,7 +1,7 @@
 """A map, summed up: one small Parquet file with a row for every point in every environment.
 
-It names what it was made from, the ids of all parts; where it is there and these are still the ones of the plan, the parts themselves are not needed. So results are published
-without their hundred megabytes of curves.
+It names what it was made from, the ids of all parts; where it is there and these are still the ones of the
+plan, the parts themselves are not needed. So results are published without their hundred megabytes of curves.
 """
 
 import io
@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 
 from heavytail.arrays import Floats
 from heavytail.statistics.heavy import quantile
-from heavytail.studies.plan import Sheet
+from heavytail.studies.plan import Sweep
 from heavytail.studies.provenance import PER_PART
 from heavytail.studies.specs.spec import canonical
-from heavytail.studies.sweeps.final_values import Ends, by_point, ends_of
+from heavytail.studies.sweeps.final_values import FinalValues, by_point, final_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,23 +43,34 @@ class Summary(NamedTuple):
 
         lost = self.table.filter(self.table["error"].is_valid()).to_pylist()
         names = {"agent_key": "map", "env_key": "env", "replicate": "first_failed", "error": "error"}
-        rows = [{name: row[column] for name, column in names.items()} | {"point": canonical(_point(row)), "phase": "map"} for row in lost]
+        rows = [
+            {name: row[column] for name, column in names.items()}
+            | {"point": canonical(_point(row)), "phase": "map"}
+            for row in lost
+        ]
         return pd.DataFrame(rows, columns=[*names, "point", "phase"])
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, float]:
     """Where a row is: its axes stand between the environment and the number of runs."""
     names = list(row)
-    return {name: row[name] for name in names[names.index("env") + 1 : names.index("runs")] if row[name] is not None}
+    return {
+        name: row[name]
+        for name in names[names.index("env") + 1 : names.index("runs")]
+        if row[name] is not None
+    }
 
 
-def digest_of(sheets: Sequence[Sheet]) -> str:
+def sweep_digest(sheets: Sequence[Sweep]) -> str:
     """A name for all runs of all maps."""
     return sha256("\n".join(part.id for sheet in sheets for part in sheet.parts).encode()).hexdigest()[:20]
 
 
 def summed_up(
-    sheets: Iterable[Sheet], read: Callable[[Sheet], Iterable[pa.Table]], command: str, sidecars: Sequence[Mapping[str, Any]]
+    sheets: Iterable[Sweep],
+    read: Callable[[Sweep], Iterable[pa.Table]],
+    command: str,
+    sidecars: Sequence[Mapping[str, Any]],
 ) -> Summary:
     """Maps whose parts are done.
 
@@ -69,14 +80,16 @@ def summed_up(
         command: with which they were done.
         sidecars: of all parts.
     """
-    table = pa.concat_tables([_rows(sheet, ends_of(sheet, read(sheet))) for sheet in sheets], promote_options="default")
+    table = pa.concat_tables(
+        [_rows(sheet, final_values(sheet, read(sheet))) for sheet in sheets], promote_options="default"
+    )
     return Summary(table, command, _added_up(sidecars))
 
 
-def _rows(sheet: Sheet, ends: Ends) -> pa.Table:
+def _rows(sheet: Sweep, ends: FinalValues) -> pa.Table:
     points = np.array(list(itertools.product(*sheet.axes.values())))
     part, n = sheet.parts[0], len(points)
-    best = part.world.best(np.array([part.units]))
+    best = part.backend.best(np.array([part.units]))
     assert best is not None  # maps are of tabular worlds, where everybody knows
     regret = by_point(sheet, ends.regret)
     quantiles = {name: _quantile(regret, level) for name, level in LEVELS.items()}
@@ -88,13 +101,18 @@ def _rows(sheet: Sheet, ends: Ends) -> pa.Table:
             **{name: points[:, i] for i, name in enumerate(sheet.axes)},
             "runs": np.full(n, sheet.seeds),
             "failures": np.isnan(regret).sum(axis=1),
-            "first_failed": pa.array([next((r for r, e in enumerate(each) if e is not None), None) for each in errors], pa.int64()),
+            "first_failed": pa.array(
+                [next((r for r, e in enumerate(each) if e is not None), None) for each in errors], pa.int64()
+            ),
             "error": pa.array([next(filter(None, each), None) for each in errors], pa.string()),
             "best": np.full(n, best[0]),  # what the best policy earns in a run
             **{f"regret_{name}": values for name, values in quantiles.items()},
             "regret_share": quantiles["median"] / best[0],
             "last_tenth": _quantile(by_point(sheet, ends.last_tenth), 0.5),
-            **{f"counter_{name}": _quantile(by_point(sheet, values), 0.5) for name, values in ends.counters.items()},
+            **{
+                f"counter_{name}": _quantile(by_point(sheet, values), 0.5)
+                for name, values in ends.counters.items()
+            },
         }
     )
 
@@ -119,7 +137,12 @@ def _quantile(values: Floats, level: float) -> Floats:
 
 def as_file(summary: Summary, digest: str) -> bytes:
     """The bytes of the file."""
-    about = {"digest": digest, "values": _checksum(summary.table), "command": summary.command, "pages": summary.pages}
+    about = {
+        "digest": digest,
+        "values": _checksum(summary.table),
+        "command": summary.command,
+        "pages": summary.pages,
+    }
     out = io.BytesIO()
     pq.write_table(summary.table.replace_schema_metadata({KEY: canonical(about)}), out, compression="zstd")
     return out.getvalue()

@@ -1,7 +1,9 @@
 """Runs in lanes: tens of thousands of them, one per thread of a GPU, with the kernels of the CPU.
 
-Lanes of a batch have one kind of agent and one shape of MDP; they may differ in every number of both, and in their seed. The GPU works in chunks of a fraction of a second,
-since one that also draws a desktop must not be busy for long; between chunks Python sees Ctrl-C, hears how far it is, enlarges pools and may keep all there is in a file.
+Lanes of a batch have one kind of agent and one shape of MDP; they may differ in every number of both, and in
+their seed. The GPU works in chunks of a fraction of a second, since one that also draws a desktop must not be
+busy for long; between chunks Python sees Ctrl-C, hears how far it is, enlarges pools and may keep all there
+is in a file.
 """
 
 import time
@@ -13,21 +15,28 @@ import numpy as np
 from heavytail.arrays import Bools, Floats, Ints, Record
 from heavytail.errors import InputError
 from heavytail.files import Arrays
-from heavytail.kernels.pools import grown
+from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import Streams
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.training.fused import (
+    ERROR_MESSAGES,
     FULL,
     PAUSED,
-    TROUBLE,
     Checkpoints,
-    Clock,
+    RunState,
     new_checkpoints,
     new_clock,
     next_chunk,
 )
-from heavytail.training.lanes.device import BLOCK, blocks, fetch, hold
-from heavytail.training.lanes.layout import Different, in_lanes, lane_bytes, lane_of, own_arrays, put_back
+from heavytail.training.lanes.device import BLOCK, blocks, to_device, to_host
+from heavytail.training.lanes.layout import (
+    Deduplicated,
+    in_lanes,
+    lane_bytes,
+    lane_of,
+    own_arrays,
+    with_arrays,
+)
 
 CHUNK_SECONDS = 0.2
 FIRST_CHUNK = 200  # steps
@@ -48,7 +57,9 @@ def lanes_that_fit(free_bytes: int, agent: Record, checkpoints: int) -> int:
 
 
 def width_for(lanes: int) -> int:
-    """Room for how many lanes is made for so many. Kernels know it, so there are few widths, and few kernels.
+    """Room for how many lanes is made for so many.
+
+    Kernels know it, so there are few widths, and few kernels.
 
     >>> [width_for(n) for n in (3, 200, 65_536, 65_537)]
     [128, 256, 65536, 131072]
@@ -56,25 +67,25 @@ def width_for(lanes: int) -> int:
     return max(BLOCK, 1 << (lanes - 1).bit_length()) if lanes <= WIDE else WIDE * -(-lanes // WIDE)
 
 
-def _padded(different: Different) -> Different:
+def _padded(different: Deduplicated) -> Deduplicated:
     """The same with lanes at the end that nobody runs."""
     spare = width_for(len(different.which)) - len(different.which)
-    return Different(different.things, np.concatenate([different.which, np.zeros(spare, np.int64)]))
+    return Deduplicated(different.things, np.concatenate([different.which, np.zeros(spare, np.int64)]))
 
 
-class Standing(NamedTuple):
+class LaneState(NamedTuple):
     """Where lanes stand: all that they remember, in the memory of the GPU."""
 
     agents: Record
     streams: Streams
-    clocks: Clock
+    clocks: RunState
     checkpoints: Checkpoints
 
 
 class Lanes:
     """Some runs, side by side."""
 
-    def __init__(self, agents: Different, worlds: Different, streams: Different, at: Ints) -> None:
+    def __init__(self, agents: Deduplicated, worlds: Deduplicated, streams: Deduplicated, at: Ints) -> None:
         """Lanes at their first moment.
 
         Args:
@@ -85,62 +96,82 @@ class Lanes:
         """
         self.worlds, self.at, self.size = worlds, at, len(agents.which)
         alike = np.zeros(self.size, np.int64)
-        clocks, checkpoints = Different([new_clock()], alike), Different([new_checkpoints(at, agents.things[0])], alike)
-        self.standing = Standing(*(in_lanes(_padded(each)) for each in (agents, streams, clocks, checkpoints)))
-        self.trouble = np.zeros(self.size, np.int64)  # why lanes were given up, a Status; 0 for those that were not
+        clocks, checkpoints = (
+            Deduplicated([new_clock()], alike),
+            Deduplicated([new_checkpoints(at, agents.things[0])], alike),
+        )
+        self.standing = LaneState(
+            *(in_lanes(_padded(each)) for each in (agents, streams, clocks, checkpoints))
+        )
+        self.trouble = np.zeros(
+            self.size, np.int64
+        )  # why lanes were given up, a Status; 0 for those that were not
 
-    def run(self, between: Callable[[], None] = lambda: None) -> None:
-        """Run to the end; `between` is called after each chunk."""
+    def run(self, on_chunk: Callable[[], None] = lambda: None) -> None:
+        """Run to the end; `on_chunk` is called after each chunk."""
         world: ChangingMDP = self.worlds.things[0]
         for k, until in enumerate((*world.at, int(self.at[-1]))):
-            mdps = in_lanes(_padded(Different([each.mdps[k] for each in self.worlds.things], self.worlds.which)))
-            self._run_until(mdps, min(until, int(self.at[-1])), between)
+            mdps = in_lanes(
+                _padded(Deduplicated([each.mdps[k] for each in self.worlds.things], self.worlds.which))
+            )
+            self._run_until(mdps, min(until, int(self.at[-1])), on_chunk)
 
     def share(self) -> float:
         """How much is done."""
-        units = fetch(self.standing.clocks.units)[0, : self.size]
+        units = to_host(self.standing.clocks.units)[0, : self.size]
         return float(np.minimum(units, self.at[-1]).mean() / self.at[-1])
 
     def steps(self) -> int:
         """How many steps all lanes have made."""
-        return int(fetch(self.standing.clocks.steps).sum())
+        return int(to_host(self.standing.clocks.steps).sum())
 
     def values(self) -> Floats:
         """What was recorded, [L, C, columns of `heavytail.training.fused`]."""
-        return np.ascontiguousarray(np.moveaxis(fetch(self.standing.checkpoints.values), -1, 0)[: self.size])
+        return np.ascontiguousarray(
+            np.moveaxis(to_host(self.standing.checkpoints.values), -1, 0)[: self.size]
+        )
 
     def arrays(self) -> Arrays:
-        """All that lanes remember, from which `go_on_from` goes on."""
-        return {"trouble": self.trouble, **{path: fetch(held) for path, held in own_arrays("lanes", self.standing)}}
+        """All that lanes remember, from which `restore` goes on."""
+        return {
+            "trouble": self.trouble,
+            **{path: to_host(held) for path, held in own_arrays("lanes", self.standing)},
+        }
 
-    def go_on_from(self, arrays: Arrays) -> None:
+    def restore(self, arrays: Arrays) -> None:
         """Be where other lanes, made from the same things, were when they gave these arrays."""
         if set(arrays) != {"trouble", *dict(own_arrays("lanes", self.standing))}:
             raise InputError(
-                "these lanes were left by another version of heavytail, which remembered other things; remove their file to start them anew"
+                "these lanes were left by another version of heavytail, which remembered other"
+                " things; remove their file to start them anew"
             )
-        self.trouble, self.standing = arrays["trouble"], put_back("lanes", self.standing, arrays)
+        self.trouble, self.standing = arrays["trouble"], with_arrays("lanes", self.standing, arrays)
 
     def errors(self) -> dict[int, str]:
         """What went wrong, by lane."""
-        steps, state = fetch(self.standing.clocks.steps)[0], fetch(self.standing.clocks.state)[0]
-        return {int(i): TROUBLE[int(self.trouble[i])].format(step=steps[i], state=state[i]) for i in np.flatnonzero(self.trouble)}
+        steps, state = to_host(self.standing.clocks.steps)[0], to_host(self.standing.clocks.state)[0]
+        return {
+            int(i): ERROR_MESSAGES[int(self.trouble[i])].format(step=steps[i], state=state[i])
+            for i in np.flatnonzero(self.trouble)
+        }
 
-    def _run_until(self, mdps: Record, until: int, between: Callable[[], None]) -> None:
+    def _run_until(self, mdps: Record, until: int, on_chunk: Callable[[], None]) -> None:
         from heavytail.training.lanes.cuda_kernels import exact_arithmetic, lanes_kernel
 
-        statuses = hold(np.full(self.size, PAUSED))
+        statuses = to_device(np.full(self.size, PAUSED))
         most_steps = FIRST_CHUNK
         while True:
             standing, started = self.standing, time.perf_counter()
             kernel = lanes_kernel(standing.agents, mdps, *standing[1:])
             with exact_arithmetic():
-                kernel[blocks(self.size), BLOCK](standing.agents, mdps, *standing[1:], until, most_steps, statuses)
-            found = fetch(statuses)
+                kernel[blocks(self.size), BLOCK](
+                    standing.agents, mdps, *standing[1:], until, most_steps, statuses
+                )
+            found = to_host(statuses)
             if (found == FULL).any():
                 self._grow(int(np.argmax(found == FULL)))
-            self._give_up(np.isin(found, list(TROUBLE)), found)
-            between()
+            self._give_up(np.isin(found, list(ERROR_MESSAGES)), found)
+            on_chunk()
             if not np.isin(found, (PAUSED, FULL)).any():
                 return
             most_steps = next_chunk(most_steps, most_steps, time.perf_counter() - started, CHUNK_SECONDS)
@@ -149,13 +180,15 @@ class Lanes:
         """Let lanes rest that came to grief: their clocks show the end."""
         if lost.any():
             self.trouble[lost] = statuses[lost]
-            units = fetch(self.standing.clocks.units).copy()
+            units = to_host(self.standing.clocks.units).copy()
             units[0, np.flatnonzero(lost)] = NEVER
-            self.standing = self.standing._replace(clocks=self.standing.clocks._replace(units=hold(units)))
+            self.standing = self.standing._replace(
+                clocks=self.standing.clocks._replace(units=to_device(units))
+            )
 
     def _grow(self, lane: int) -> None:
         """Enlarge in all lanes the pools that are full in one."""
-        larger = grown(lane_of(self.standing.agents, lane))
+        larger = with_larger_pools(lane_of(self.standing.agents, lane))
         self.standing = self.standing._replace(agents=_with_room(self.standing.agents, larger))
 
 
@@ -166,7 +199,16 @@ def _with_room(agents: Record, larger: Record) -> Record:
         if hasattr(model, "_fields"):
             fields.append(_with_room(value, model))
         elif hasattr(value, "shape") and np.ndim(model) and value.shape[0] != len(model):
-            fields.append(hold(np.concatenate([fetch(value), np.zeros((len(model) - value.shape[0], *value.shape[1:]), value.dtype)])))
+            fields.append(
+                to_device(
+                    np.concatenate(
+                        [
+                            to_host(value),
+                            np.zeros((len(model) - value.shape[0], *value.shape[1:]), value.dtype),
+                        ]
+                    )
+                )
+            )
         else:
             fields.append(value)
     return type(agents)(*fields)

@@ -1,6 +1,7 @@
 """The GPU: whether there is one, how much memory it has, and arrays in it.
 
-Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of NumPy: that is how it is tested where there is no GPU.
+Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of
+NumPy: that is how it is tested where there is no GPU.
 """
 
 import threading
@@ -13,23 +14,31 @@ from typing import Any
 from numba import uint64
 
 from heavytail.arrays import Record
-from heavytail.kernels.array_ops import argmax_row, argmax_row_at_once, ask_for
+from heavytail.kernels.array_ops import argmax_row, argmax_row_branchless, prefetch_cell
 from heavytail.kernels.compiling import entry, kernel
 from heavytail.kernels.rng import Streams
-from heavytail.training.lanes.array_views import asking
+from heavytail.training.lanes.array_views import prefetch_intrinsic
 from heavytail.training.lanes.device import (
     find_cuda,
     has_cuda,
     simulated,
 )
 from heavytail.training.lanes.lane_loop import run_lane
-from heavytail.training.lanes.layout import reader, written
+from heavytail.training.lanes.layout import compile_reader, reader_source
 
-MOST_REGISTERS = 128  # of a thread: so 16 warps fit a multiprocessor
+MAX_REGISTERS = 128  # of a thread: so 16 warps fit a multiprocessor
 cuda: Any = find_cuda() if has_cuda() else None  # tools look into every module, also where none is installed
 
 
-def _run_kept(agent: Record, mdp: Record, streams: Streams, clock: Record, checkpoints: Record, until: int, most_steps: int) -> int:
+def _run_kept(
+    agent: Record,
+    mdp: Record,
+    streams: Streams,
+    clock: Record,
+    checkpoints: Record,
+    until: int,
+    most_steps: int,
+) -> int:
     """`run_lane` as an entry: the simulator is Python, which calls what is compiled and kept."""
     with _compiling:  # its threads begin together, and one entry is enough
         run = entry(run_lane, agent, mdp, streams, clock, checkpoints)
@@ -40,43 +49,61 @@ run_one: Any = _run_kept if simulated() else kernel(run_lane)
 
 
 def _replace(theirs: Any, ours: Callable[..., Any]) -> None:
-    """Let a GPU do something else than a kernel says: numba-cuda keeps its own version of a kernel under this name, and makes one if there is none."""
+    """Let a GPU do something else than a kernel says.
+
+    Numba-cuda keeps its own version of a kernel under this name, and makes one if there is none.
+    """
     vars(theirs)["_CUDATypingContext__dispatcher"] = cuda.jit(device=True, forceinline=True)(ours)
 
 
 @cache
 def _replace_some() -> None:
-    ask = asking()
-    _replace(ask_for, lambda table, h, s, a: ask(table, h, s, a))  # noqa: PLW0108 - numba wants a function of these names
-    _replace(argmax_row, argmax_row_at_once)
+    ask = prefetch_intrinsic()
+    _replace(prefetch_cell, lambda table, h, s, a: ask(table, h, s, a))  # noqa: PLW0108 - numba wants a function of these names
+    _replace(argmax_row, argmax_row_branchless)
 
 
 def lanes_kernel(*records: Record) -> Any:
-    """The kernel that runs lanes which lie as these records do: agents, MDPs, streams, clocks and checkpoints."""
-    return _lanes_kernel(tuple(written(record) for record in records))
+    """The kernel that runs lanes which lie as these records do.
+
+    Agents, MDPs, streams, clocks and checkpoints.
+    """
+    return _lanes_kernel(tuple(reader_source(record) for record in records))
 
 
 @cache
 def _lanes_kernel(readers: tuple[Any, ...]) -> Any:
-    read_agent, read_mdp, _, read_clock, read_checkpoints = map(reader, readers)
+    read_agent, read_mdp, _, read_clock, read_checkpoints = map(compile_reader, readers)
 
     def run_lanes(agents, mdps, streams, clocks, checkpoints, until, most_steps, statuses):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba finds the types
         i = cuda.grid(1)
         if i >= statuses.size:
             return
-        transitions, rewards, own = cuda.local.array(4, uint64), cuda.local.array(4, uint64), cuda.local.array(4, uint64)
+        transitions, rewards, own = (
+            cuda.local.array(4, uint64),
+            cuda.local.array(4, uint64),
+            cuda.local.array(4, uint64),
+        )
         for k in range(4):  # in registers while it runs
-            transitions[k], rewards[k], own[k] = streams.transitions[k, i], streams.rewards[k, i], streams.agent[k, i]
+            transitions[k], rewards[k], own[k] = (
+                streams.transitions[k, i],
+                streams.rewards[k, i],
+                streams.agent[k, i],
+            )
         statuses[i] = run_one(
             read_agent(agents, i), read_mdp(mdps, i), Streams(transitions, rewards, own, own), read_clock(clocks, i), read_checkpoints(checkpoints, i), until, most_steps
         )  # fmt: skip
         for k in range(4):
-            streams.transitions[k, i], streams.rewards[k, i], streams.agent[k, i] = transitions[k], rewards[k], own[k]
+            streams.transitions[k, i], streams.rewards[k, i], streams.agent[k, i] = (
+                transitions[k],
+                rewards[k],
+                own[k],
+            )
 
     if simulated():
         return cuda.jit(run_lanes)
     _replace_some()
-    return cuda.jit(run_lanes, max_registers=MOST_REGISTERS, lto=False)
+    return cuda.jit(run_lanes, max_registers=MAX_REGISTERS, lto=False)
 
 
 _compiling = threading.Lock()

@@ -1,6 +1,7 @@
 """The GPU: whether there is one, how much memory it has, and arrays in it.
 
-Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of NumPy: that is how it is tested where there is no GPU.
+Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of
+NumPy: that is how it is tested where there is no GPU.
 """
 
 import os
@@ -17,9 +18,13 @@ from heavytail.arrays import Ints
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import config
 
-Held: TypeAlias = Any  # an array in the memory of the GPU
+DeviceArray: TypeAlias = Any  # an array in the memory of the GPU
 BLOCK = 128  # threads that are started together
-GONE_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}  # since 2.5, and numba-cuda 0.30 still looks them up
+GONE_FROM_NUMPY = {
+    "row_stack": "vstack",
+    "in1d": "isin",
+    "trapz": "trapezoid",
+}  # since 2.5, and numba-cuda 0.30 still looks them up
 INSTALL = "install it with: pip install 'heavytail[cuda]'"
 
 
@@ -42,7 +47,9 @@ def find_cuda() -> Any:
     try:
         return _import_cuda()
     except ImportError as error:
-        raise InputError(f"numba-cuda is there, but what it needs is not ({' '.join(str(error).split())}); {INSTALL}") from None
+        raise InputError(
+            f"numba-cuda is there, but what it needs is not ({' '.join(str(error).split())}); {INSTALL}"
+        ) from None
 
 
 @cache
@@ -50,12 +57,16 @@ def _import_cuda() -> Any:
     for old, new in GONE_FROM_NUMPY.items():
         if old not in vars(np):
             setattr(np, old, getattr(np, new))
-    os.environ.setdefault("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")  # batches in different threads do not wait for each other
+    os.environ.setdefault(
+        "CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1"
+    )  # batches in different threads do not wait for each other
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cuda = import_module("numba.cuda")
     if not simulated():
-        vars(import_module("numba.cuda.core.config"))["CUDA_LOW_OCCUPANCY_WARNINGS"] = 0  # a small study is small
+        vars(import_module("numba.cuda.core.config"))["CUDA_LOW_OCCUPANCY_WARNINGS"] = (
+            0  # a small study is small
+        )
     return cuda
 
 
@@ -74,19 +85,22 @@ def find_device() -> Device:
     except Exception as error:  # noqa: BLE001 - drivers fail in many ways, and numba has a class for each
         said = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"no NVIDIA GPU can be used here ({said}); use --engine local, or install its driver and see what nvidia-smi says"
+            f"no NVIDIA GPU can be used here ({said}); use --engine local, or install its driver and"
+            " see what nvidia-smi says"
         ) from None
     name = context.device.name
-    return Device(name.decode() if isinstance(name, bytes) else str(name), int(context.get_memory_info().free))
+    return Device(
+        name.decode() if isinstance(name, bytes) else str(name), int(context.get_memory_info().free)
+    )
 
 
-def hold(array: npt.NDArray[Any]) -> Held:
+def to_device(array: npt.NDArray[Any]) -> DeviceArray:
     """An array, copied there."""
     array = np.ascontiguousarray(array)
     return array.copy() if simulated() else _allocating(find_cuda().to_device, array)
 
 
-def fetch(held: Held) -> npt.NDArray[Any]:
+def to_host(held: DeviceArray) -> npt.NDArray[Any]:
     """An array, copied back."""
     return held if isinstance(held, np.ndarray) else held.copy_to_host()
 
@@ -96,7 +110,7 @@ def blocks(lanes: int) -> int:
     return (lanes + BLOCK - 1) // BLOCK
 
 
-def _allocating(make: Any, *arguments: Any) -> Held:
+def _allocating(make: Any, *arguments: Any) -> DeviceArray:
     from numba.cuda.cudadrv.driver import CudaAPIError
 
     try:
@@ -105,18 +119,19 @@ def _allocating(make: Any, *arguments: Any) -> Held:
         if "OUT_OF_MEMORY" not in str(error).upper().replace(" ", "_") and not isinstance(error, MemoryError):
             raise
         raise InputError(
-            "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or free it (nvidia-smi says who uses it)"
+            "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or"
+            " free it (nvidia-smi says who uses it)"
         ) from None
 
 
-def spread(few: npt.NDArray[Any], which: Ints) -> Held:
+def broadcast(few: npt.NDArray[Any], which: Ints) -> DeviceArray:
     """The array [..., L] of all lanes, of which lane i has ``few[which[i]]``; made there."""
     if simulated():
         return np.ascontiguousarray(np.moveaxis(few[which], 0, -1))
 
     flat = few.reshape(len(few), -1)
     out = _allocating(find_cuda().device_array, (flat.shape[1], len(which)), few.dtype)
-    spread_kernel()[blocks(len(which)), BLOCK](hold(flat), hold(which.astype(np.int32)), out)
+    spread_kernel()[blocks(len(which)), BLOCK](to_device(flat), to_device(which.astype(np.int32)), out)
     return out.reshape(*few.shape[1:], len(which))
 
 

@@ -1,17 +1,19 @@
 """The loop of one lane: what a GPU's thread does.
 
-`heavytail.training.fused` prepares rewards in batches, which pays where one core does eight at a time. A thread of a GPU does one at a time and has thirty-one neighbours that do the same, so here each
-reward is drawn when it is due. The two loops give the same bits: this one is the plain twin of that one, and tests compare them on the CPU.
+`heavytail.training.fused` prepares rewards in batches, which pays where one core does eight at a time. A
+thread of a GPU does one at a time and has thirty-one neighbours that do the same, so here each reward is
+drawn when it is due. The two loops give the same bits: this one is the plain twin of that one, and tests
+compare them on the CPU.
 """
 
 import math
 
 from heavytail.arrays import Record, U
 from heavytail.kernels.array_ops import as_int
-from heavytail.kernels.pools import out_of_room
+from heavytail.kernels.pools import any_pool_full
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, counters, foresee, update
-from heavytail.mdp import MDP, first_state, reward, slot_of
+from heavytail.kernels.verbs import act, begin, counters, prefetch, update
+from heavytail.mdp import MDP, first_state, locate_slot, reward
 from heavytail.training.fused import (
     BAD_ACTION,
     DONE,
@@ -22,12 +24,23 @@ from heavytail.training.fused import (
     PAUSED,
     REALISED,
     Checkpoints,
-    Clock,
+    RunState,
 )
 
 
-def run_lane(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoints: Checkpoints, until: int, most_steps: int) -> int:
-    """Learn until the clock shows `until` units or `most_steps` more steps are made; the same as `heavytail.training.fused.run_chunk`."""
+def run_lane(
+    agent: Record,
+    mdp: MDP,
+    streams: Streams,
+    clock: RunState,
+    checkpoints: Checkpoints,
+    until: int,
+    most_steps: int,
+) -> int:
+    """Learn until the clock shows `until` units or `most_steps` more steps are made.
+
+    The same as `heavytail.training.fused.run_chunk`.
+    """
     steps, units, started = clock.steps[0], clock.units[0], clock.started[0]
     s, h = as_int(clock.state[0]), as_int(clock.h[0])
     mean_total, realised_total = clock.totals[0], clock.totals[1]
@@ -39,16 +52,16 @@ def run_lane(agent: Record, mdp: MDP, streams: Streams, clock: Clock, checkpoint
         if started == 0:
             s, h, started = first_state(mdp, streams.transitions), 0, 1
             begin(agent, s, streams.agent)
-        if out_of_room(agent):
+        if any_pool_full(agent):
             status = FULL
             break
         a = act(agent, s, h, streams.agent)
         if not 0 <= a < mdp.n_actions:
             status = BAD_ACTION
             break
-        row, slot = slot_of(mdp, s, a, h, streams.transitions)
+        row, slot = locate_slot(mdp, s, a, h, streams.transitions)
         s_next, terminated, mean = as_int(mdp.successors[slot]), mdp.ends[slot], mdp.row_means[U(row)]
-        foresee(agent, s, a, s_next, h)
+        prefetch(agent, s, a, s_next, h)
         r = reward(mdp, slot, streams.rewards)
         if math.isnan(r):
             status = NAN

@@ -23,7 +23,14 @@ from heavytail.training.agent_file import flatten
 from heavytail.training.lanes import batch
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit, width_for
 from heavytail.training.lanes.device import BLOCK
-from heavytail.training.lanes.layout import Different, Shared, in_lanes, lane_of, own_arrays, shape_of
+from heavytail.training.lanes.layout import (
+    Deduplicated,
+    IndexedArrays,
+    in_lanes,
+    lane_of,
+    own_arrays,
+    shape_of,
+)
 from heavytail.training.learner import Learner
 
 AT = np.array([1, 7, 40, 60])
@@ -47,9 +54,9 @@ def lanes_of(runs: Sequence[Run], at: Ints = AT) -> Lanes:
     worlds = list({id(run.world): run.world for run in runs}.values())
     which = np.array([[id(world) for world in worlds].index(id(run.world)) for run in runs])
     return Lanes(
-        Different([learner.agent for learner in learners], every),
-        Different(worlds, which),
-        Different([streams(run.seed) for run in runs], every),
+        Deduplicated([learner.agent for learner in learners], every),
+        Deduplicated(worlds, which),
+        Deduplicated([streams(run.seed) for run in runs], every),
         at,
     )
 
@@ -69,7 +76,9 @@ def assert_as_alone(lanes: Lanes, runs: Sequence[Run], skip: Collection[int] = (
         assert np.array_equal(values[i, :, fused.REALISED], curve.realised_reward)
         for k, counted in enumerate(curve.counters.values()):
             assert np.array_equal(values[i, :, fused.OWN + k], counted, equal_nan=True)
-        for found, expected in zip(standing[:3], (learner.agent, learner.streams, learner.clock), strict=True):
+        for found, expected in zip(
+            standing[:3], (learner.agent, learner.streams, learner.clock), strict=True
+        ):
             assert_same(lane_of(found, i), expected)
 
 
@@ -94,8 +103,13 @@ def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def points_and_seeds(*worlds: ChangingMDP) -> list[Run]:
     """Two points, three seeds and some MDPs of one shape."""
-    points = [{"epsilon": 0.05, "moment": 1.0, "reward_scale": scale, "transition_scale": scale} for scale in (1e-5, 1e-3)]
-    return [Run("heavy_q_learning", point, each, seed) for each in worlds for point in points for seed in range(3)]
+    points = [
+        {"epsilon": 0.05, "moment": 1.0, "reward_scale": scale, "transition_scale": scale}
+        for scale in (1e-5, 1e-3)
+    ]
+    return [
+        Run("heavy_q_learning", point, each, seed) for each in worlds for point in points for seed in range(3)
+    ]
 
 
 @pytest.mark.usefixtures("short_chunks")
@@ -104,8 +118,8 @@ def test_points_seeds_and_mdps_side_by_side() -> None:
     assert shape_of(mdps[0]) == shape_of(mdps[1])
     runs, chunks = points_and_seeds(*map(world, mdps)), list[float]()
     lanes = lanes_of(runs)
-    shared = in_lanes(Different(mdps, np.array([0, 1])))
-    assert isinstance(shared.laws.parameters, Shared)
+    shared = in_lanes(Deduplicated(mdps, np.array([0, 1])))
+    assert isinstance(shared.laws.parameters, IndexedArrays)
     lanes.run(lambda: chunks.append(lanes.share()))
     assert len(chunks) > 5
     assert chunks == sorted(chunks)
@@ -196,7 +210,7 @@ def test_stopped_at_random_chunks_it_goes_on_from_a_file(seed: int, tmp_path: Pa
         except Stop:
             write_arrays(file, lanes.arrays())
             lanes = lanes_of(runs, at)
-            lanes.go_on_from(read_arrays(file, "lanes"))
+            lanes.restore(read_arrays(file, "lanes"))
         else:
             break
     assert stops > 2
@@ -204,7 +218,9 @@ def test_stopped_at_random_chunks_it_goes_on_from_a_file(seed: int, tmp_path: Pa
     whole.run()
     assert whole.errors() == lanes.errors() != {}
     assert lanes.values().tobytes() == whole.values().tobytes()
-    assert {path: array.tobytes() for path, array in lanes.arrays().items()} == {p: a.tobytes() for p, a in whole.arrays().items()}
+    assert {path: array.tobytes() for path, array in lanes.arrays().items()} == {
+        p: a.tobytes() for p, a in whole.arrays().items()
+    }
     assert_as_alone(lanes, runs, skip=set(lanes.errors()))
 
 
@@ -243,4 +259,4 @@ def test_what_another_version_left_is_refused() -> None:
     arrays = lanes.arrays()
     arrays["lanes/agents/elsewhere"] = arrays.pop("lanes/agents/truncated")
     with pytest.raises(InputError, match="left by another version"):
-        lanes.go_on_from(arrays)
+        lanes.restore(arrays)

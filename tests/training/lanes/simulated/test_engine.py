@@ -22,15 +22,15 @@ from heavytail.files import write_arrays
 from heavytail.mdp.changing import changing_mdp
 from heavytail.studies import Study, plan
 from heavytail.studies.backends import backend
-from heavytail.studies.engines import Done, Event, cuda
-from heavytail.studies.engines._cuda_batches import Wave, in_pieces, waves_of
-from heavytail.studies.engines.cuda import OnCuda
-from heavytail.studies.engines.inline import Inline
-from heavytail.studies.engines.local import Local
-from heavytail.studies.parts import do_part
-from heavytail.studies.plan import Part, evaluation_cells, parts_of
-from heavytail.studies.progress import Watcher
-from heavytail.studies.specs.reading import spec_of
+from heavytail.studies.engines import Event, PartDone, cuda
+from heavytail.studies.engines._cuda_batches import LaneBatch, lane_batches, split_batches
+from heavytail.studies.engines.cuda import CudaEngine
+from heavytail.studies.engines.inline import InlineEngine
+from heavytail.studies.engines.local import LocalEngine
+from heavytail.studies.parts import run_part
+from heavytail.studies.plan import Part, evaluation_cells, unique_parts
+from heavytail.studies.progress import ProgressListener
+from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch, cuda_kernels
 from heavytail.training.lanes.batch import Lanes
@@ -44,8 +44,20 @@ def study(**changes: Any) -> dict[str, Any]:
     """Tuning, evaluation and a map, on two environments; two runs in a part."""
     heavy = {"epsilon": 0.05, "transition_scale": 1e-3}
     raw: dict[str, Any] = {
-        "agents": {"random": {}, "heavy_q_learning": {"parameters": {**heavy, "moment": 1.0}, "grid": {"reward_scale": [1e-5, 1e-3]}}},
-        "maps": {"heavy_q_learning": {"parameters": heavy, "seeds": 3, "axes": {"moment": [0.3, 1.0], "reward_scale": [1e-5, 1e-3]}}},
+        "agents": {
+            "random": {},
+            "heavy_q_learning": {
+                "parameters": {**heavy, "moment": 1.0},
+                "grid": {"reward_scale": [1e-5, 1e-3]},
+            },
+        },
+        "maps": {
+            "heavy_q_learning": {
+                "parameters": heavy,
+                "seeds": 3,
+                "axes": {"moment": [0.3, 1.0], "reward_scale": [1e-5, 1e-3]},
+            }
+        },
     }
     return small(**{**raw, **changes})
 
@@ -77,7 +89,7 @@ def saves_always(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def resumed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """How far lanes were that went on from a drawer."""
-    shares, go_on = list[float](), Lanes.go_on_from
+    shares, go_on = list[float](), Lanes.restore
 
     def noted(lanes: Lanes, arrays: Any) -> None:
         go_on(lanes, arrays)
@@ -98,18 +110,21 @@ class Hears(Notes):
 
 def parts_for(**changes: Any) -> list[Part]:
     """The parts of a study of one agent, three runs each in two environments if nothing else is said."""
-    return parts_of(evaluation_cells(spec_of(small(agents={"random": {}}, **changes)), {}))
+    return unique_parts(evaluation_cells(make_spec(small(agents={"random": {}}, **changes)), {}))
 
 
 def computed(folder: Path) -> Files:
-    """What a study has computed, without the page that sums up its maps: that says by whom, and how long it took."""
+    """What a study has computed, without the page that sums up its maps.
+
+    That says by whom, and how long it took.
+    """
     found = files(folder)
     assert found.pop("maps.parquet")
     return found
 
 
-def drawers(folder: Path) -> list[Path]:
-    return [path for path in (folder / "drawers").iterdir() if path.is_file()]
+def resume_folder(folder: Path) -> list[Path]:
+    return [path for path in (folder / "resume").iterdir() if path.is_file()]
 
 
 # The same files
@@ -122,7 +137,7 @@ def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_
     assert computed(tmp_path) == whole
     assert sorted(hears.parts) == sorted(part.id for stage in hears.stages for part in stage.parts)
     assert [stage.phase for stage in hears.stages] == ["tuning", "evaluation", "map"]
-    assert not drawers(tmp_path)
+    assert not resume_folder(tmp_path)
 
 
 def test_a_line_says_how_much_memory_it_takes_before_it_starts(tmp_path: Path) -> None:
@@ -134,25 +149,34 @@ def test_a_line_says_how_much_memory_it_takes_before_it_starts(tmp_path: Path) -
     assert sum("kB each" in words for words in hears.words) == 6  # two waves of tuning, four of evaluation
 
 
-def test_where_memory_is_short_there_are_more_waves(whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_memory_is_short_there_are_more_waves(
+    whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(cuda, "find_device", lambda: Device("a small one", 100_000))
-    hears, begun, begin = Hears(), list[str](), Wave.begin
-    monkeypatch.setattr(Wave, "begin", lambda wave: begun.append(str(wave)) or begin(wave))  # type: ignore[func-returns-value]
+    hears, begun, begin = Hears(), list[str](), LaneBatch.begin
+    monkeypatch.setattr(LaneBatch, "begin", lambda wave: begun.append(str(wave)) or begin(wave))  # type: ignore[func-returns-value]
     Study(study(), tmp_path).run("cuda", watcher=hears)
     assert computed(tmp_path) == whole
-    assert any(re.fullmatch(r"heavy_q_learning on six_arms, 12 lanes: .* on a small one, in 3 waves", words) for words in hears.words)
-    assert begun[-4:] == ["heavy_q_learning on six_arms, 4 lanes"] * 3 + ["heavy_q_learning on double_chain, 12 lanes"]
+    assert any(
+        re.fullmatch(r"heavy_q_learning on six_arms, 12 lanes: .* on a small one, in 3 waves", words)
+        for words in hears.words
+    )
+    assert begun[-4:] == ["heavy_q_learning on six_arms, 4 lanes"] * 3 + [
+        "heavy_q_learning on double_chain, 12 lanes"
+    ]
 
 
 def test_a_run_that_fails_is_recorded_as_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One reward is no number; the file says so in the same words."""
     (part,) = parts_for(envs={"double_chain": {}}, seeds=2)
-    (mdp,) = part.world.worlds.mdps  # type: ignore[attr-defined]
+    (mdp,) = part.backend.mdp.mdps  # type: ignore[attr-defined]
     broken = np.where(mdp.laws.parameters[:, :1] > 0, np.nan, mdp.laws.parameters)
-    monkeypatch.setattr(part.world, "worlds", changing_mdp([mdp._replace(laws=mdp.laws._replace(parameters=broken))], []))
-    expected = do_part(part)
-    events = list(OnCuda().run([part], tmp_path))
-    (done,) = (event for event in events if isinstance(event, Done))
+    monkeypatch.setattr(
+        part.backend, "mdp", changing_mdp([mdp._replace(laws=mdp.laws._replace(parameters=broken))], [])
+    )
+    expected = run_part(part)
+    events = list(CudaEngine().run([part], tmp_path))
+    (done,) = (event for event in events if isinstance(event, PartDone))
     assert done.content == expected
     assert all(error.startswith("InputError: the reward of step ") for error in errors_in(done.content))
     assert done.about["device"] == "numba's simulator"
@@ -168,14 +192,16 @@ def errors_in(content: bytes) -> list[str]:
 
 
 def lanes_in(parts: Sequence[Part]) -> list[Any]:
-    return [lane for wave in waves_of(parts, 10**6) for lane in wave.lanes]
+    return [lane for wave in lane_batches(parts, 10**6) for lane in wave.lanes]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 100])
 def test_waves_hold_every_run_once_and_whole_parts_where_they_can(most: int) -> None:
     parts = parts_for(seeds=7)
-    waves = list(waves_of(parts, most))
-    assert sorted(lane.run.id for wave in waves for lane in wave.lanes) == sorted(run.id for part in parts for run in part.runs)
+    waves = list(lane_batches(parts, most))
+    assert sorted(lane.run.id for wave in waves for lane in wave.lanes) == sorted(
+        run.id for part in parts for run in part.runs
+    )
     assert all(1 <= len(wave.lanes) <= most for wave in waves)
     cut = [part for part in parts if sum(any(lane.part is part for lane in wave.lanes) for wave in waves) > 1]
     assert cut == [part for part in parts if len(part.runs) > most]
@@ -186,10 +212,22 @@ def test_waves_hold_every_run_once_and_whole_parts_where_they_can(most: int) -> 
 
 
 def test_environments_of_one_shape_go_together(tmp_path: Path) -> None:
-    """Lanes differ in numbers of their environment too: here in the law of rewards, and their agents in the moment bound."""
-    laws = {"stable": {}, "student": {"law": "student_t", "df": 1.5}, "moved": {"law": "pareto", "alpha": 1.5}}
+    """Lanes differ in numbers of their environment too.
+
+    Here in the law of rewards, and their agents in the moment bound.
+    """
+    laws = {
+        "stable": {},
+        "student": {"law": "student_t", "df": 1.5},
+        "moved": {"law": "pareto", "alpha": 1.5},
+    }
     envs = {key: {"env": "double_chain", "parameters": parameters} for key, parameters in laws.items()}
-    spec = small(envs=envs, agents={"heavy_q_learning": {"parameters": {"epsilon": 0.05, "moment": "true", "transition_scale": 1e-3}}})
+    spec = small(
+        envs=envs,
+        agents={
+            "heavy_q_learning": {"parameters": {"epsilon": 0.05, "moment": "true", "transition_scale": 1e-3}}
+        },
+    )
     hears = Hears()
     Study(spec, tmp_path / "lanes").run("cuda", watcher=hears)
     Study(spec, tmp_path / "alone").run("inline")
@@ -200,15 +238,17 @@ def test_environments_of_one_shape_go_together(tmp_path: Path) -> None:
 def test_what_is_left_of_a_study_makes_the_waves_that_were_left() -> None:
     """So that a drawer is found again."""
     parts = parts_for(seeds=8)
-    first, *others = in_pieces(lanes_in(parts[:4]), 4)
+    first, *others = split_batches(lanes_in(parts[:4]), 4)
     done = {lane.part.id for lane in first.lanes}
-    assert list(in_pieces(lanes_in([part for part in parts[:4] if part.id not in done]), 4)) == others != []
+    assert (
+        list(split_batches(lanes_in([part for part in parts[:4] if part.id not in done]), 4)) == others != []
+    )
 
 
 # Interrupted
 
 
-class Stops(Watcher):
+class Stops(ProgressListener):
     """Ctrl-C while the n-th line is read."""
 
     def __init__(self, n: int) -> None:
@@ -219,13 +259,15 @@ class Stops(Watcher):
         if self.left == 0:
             raise KeyboardInterrupt
 
-    def done(self, done: Done) -> None:
+    def done(self, done: PartDone) -> None:
         self.said(done)
 
 
 @pytest.mark.usefixtures("saves_always")
 @pytest.mark.parametrize("lanes", [None, 3])
-def test_interrupted_it_goes_on_and_ends_with_the_same_files(lanes: int | None, whole: Files, tmp_path: Path) -> None:
+def test_interrupted_it_goes_on_and_ends_with_the_same_files(
+    lanes: int | None, whole: Files, tmp_path: Path
+) -> None:
     stops = 0
     for n in (1, 3, 4, 5, 7, 2, 6):
         try:
@@ -235,29 +277,31 @@ def test_interrupted_it_goes_on_and_ends_with_the_same_files(lanes: int | None, 
     assert stops >= 5
     Study(study(), tmp_path).run("cuda", lanes=lanes)
     assert computed(tmp_path) == whole
-    assert not drawers(tmp_path)
+    assert not resume_folder(tmp_path)
 
 
 @pytest.mark.usefixtures("saves_always")
-def test_a_wave_goes_on_from_its_drawer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: list[float]) -> None:
+def test_a_wave_goes_on_from_its_drawer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: list[float]
+) -> None:
     raw = small(envs={"six_arms": {}}, agents={"random": {}})
     expected, write, saves = finished(raw, tmp_path / "whole"), write_arrays, list[Path]()
 
-    def third_is_the_last(drawer: Path, arrays: Any) -> None:
-        write(drawer, arrays)
-        saves.append(drawer)
+    def third_is_the_last(resume_file: Path, arrays: Any) -> None:
+        write(resume_file, arrays)
+        saves.append(resume_file)
         if len(saves) == 3:
             raise InputError("the disk is on fire")
 
     monkeypatch.setattr(cuda, "write_arrays", third_is_the_last)
     with pytest.raises(InputError, match="the disk is on fire"):
         Study(raw, tmp_path / "cuda").run("cuda")
-    assert drawers(tmp_path / "cuda") == saves[:1]
+    assert resume_folder(tmp_path / "cuda") == saves[:1]
     assert resumed == []
     Study(raw, tmp_path / "cuda").run("cuda")
     assert resumed == [pytest.approx(3 * 150 / (60 * 25))]
     assert files(tmp_path / "cuda") == expected
-    assert not drawers(tmp_path / "cuda")
+    assert not resume_folder(tmp_path / "cuda")
 
 
 KILLED = """
@@ -269,7 +313,7 @@ from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch
 
 plan.STEPS_PER_PART = sweep_plan.STEPS_PER_PART = 3000
-backend.SECONDS_BETWEEN_SAVES = backend.LEAST_WORK_PER_SAVE = 0.0
+backend.SECONDS_BETWEEN_SAVES = backend.MIN_WORK_PER_SAVE = 0.0
 batch.FIRST_CHUNK, batch.next_chunk = 150, lambda *known: 150
 raw, folder, moments = json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
 
@@ -288,7 +332,7 @@ for n in moments:
     if not (pid := os.fork()):
         dies_at(n)
         os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), *os.listdir(folder + "/drawers"))
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), *os.listdir(folder + "/resume"))
 """
 
 
@@ -306,7 +350,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_files(whole: Files, tmp_
     assert any(name.startswith(".wave-") for name in left)  # half written
     Study(study(), tmp_path).run("cuda")
     assert computed(tmp_path) == whole
-    assert not drawers(tmp_path)
+    assert not resume_folder(tmp_path)
 
 
 # What is no work for lanes
@@ -317,11 +361,11 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The parts that were left to processes; they are done here."""
     left: list[str] = []
 
-    def here(local: Local, parts: Sequence[Part], folder: Path) -> Iterator[Event]:
+    def here(local: LocalEngine, parts: Sequence[Part], folder: Path) -> Iterator[Event]:
         left.extend(part.id for part in parts)
-        yield from Inline().run(parts, folder)
+        yield from InlineEngine().run(parts, folder)
 
-    monkeypatch.setattr(Local, "run", here)
+    monkeypatch.setattr(LocalEngine, "run", here)
     return left
 
 
@@ -349,8 +393,12 @@ def test_a_part_that_cannot_begin_is_left_to_processes(tmp_path: Path, processes
     """There a run that cannot be built becomes a row with its error, and the others go on."""
     good, other = parts_for(seeds=2)
     bad = other.changed(variants=({}, {"no_such": 1}))
-    done = {event.part.id: event.content for event in OnCuda().run([good, bad], tmp_path) if isinstance(event, Done)}
-    assert done == {part.id: do_part(part) for part in (good, bad)}
+    done = {
+        event.part.id: event.content
+        for event in CudaEngine().run([good, bad], tmp_path)
+        if isinstance(event, PartDone)
+    }
+    assert done == {part.id: run_part(part) for part in (good, bad)}
     assert processes == [bad.id]
 
 
@@ -359,17 +407,19 @@ def test_deep_agents_are_left_to_processes(tmp_path: Path, monkeypatch: pytest.M
     tabular, another = parts_for(seeds=2)
     deep = another.changed(env="mountain_car")
     asked: list[Part] = []
-    monkeypatch.setattr(Local, "run", lambda local, parts, folder: iter([asked.extend(parts)][:0]))  # type: ignore[func-returns-value]
-    events = list(OnCuda().run([deep, tabular], tmp_path))
-    assert [event.part for event in events if isinstance(event, Done)] == [tabular]
+    monkeypatch.setattr(LocalEngine, "run", lambda local, parts, folder: iter([asked.extend(parts)][:0]))  # type: ignore[func-returns-value]
+    events = list(CudaEngine().run([deep, tabular], tmp_path))
+    assert [event.part for event in events if isinstance(event, PartDone)] == [tabular]
     assert asked == [deep]
 
 
-def test_an_error_in_a_wave_ends_the_study_with_its_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_memory(wave: Wave) -> Lanes:
+def test_an_error_in_a_wave_ends_the_study_with_its_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(wave: LaneBatch) -> Lanes:
         raise InputError("the GPU has too little memory left for these lanes")
 
-    monkeypatch.setattr(Wave, "begin", no_memory)
+    monkeypatch.setattr(LaneBatch, "begin", no_memory)
     with pytest.raises(InputError, match="too little memory"):
         Study(study(), tmp_path).run("cuda")
 
@@ -378,10 +428,13 @@ def test_an_error_in_a_wave_ends_the_study_with_its_message(tmp_path: Path, monk
 
 
 def test_waves_wait_until_there_is_room_for_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half the lanes, but most of the memory: two of them do not fit, though none of the two has its memory yet."""
-    engine = OnCuda(lanes=100)
+    """Half the lanes, but most of the memory.
+
+    Two of them do not fit, though none of the two has its memory yet.
+    """
+    engine = CudaEngine(lanes=100)
     monkeypatch.setattr(engine, "_fit", lambda wave: 60)
-    (wave, *_) = waves_of(parts_for(seeds=50), 50)
+    (wave, *_) = lane_batches(parts_for(seeds=50), 50)
     assert engine._share(wave) == len(wave.lanes) / 60
     monkeypatch.setattr(engine, "_fit", lambda wave: 1000)
     assert engine._share(wave) == len(wave.lanes) / 100

@@ -9,19 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavytail.arrays import Floats, Ints
-from heavytail.training.lanes.device import fetch, simulated
+from heavytail.training.lanes.device import simulated, to_host
 from heavytail.training.lanes.layout import (
-    Different,
-    Shared,
-    Whole,
+    Deduplicated,
+    IndexedArrays,
+    SharedArray,
+    compile_reader,
     in_lanes,
     lane_bytes,
     lane_of,
     own_arrays,
-    put_back,
-    reader,
+    reader_source,
     shape_of,
-    written,
+    with_arrays,
 )
 
 DTYPES = (np.float64, np.int64, np.uint32, np.uint64, np.bool_)
@@ -44,11 +44,15 @@ def class_of(fields: tuple[Field, ...]) -> type:
 
 
 def record_fields(inside: Any) -> Any:
-    return st.lists(inside, min_size=1, max_size=4).map(lambda fields: Field("record", inside=tuple(fields), cls=class_of(tuple(fields))))
+    return st.lists(inside, min_size=1, max_size=4).map(
+        lambda fields: Field("record", inside=tuple(fields), cls=class_of(tuple(fields)))
+    )
 
 
 shapes = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple)
-arrays = st.tuples(st.sampled_from(["array", "fixed"]), st.sampled_from(DTYPES), shapes).map(lambda said: Field(*said))
+arrays = st.tuples(st.sampled_from(["array", "fixed"]), st.sampled_from(DTYPES), shapes).map(
+    lambda said: Field(*said)
+)
 plain = st.sampled_from(["float", "int", "bool"]).map(Field)
 kinds = record_fields(st.recursive(arrays | plain, record_fields, max_leaves=5))
 
@@ -65,14 +69,14 @@ def some(field: Field, rng: np.random.Generator) -> Any:
 
 class Case(NamedTuple):
     kind: Field
-    records: Different
+    records: Deduplicated
 
 
 @st.composite
 def cases(draw: Any) -> Case:
     kind, rng = draw(kinds), np.random.default_rng(draw(st.integers(0, 999)))
     things = [some(kind, rng) for _ in range(draw(st.integers(1, 3)))]
-    return Case(kind, Different(things, rng.integers(0, len(things), draw(st.integers(1, 5)))))
+    return Case(kind, Deduplicated(things, rng.integers(0, len(things), draw(st.integers(1, 5)))))
 
 
 def bits(record: Any) -> Any:
@@ -99,7 +103,7 @@ def test_it_is_the_simulator() -> None:
 def test_each_lane_has_its_record(case: Case) -> None:
     things, which = case.records
     lanes = in_lanes(case.records)
-    read = reader(written(lanes))
+    read = compile_reader(reader_source(lanes))
     for i, k in enumerate(which):
         assert bits(lane_of(lanes, i)) == bits(things[k])
         assert bits(read(lanes, i)) == bits(things[k])
@@ -111,23 +115,27 @@ def test_each_lane_has_its_record(case: Case) -> None:
 def test_what_one_lane_writes_no_other_sees_and_it_can_be_put_back(case: Case, lane: int) -> None:
     things, which = case.records
     lanes, writer = in_lanes(case.records), lane % len(which)
-    kept = {path: fetch(held).copy() for path, held in own_arrays("x", lanes)}
-    mine = reader(written(lanes))(lanes, writer)
+    kept = {path: to_host(held).copy() for path, held in own_arrays("x", lanes)}
+    mine = compile_reader(reader_source(lanes))(lanes, writer)
     for array in own(mine, case.kind):
         array[...] = 1 - array
     for i, k in enumerate(which):
         changed = any(array.size for array in own(things[0], case.kind)) and i == writer
         assert (bits(lane_of(lanes, i)) != bits(things[k])) == changed
     assert bits(lane_of(lanes, writer)) == bits(mine)
-    back = put_back("x", lanes, kept)
+    back = with_arrays("x", lanes, kept)
     assert [bits(lane_of(back, i)) for i in range(len(which))] == [bits(things[k]) for k in which]
 
 
 def known_to_all(record: Any) -> int:
     """The bytes of the whole numbers that are the same in all lanes: they are part of the kernel."""
-    if isinstance(record, (Whole, Shared)):
+    if isinstance(record, (SharedArray, IndexedArrays)):
         return 0
-    return sum(np.asarray(value).nbytes if isinstance(value, int) else known_to_all(value) for value in record if _counts(value))
+    return sum(
+        np.asarray(value).nbytes if isinstance(value, int) else known_to_all(value)
+        for value in record
+        if _counts(value)
+    )
 
 
 def _counts(value: Any) -> bool:
@@ -138,8 +146,10 @@ def _counts(value: Any) -> bool:
 @settings(max_examples=300, deadline=None)
 def test_the_memory_of_a_lane_is_what_it_takes(case: Case) -> None:
     lanes = in_lanes(case.records)
-    held = sum(fetch(array).nbytes for _, array in own_arrays("x", lanes))
-    assert held + known_to_all(lanes) * len(case.records.which) == lane_bytes(case.records.things[0]) * len(case.records.which)
+    held = sum(to_host(array).nbytes for _, array in own_arrays("x", lanes))
+    assert held + known_to_all(lanes) * len(case.records.which) == lane_bytes(case.records.things[0]) * len(
+        case.records.which
+    )
 
 
 class Kept(NamedTuple):
@@ -156,26 +166,28 @@ class Kept(NamedTuple):
 
 def test_what_nobody_writes_is_there_once() -> None:
     one, two, three = (Kept(np.full(3, x), np.zeros((2, 2)), np.zeros(1, np.int64)) for x in (1.0, 2.0, 1.0))
-    alike = in_lanes(Different([one, three], np.array([0, 1, 0])))
-    assert isinstance(alike.fixed_table, Whole)
-    mixed = in_lanes(Different([one, two, three], np.array([2, 1, 0, 1])))
-    assert isinstance(mixed.fixed_table, Shared)
-    assert fetch(mixed.fixed_table.rows).tolist() == [[1.0] * 3, [2.0] * 3]
-    assert fetch(mixed.fixed_table.which).tolist() == [0, 1, 0, 1]
+    alike = in_lanes(Deduplicated([one, three], np.array([0, 1, 0])))
+    assert isinstance(alike.fixed_table, SharedArray)
+    mixed = in_lanes(Deduplicated([one, two, three], np.array([2, 1, 0, 1])))
+    assert isinstance(mixed.fixed_table, IndexedArrays)
+    assert to_host(mixed.fixed_table.rows).tolist() == [[1.0] * 3, [2.0] * 3]
+    assert to_host(mixed.fixed_table.which).tolist() == [0, 1, 0, 1]
     assert mixed.kept.shape == (2, 2, 4)
     assert dict(own_arrays("x", mixed)).keys() == {"x/kept", "x/used"}
 
 
 def test_neighbouring_lanes_are_neighbours_in_memory() -> None:
-    lanes = in_lanes(Different([Kept(np.ones(3), np.zeros((2, 2)), np.zeros(1, np.int64))], np.zeros(8, np.int64)))
-    places = [reader(written(lanes))(lanes, i).kept.ctypes.data for i in range(8)]
+    lanes = in_lanes(
+        Deduplicated([Kept(np.ones(3), np.zeros((2, 2)), np.zeros(1, np.int64))], np.zeros(8, np.int64))
+    )
+    places = [compile_reader(reader_source(lanes))(lanes, i).kept.ctypes.data for i in range(8)]
     assert {after - before for before, after in pairwise(places)} == {8}
 
 
 def test_a_larger_pool_needs_no_other_kernel_and_another_size_does() -> None:
     def how(room: int, table: int) -> Any:
         record = Kept(np.ones(table), np.zeros((room, 2)), np.zeros(1, np.int64))
-        return written(in_lanes(Different([record], np.zeros(4, np.int64))))
+        return reader_source(in_lanes(Deduplicated([record], np.zeros(4, np.int64))))
 
     assert how(2, 3) == how(4, 3)
     assert how(2, 3) != how(2, 4)
