@@ -35,13 +35,20 @@ from heavytail.checks import (
 )
 from heavytail.errors import InputError, suggestion
 
-Kind: TypeAlias = Literal["agent", "env", "estimator", "law", "engine"]
-FOLDERS: dict[str, str] = {
+Kind: TypeAlias = Literal[
+    "agent", "env", "estimator", "law", "statistic", "bound", "deep_env", "engine", "claim", "figure"
+]
+FOLDERS: dict[str, str] = {  # where heavytail's own of each kind are, one per file
     "agent": "agents",
     "env": "envs",
     "estimator": "estimators",
     "law": "laws",
+    "statistic": "statistics",
+    "bound": "bounds",
+    "deep_env": "deep.envs",
     "engine": "studies.engines",
+    "claim": "studies.claims",
+    "figure": "report.figures",
 }
 PLUGINS = "heavytail.plugins"
 
@@ -57,6 +64,7 @@ __all__ = [
     "cast_value",
     "find",
     "own_builders",
+    "plugin_modules",
     "register",
     "registered",
 ]
@@ -119,6 +127,7 @@ def find(kind: Kind, name: str) -> Registered:
     if (kind, name) not in _table and name in _own_modules(kind):
         importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
     if (kind, name) not in _table:
+        own_builders(kind)
         _import_plugins()
     if (kind, name) not in _table:
         what = "environment" if kind == "env" else kind
@@ -147,6 +156,13 @@ def own_builders(kind: Kind) -> dict[str, Callable[..., Any]]:
         for (k, name), r in _table.items()
         if k == kind and r.builder.__module__.startswith(home)
     }
+
+
+def plugin_modules() -> list[str]:
+    """List the modules outside heavytail that have registered something: other processes import them first."""
+    _import_plugins()
+    modules = {entry.builder.__module__ for entry in _table.values()}
+    return sorted(name for name in modules if name != "__main__" and not name.startswith("heavytail."))
 
 
 @cache

@@ -116,7 +116,7 @@ def landscapes_section(landscapes: Sequence[SweepMap], figures: Sequence[str], s
     )
     return (
         f"<p>{escape(words)}</p>\n{_table(landscapes)}{command}"
-         f'<div class="figures landscapes">{"".join(figures)}</div>\n'
+        f'<div class="figures landscapes">{"".join(figures)}</div>\n'
     )
 
 
