@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from heavytail.errors import InputError
-from heavytail.registry import FOLDERS, Kind, find, registered
+from heavytail.registry import find, plugin_modules
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines import PartProgress, Result
 from heavytail.studies.plan import Part
@@ -70,8 +70,4 @@ def modules_for(parts: Sequence[Part]) -> list[str]:
                     f"the {found.kind} {found.name!r} is registered in the script itself, where other processes cannot find it;"
                     " put it into a module that the script imports, or use engine='inline'"
                 )
-    kinds: list[Kind] = list(FOLDERS)  # type: ignore[arg-type]
-    modules = {found.builder.__module__ for kind in kinds for found in registered(kind)}
-    return sorted(
-        module for module in modules if module != "__main__" and not module.startswith("heavytail.")
-    )
+    return plugin_modules()
