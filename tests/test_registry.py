@@ -144,7 +144,7 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     import heavytail as ht
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
-    from heavytail.compiling import entry
+    from heavytail.kernels.compiling import entry
     mdp = ht.make_mdp("triangle", law=ht.laws.triangular(loc=2.0))
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)

@@ -71,7 +71,7 @@ FILES = {
             record.value[0] = 0.0
     """,
     "outside_kernel.py": """
-        from heavytail.compiling import kernel
+        from heavytail.kernels.compiling import kernel
         from outside_constant import FACTOR
 
         @kernel
@@ -162,7 +162,7 @@ FUSED = """
     import heavytail as ht
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
-    from heavytail.compiling import entry
+    from heavytail.kernels.compiling import entry
     learner = ht.make_agent("random", ht.make_mdp("six_arms"))
     total = learner.learn(10).realised_reward[-1]
     chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
@@ -183,7 +183,7 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     from typing import NamedTuple
     import numpy as np
     from heavytail.kernels.rng import stream
-    from heavytail.problem import Problem
+    from heavytail import Problem
     from heavytail.training.stepwise import Stepwise
     from heavytail.kernels.verbs import act
     class Mine(NamedTuple):

@@ -96,11 +96,11 @@ def test_a_chain_that_is_all_but_cut_is_refused_in_one_line(slip: float) -> None
 def test_the_better_half_of_a_chain_that_is_all_but_cut_is_found(slip: float) -> None:
     chain = csr_matrix(two_halves(slip, np.random.default_rng(0)))
     assert (
-        markov_chains.basin(chain, np.array([0.0, 0.0, 9.0, 1.0, 1.0, 1.0])).tolist()
+        markov_chains.attraction_basin(chain, np.array([0.0, 0.0, 9.0, 1.0, 1.0, 1.0])).tolist()
         == [True] * 3 + [False] * 3
     )
     assert (
-        markov_chains.basin(chain, np.array([0.0, 0.0, 9.0, 8.0, 8.0, 8.0])).tolist()
+        markov_chains.attraction_basin(chain, np.array([0.0, 0.0, 9.0, 8.0, 8.0, 8.0])).tolist()
         == [False] * 3 + [True] * 3
     )
 
@@ -138,7 +138,7 @@ def test_a_reference_that_only_looked_often_visited_is_replaced() -> None:
     chain[:n, :n] = river(n).toarray()
     chain[0, :2] = 0.99, 0.01
     chain[n:, 0] = 1.0
-    assert markov_chains.classes_of(csr_matrix(chain)).reference.tolist() == [0]
+    assert markov_chains.find_classes(csr_matrix(chain)).reference.tolist() == [0]
     gain, bias = markov_chains.gain_and_bias(csr_matrix(chain), np.arange(n + others) == n - 1.0)
     np.testing.assert_allclose(gain, 6.0 / 7.0, rtol=1e-12)
     np.testing.assert_allclose(gain + bias - chain @ bias, np.arange(n + others) == n - 1, rtol=0, atol=1e-12)
@@ -153,7 +153,7 @@ def test_what_all_rewards_have_in_common_changes_no_bit_of_the_bias() -> None:
 
 
 def test_the_reference_is_an_often_visited_state() -> None:
-    assert markov_chains.classes_of(river(1000)).reference.tolist() == [999]
+    assert markov_chains.find_classes(river(1000)).reference.tolist() == [999]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_the_reference_is_an_often_visited_state() -> None:
     ],
 )
 def test_recurrent_classes(chain: list[list[float]], groups: list[list[int]]) -> None:
-    classes = markov_chains.classes_of(csr_matrix(chain))
+    classes = markov_chains.find_classes(csr_matrix(chain))
     found = [np.flatnonzero(classes.label == c).tolist() for c in range(len(classes.reference))]
     assert sorted(found) == groups
     assert all(reference in group for reference, group in zip(classes.reference, found, strict=True))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 from heavytail.arrays import Floats, Stream
 from heavytail.kernels.verbs import act, reset, update
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import mdp_from_arrays
 from heavytail.mdp.problem import Problem
@@ -71,7 +71,7 @@ def triangular(loc: float = 0.0) -> Triangular:
     return Triangular(loc)
 
 
-@draws("triangular")
+@sampler("triangular")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     return table.parameters[i, 0] + u - math.exp(-e)
 

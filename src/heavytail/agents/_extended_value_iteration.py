@@ -26,8 +26,8 @@ from heavytail.arrays import Floats, Indices, U
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 
-FEW = 8  # successors, of which the lowest are found one after the other
-MOVE = 0.9  # the aperiodicity transform: how far values move towards their backup
+SMALL_N = 8  # successors, of which the lowest are found one after the other
+STEP_SIZE = 0.9  # the aperiodicity transform: how far values move towards their backup
 MAX_BACKUPS = 10_000
 RESOLUTION = 1e-12  # of floats, relative to the largest reward: no tolerance is below it
 
@@ -36,7 +36,7 @@ RESOLUTION = 1e-12  # of floats, relative to the largest reward: no tolerance is
 def lowest_mass(keys: Floats, weights: Floats, n: int, mass: float) -> float:
     """The integral of the first n keys over the lowest `mass` of their weights; both arrays are reordered."""
     low, high, taken = 0, n - 1, 0.0
-    while high - low >= FEW:
+    while high - low >= SMALL_N:
         pivot, i, j = keys[(low + high) >> 1], low, high
         while i <= j:
             while keys[i] < pivot:
@@ -185,10 +185,10 @@ def plan_average(
             low = min(low, change)
             high = max(high, change)
         shift = (
-            MOVE * values[1, 0] + (1.0 - MOVE) * values[0, 0]
+            STEP_SIZE * values[1, 0] + (1.0 - STEP_SIZE) * values[0, 0]
         )  # the values of the first state stay 0, so that none grows without end
         for s in range(S):
-            values[0, s] = MOVE * values[1, s] + (1.0 - MOVE) * values[0, s] - shift
+            values[0, s] = STEP_SIZE * values[1, s] + (1.0 - STEP_SIZE) * values[0, s] - shift
         if not high - low >= tolerance:
             return i + 1
     return MAX_BACKUPS

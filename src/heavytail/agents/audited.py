@@ -32,7 +32,7 @@ from heavytail.kernels.compiling import kernel
 from heavytail.kernels.count_powers import power
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.elementary import log
-from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, radius, reset, update
+from heavytail.kernels.verbs import act, begin, counter_names, mean, radius, reset, update, write_counters
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.planning.episodic import episodic_plan
@@ -50,7 +50,7 @@ class GroundTruth(NamedTuple):
     values: Floats  # [H, S, A] Q*, less what rounding may take; empty in a continuing problem
     r_max: float  # the largest mean reward, regardless of sign
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """All of it."""
         return self._fields
 
@@ -316,12 +316,12 @@ def _update(
     _look(agent, s, a, h, True)
 
 
-@counters.method(Audited)
-def _counters(agent: Audited, out: Floats) -> None:
+@write_counters.method(Audited)
+def _write_counters(agent: Audited, out: Floats) -> None:
     out[0] = agent.audits[0]
     out[1] = agent.escapes[0]
     out[2] = narrowest(agent.agent, agent.truth)
-    counters(agent.agent, out[3:])
+    write_counters(agent.agent, out[3:])
 
 
 @reset.method(Audited)

@@ -40,7 +40,7 @@ from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.kernels.count_powers import CountPowers, count_powers, power
-from heavytail.kernels.verbs import act, counters, prefetch, reset, update
+from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
@@ -173,9 +173,9 @@ def _update(
     update(agent.table, s, a, kept + extra, s_next, h, terminated, rng)
 
 
-@counters.method(HeavyQLearning)
-def _counters(agent: HeavyQLearning, out: Floats) -> None:
-    counters(agent.table, out)
+@write_counters.method(HeavyQLearning)
+def _write_counters(agent: HeavyQLearning, out: Floats) -> None:
+    write_counters(agent.table, out)
     out[1] = agent.truncated[0]
 
 

@@ -17,7 +17,7 @@ class Optimal(NamedTuple):
 
     policy: Indices  # [H or 1, S]
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """It learns nothing."""
         return self._fields
 

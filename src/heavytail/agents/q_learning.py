@@ -26,7 +26,7 @@ from heavytail.agents._bonuses import new_bonus, pay
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
-from heavytail.kernels.verbs import act, counters, prefetch, reset, update
+from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
@@ -45,7 +45,7 @@ class QLearning(NamedTuple):
         """How many (step, state, action) were ever tried."""
         return ("cells_visited",)
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """The caps."""
         return ("cap",)
 
@@ -122,8 +122,8 @@ def _update(
     agent.q[cell] = (1.0 - rate) * agent.q[cell] + rate * target
 
 
-@counters.method(QLearning)
-def _counters(agent: QLearning, out: Floats) -> None:
+@write_counters.method(QLearning)
+def _write_counters(agent: QLearning, out: Floats) -> None:
     out[0] = agent.cells_visited[0]
 
 

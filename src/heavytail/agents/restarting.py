@@ -24,7 +24,7 @@ from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import MAX_EXPONENT, log, power
-from heavytail.kernels.verbs import act, begin, counter_names, counters, reset, update
+from heavytail.kernels.verbs import act, begin, counter_names, reset, update, write_counters
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find, register
 
@@ -167,10 +167,10 @@ def _update(
         begin(agent.agent, s_next, rng)
 
 
-@counters.method(Restarting)
-def _counters(agent: Restarting, out: Floats) -> None:
+@write_counters.method(Restarting)
+def _write_counters(agent: Restarting, out: Floats) -> None:
     out[0] = agent.restarts[0]
-    counters(agent.agent, out[1:])
+    write_counters(agent.agent, out[1:])
 
 
 @reset.method(Restarting)

@@ -28,7 +28,17 @@ from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.estimators.sample_mean import sample_mean
 from heavytail.kernels.array_ops import argmax_row
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
+from heavytail.kernels.verbs import (
+    act,
+    begin,
+    counter_names,
+    mean,
+    push,
+    radius,
+    reset,
+    update,
+    write_counters,
+)
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
@@ -52,7 +62,7 @@ class UCBVI(NamedTuple):
         """What the estimator counts."""
         return counter_names(self.estimator)
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """The caps and the bonuses."""
         return ("cap", "bonus")
 
@@ -190,9 +200,9 @@ def _update(
     )  # an estimate that says nothing rules nothing out
 
 
-@counters.method(UCBVI)
-def _counters(agent: UCBVI, out: Floats) -> None:
-    counters(agent.estimator, out)
+@write_counters.method(UCBVI)
+def _write_counters(agent: UCBVI, out: Floats) -> None:
+    write_counters(agent.estimator, out)
 
 
 @reset.method(UCBVI)

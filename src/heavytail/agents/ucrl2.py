@@ -35,7 +35,17 @@ from heavytail.estimators.sample_mean import sample_mean
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
-from heavytail.kernels.verbs import act, begin, counter_names, counters, mean, push, radius, reset, update
+from heavytail.kernels.verbs import (
+    act,
+    begin,
+    counter_names,
+    mean,
+    push,
+    radius,
+    reset,
+    update,
+    write_counters,
+)
 from heavytail.mdp.problem import Problem, require_r_max
 from heavytail.registry import register
 
@@ -222,11 +232,11 @@ def _update(
         new_phase(agent)
 
 
-@counters.method(UCRL2)
-def _counters(agent: UCRL2, out: Floats) -> None:
+@write_counters.method(UCRL2)
+def _write_counters(agent: UCRL2, out: Floats) -> None:
     out[0] = agent.phases[0]
     out[1] = uniformity(agent.model)
-    counters(agent.estimator, out[2:])
+    write_counters(agent.estimator, out[2:])
 
 
 @reset.method(UCRL2)

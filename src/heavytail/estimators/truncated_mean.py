@@ -29,7 +29,7 @@ from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.array_ops import SURE
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import power
-from heavytail.kernels.verbs import counters, full, mean, push, radius, reset
+from heavytail.kernels.verbs import full, mean, push, radius, reset, write_counters
 from heavytail.registry import register
 
 EXACT, AT_ARRIVAL, FIXED = 0, 1, 2
@@ -181,8 +181,8 @@ def _radius(estimator: TruncatedMean, cell: int, log_confidence: float) -> float
     return estimator.factor * power(level / n, estimator.b)
 
 
-@counters.method(TruncatedMean)
-def _counters(agent: TruncatedMean, out: Floats) -> None:
+@write_counters.method(TruncatedMean)
+def _write_counters(agent: TruncatedMean, out: Floats) -> None:
     out[0] = agent.truncated[0]
 
 

@@ -30,12 +30,12 @@ PIECE = U(46)  # where the bits that tell a piece begin
 class CountPowers(NamedTuple):
     """The tables of one exponent."""
 
-    of_two: Floats  # [EXPONENTS] (2**k)**p
-    of_middle: Floats  # [PIECES] c**p
+    powers_of_two: Floats  # [EXPONENTS] (2**k)**p
+    powers_of_centre: Floats  # [PIECES] c**p
     inverse: Floats  # [PIECES] 1/c
     series: Floats  # [TERMS] binomial coefficients of p, from p itself on
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """All of it."""
         return self._fields
 
@@ -45,8 +45,8 @@ def count_powers(p: float) -> CountPowers:
     inverse = [1.0 / (1.0 + (i + 0.5) / PIECES) for i in range(PIECES)]
     series = [(p - i) / (i + 1.0) for i in range(TERMS)]
     return CountPowers(  # by Python's own powers: NumPy's have other last places on other processors
-        of_two=np.array([(2.0**k) ** p for k in range(EXPONENTS)]),
-        of_middle=np.array([c**-p for c in inverse]),
+        powers_of_two=np.array([(2.0**k) ** p for k in range(EXPONENTS)]),
+        powers_of_centre=np.array([c**-p for c in inverse]),
         inverse=np.array(inverse),
         series=np.array(list(accumulate(series, mul))),
     )
@@ -66,4 +66,6 @@ def power(powers: CountPowers, t: float) -> float:
     # In pairs, not one product after the other: their latencies would add up to a third of a step.
     tail = (c[3] + x * c[4]) + square * (c[5] + x * c[6])
     with_larger_pools = 1.0 + ((x * c[0] + square * (c[1] + x * c[2])) + square * square * tail)
-    return powers.of_two[(bits >> U(52)) - U(1023)] * powers.of_middle[piece] * with_larger_pools
+    return (
+        powers.powers_of_two[(bits >> U(52)) - U(1023)] * powers.powers_of_centre[piece] * with_larger_pools
+    )

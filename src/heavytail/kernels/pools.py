@@ -6,7 +6,7 @@ when the next update may find no room. The loop then stops, Python doubles the p
 and the loop goes on. Records inside an agent are looked after by themselves, so that an agent need not know
 whether its estimator has pools.
 
-The opposite are arrays that never change: a record's method ``fixed()`` names them, and where many records
+The opposite are arrays that never change: a record's method ``constant_fields()`` names them, and where many records
 lie side by side (`heavytail.lanes`) they need be there but once.
 """
 
@@ -30,7 +30,7 @@ def pool_fields(record: Record) -> tuple[str, ...]:
 
 def constant_fields(record: Record) -> tuple[str, ...]:
     """The names of a record's own arrays that never change once it is built."""
-    return tuple(record.fixed()) if hasattr(record, "fixed") else ()
+    return tuple(record.constant_fields()) if hasattr(record, "constant_fields") else ()
 
 
 def with_larger_pools(record: Record) -> Record:

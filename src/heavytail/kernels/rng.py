@@ -66,7 +66,7 @@ def output_of(s0: U, s3: U) -> U:
 
 
 @kernel
-def following(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
+def next_state(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
     """The next state of xoshiro256++."""
     t = s1 << U(17)
     s2 ^= s0
@@ -81,7 +81,7 @@ def following(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
 def bits(rng: Stream) -> U:
     """64 random bits: one step of xoshiro256++."""
     out = output_of(rng[0], rng[3])
-    rng[0], rng[1], rng[2], rng[3] = following(rng[0], rng[1], rng[2], rng[3])
+    rng[0], rng[1], rng[2], rng[3] = next_state(rng[0], rng[1], rng[2], rng[3])
     return out
 
 
@@ -91,9 +91,9 @@ def fill_pairs(rng: Stream, first: Stream, second: Stream) -> None:
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     for k in range(first.size):
         first[k] = output_of(s0, s3)
-        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+        s0, s1, s2, s3 = next_state(s0, s1, s2, s3)
         second[k] = output_of(s0, s3)
-        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+        s0, s1, s2, s3 = next_state(s0, s1, s2, s3)
     rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
 
@@ -103,7 +103,7 @@ def fill_open_uniforms(rng: Stream, out: Floats) -> None:
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     for k in range(out.size):
         out[k] = to_open_uniform(output_of(s0, s3))
-        s0, s1, s2, s3 = following(s0, s1, s2, s3)
+        s0, s1, s2, s3 = next_state(s0, s1, s2, s3)
     rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
 

@@ -8,7 +8,7 @@ To give a record a verb, register a kernel for its class::
 
 Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what
 changes lives in its arrays, and trouble is a state that Python reads afterwards. `begin`, `prefetch`,
-`counters` and `full` are optional.
+`write_counters` and `full` are optional.
 
 An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a
 continuing problem) and `rng` as the agent's own stream. `act` changes nothing but that stream.
@@ -65,7 +65,7 @@ def prefetch(agent: Record, s: int, a: int, s_next: int, h: int) -> None:
 
 
 @generic(optional=True)
-def counters(agent: Record, out: Floats) -> None:
+def write_counters(agent: Record, out: Floats) -> None:
     """Write what the agent counts into `out`, in the order of its class's method `counter_names`.
 
     Called at checkpoints only.

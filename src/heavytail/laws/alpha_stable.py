@@ -36,7 +36,7 @@ from heavytail.kernels.elementary import HALF_PI, exp, log, sin
 from heavytail.laws._stable_moments import shift_integral
 from heavytail.laws.law import Law
 from heavytail.laws.normal import Normal
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
 MIN_COSINE = 2.0**-60  # where only rounding is left of a cosine
@@ -105,7 +105,7 @@ def alpha_stable(
 
 
 @kernel
-def front_and_ratio(alpha: float, turn: float, u: float, e: float) -> tuple[float, float]:
+def cms_factor_and_ratio(alpha: float, turn: float, u: float, e: float) -> tuple[float, float]:
     """The two numbers of which a standard variate is made: x = front * ratio**(1/alpha - 1)."""
     angle = math.pi * (u - 0.5)
     turned = alpha * angle + turn
@@ -119,7 +119,7 @@ def front_and_ratio(alpha: float, turn: float, u: float, e: float) -> tuple[floa
 @kernel
 def standard_variate(alpha: float, turn: float, inverse: float, u: float, e: float) -> float:
     """The variate of a pair, before it is scaled and moved; not for alpha = 1."""
-    front, ratio = front_and_ratio(alpha, turn, u, e)
+    front, ratio = cms_factor_and_ratio(alpha, turn, u, e)
     return front * exp((inverse - 1.0) * log(ratio))
 
 
@@ -131,7 +131,7 @@ def variate_of_index_one(beta: float, u: float, e: float) -> float:
     return (edge * sin(math.pi * (u - 0.5)) / cosine - beta * log(HALF_PI * e * cosine / edge)) / HALF_PI
 
 
-@draws("alpha_stable")
+@sampler("alpha_stable")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     loc, scale, alpha = table.parameters[i, 0], table.parameters[i, 1], table.parameters[i, 2]
     if alpha == 1.0:

@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 from heavytail.arrays import Floats
 from heavytail.checks import Probability
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
 
@@ -50,6 +50,6 @@ def bernoulli(p: Probability, loc: float = 0.0, scale: float = 1.0) -> Bernoulli
     return Bernoulli(p, loc, scale)
 
 
-@draws("bernoulli")
+@sampler("bernoulli")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     return table.parameters[i, 0] + (table.parameters[i, 1] if u < table.parameters[i, 2] else 0.0)

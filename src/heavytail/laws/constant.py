@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, draws, law_code
+from heavytail.laws.table import LawTable, law_code, sampler
 from heavytail.registry import register
 
 CONSTANT = law_code("constant")
@@ -46,6 +46,6 @@ def constant(loc: float = 0.0) -> Constant:
     return Constant(loc)
 
 
-@draws("constant")
+@sampler("constant")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     return table.parameters[i, 0]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.laws.law import Law
-from heavytail.laws.table import COLUMNS, LawTable, draws
+from heavytail.laws.table import COLUMNS, LawTable, sampler
 from heavytail.registry import register
 
 
@@ -71,7 +71,7 @@ def empirical(samples: npt.ArrayLike, loc: float = 0.0, scale: float = 1.0) -> E
     return Empirical(tuple(data.tolist()), loc, scale)
 
 
-@draws("empirical")
+@sampler("empirical")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     start, length = int(table.parameters[i, COLUMNS - 2]), table.parameters[i, COLUMNS - 1]
     return table.parameters[i, 0] + table.parameters[i, 1] * table.samples[start + int(u * length)]

@@ -11,7 +11,7 @@ from heavytail.kernels.rng import to_normal
 from heavytail.laws._moments import expected_power
 from heavytail.laws.law import Law
 from heavytail.laws.normal import LOG_SQRT_TWO_PI
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
 
@@ -56,6 +56,6 @@ def log_normal(sigma: Positive = 1.0, loc: float = 0.0, scale: Positive = 1.0) -
     return LogNormal(sigma, loc, scale)
 
 
-@draws("log_normal")
+@sampler("log_normal")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     return table.parameters[i, 0] + table.parameters[i, 1] * exp(table.parameters[i, 2] * to_normal(u, e))

@@ -9,7 +9,7 @@ from heavytail.checks import Positive
 from heavytail.kernels.rng import to_normal
 from heavytail.laws._moments import two_sided_power
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
 LOG_SQRT_TWO_PI = 0.5 * math.log(2.0 * math.pi)
@@ -56,6 +56,6 @@ def normal(loc: float = 0.0, scale: Positive = 1.0) -> Normal:
     return Normal(loc, scale)
 
 
-@draws("normal")
+@sampler("normal")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     return table.parameters[i, 0] + table.parameters[i, 1] * to_normal(u, e)

@@ -9,7 +9,7 @@ from heavytail.checks import Positive
 from heavytail.kernels.elementary import exp
 from heavytail.laws._moments import BEYOND, NEGLIGIBLE, expected_power
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
 
@@ -76,7 +76,7 @@ def pareto(alpha: Positive, loc: float = 0.0, scale: Positive = 1.0, symmetric: 
     return Pareto(alpha, loc, scale, symmetric)
 
 
-@draws("pareto")
+@sampler("pareto")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     y = exp(e * table.parameters[i, 2])
     if table.parameters[i, 3] > 0.0 and u < 0.5:

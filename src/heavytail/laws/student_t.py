@@ -10,7 +10,7 @@ from heavytail.kernels.elementary import expm1
 from heavytail.kernels.rng import cos_2pi
 from heavytail.laws._moments import BEYOND, two_sided_power
 from heavytail.laws.law import Law
-from heavytail.laws.table import LawTable, draws
+from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
 
@@ -61,7 +61,7 @@ def student_t(df: Positive, loc: float = 0.0, scale: Positive = 1.0) -> StudentT
     return StudentT(df, loc, scale)
 
 
-@draws("student_t")
+@sampler("student_t")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
     """Bailey (1994): sqrt(df * (w**(-2/df) - 1)) * cos(2 pi u), where w = exp(-e) is uniform."""
     df = table.parameters[i, 2]

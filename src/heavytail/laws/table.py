@@ -29,7 +29,7 @@ class LawTable(NamedTuple):
     parameters: Floats  # [M, COLUMNS]
     samples: Floats  # all data of the laws given by data, one behind the other
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """All of it."""
         return self._fields
 

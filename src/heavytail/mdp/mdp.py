@@ -39,7 +39,7 @@ class MDP(NamedTuple):
     n_stages: int  # G: 1, or the horizon where transitions or rewards depend on h
     horizon: int  # 0: continuing
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """All of it: nothing that happens changes an MDP."""
         return self._fields
 

@@ -8,11 +8,11 @@ import numpy.typing as npt
 from heavytail.arrays import Floats, Ints
 from heavytail.mdp import MDP
 from heavytail.planning.hitting_times import policy_towards, predecessor_graph
-from heavytail.planning.markov_chains import basin, evaluate, factorise, gain_and_bias, stationary
+from heavytail.planning.markov_chains import attraction_basin, evaluate, factorise, gain_and_bias, stationary
 from heavytail.planning.matrices import (
     better_actions,
-    chain_of,
-    chain_under,
+    make_chain,
+    select_chain,
     require_stationary,
     transition_matrix,
 )
@@ -92,7 +92,7 @@ def policy_gain_and_bias(mdp: MDP, policy: npt.ArrayLike) -> tuple[Floats, Float
     >>> round(float(gain[0]), 6)
     1.2
     """
-    return gain_and_bias(*chain_of(mdp, policy))
+    return gain_and_bias(*make_chain(mdp, policy))
 
 
 def policy_gain(mdp: MDP, policy: npt.ArrayLike) -> float:
@@ -105,7 +105,7 @@ def stationary_distribution(mdp: MDP, policy: npt.ArrayLike) -> Floats:
 
     Where the policy has several recurrent classes, they are weighed by how likely the start leads to each.
     """
-    chain, _ = chain_of(mdp, policy)
+    chain, _ = make_chain(mdp, policy)
     return stationary(chain, mdp.start)
 
 
@@ -135,7 +135,7 @@ def _improvement(matrix: "csr_matrix", means: Floats, policy: Ints) -> _Improvem
     How much rounding there is, is seen in the equations that hold for the policy itself.
     """
     shape, scale = (len(policy), len(means) // len(policy)), float(np.abs(means).max())
-    chain, rewards = chain_under(matrix, means, policy)
+    chain, rewards = select_chain(matrix, means, policy)
     factors = factorise(chain)
     gain, bias = evaluate(factors, rewards)
     better, tied, by = better_actions(policy, (matrix @ gain).reshape(shape), gain, scale)
@@ -167,5 +167,5 @@ def _towards_best_cell(matrix: "csr_matrix", means: Floats) -> Ints:
 
 def _towards_best_basin(matrix: "csr_matrix", means: Floats, policy: Ints) -> Ints:
     """The same policy around the place where it earns most; from elsewhere, if possible, to that place."""
-    there = basin(*chain_under(matrix, means, policy))
+    there = attraction_basin(*select_chain(matrix, means, policy))
     return np.where(there, policy, policy_towards(matrix, predecessor_graph(matrix), there, otherwise=policy))

@@ -61,7 +61,7 @@ def times_to(mdp: MDP, target: SupportsIndex) -> Floats:
 def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
     """Policy iteration for a stochastic shortest path, from a policy that surely arrives."""
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
-    sure, safe = _sure(matrix, ways, target)
+    sure, safe = _almost_surely_reaching(matrix, ways, target)
     there = np.arange(S) == target
     policy = policy_towards(
         matrix,
@@ -87,21 +87,21 @@ def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
     raise RuntimeError(f"policy iteration did not settle within {MAX_IMPROVEMENTS} improvements")
 
 
-def _sure(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
+def _almost_surely_reaching(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
     """The states [S] from which some policy reaches the target with probability one, and the rows [S*A] that do not lead out of them."""
     safe = np.ones(matrix.shape[0], np.bool_)
     while True:
         reaching = np.isfinite(_distances(ways, np.arange(matrix.shape[1]) == target))
         if reaching.all():
             return reaching, safe
-        smaller = _without(matrix, safe, ~reaching, target)
+        smaller = _prune_unsafe(matrix, safe, ~reaching, target)
         if np.array_equal(smaller, safe):
             return reaching, safe
         safe = smaller
         ways = predecessor_graph(matrix, safe)
 
 
-def _without(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Bools:
+def _prune_unsafe(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Bools:
     """The safe rows that cannot lead to lost states; a state without such rows is lost too.
 
     By a queue: between a trap and the target a random walk loses one state after the other.

@@ -9,7 +9,7 @@ system.
 *Accuracy.* I - P is built from the probabilities of leaving, never as one less the probability of staying, so
 that small ones keep their digits. What is left to go wrong is a chain that takes ages to come from one part
 of a class to another, or out of its transient states: the inverse of the system is as large as the longest
-mean time this takes, and multiplies rounding by it. One more solve gives that time, and beyond LONGEST an
+mean time this takes, and multiplies rounding by it. One more solve gives that time, and beyond MAX_MEAN_TIME an
 ArithmeticError is raised. To a state that is hardly ever visited every way is long, so the reference is one
 that is visited often.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STEPS_TO_FIND_A_REFERENCE = 64
 A_LONG_WHILE = 1e9  # steps
 # steps; rounding times this is 2e-5, and what comes out was never seen to be off by more than a tenth of that
-LONGEST = 1e11
+MAX_MEAN_TIME = 1e11
 
 
 class Classes(NamedTuple):
@@ -36,7 +36,7 @@ class Classes(NamedTuple):
     reference: Ints  # [C] an often visited state of each class
 
 
-class Factors(NamedTuple):
+class FactorisedChain(NamedTuple):
     """A chain made ready: with it, every further vector of rewards costs only a substitution."""
 
     chain: Any  # [S, S] sparse
@@ -51,11 +51,11 @@ class Factors(NamedTuple):
 # Recurrent classes
 
 
-def classes_of(chain: "csr_matrix") -> Classes:
+def find_classes(chain: "csr_matrix") -> Classes:
     """Which states the chain comes back to, and together with which.
 
     >>> from scipy.sparse import csr_matrix
-    >>> classes_of(csr_matrix([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])).label
+    >>> find_classes(csr_matrix([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])).label
     array([-1,  0,  0])
     """
     from scipy.sparse.csgraph import connected_components
@@ -99,9 +99,9 @@ def gain_and_bias(chain: "csr_matrix", rewards: Floats) -> tuple[Floats, Floats]
     return evaluate(factorise(chain), rewards)
 
 
-def factorise(chain: "csr_matrix") -> Factors:
+def factorise(chain: "csr_matrix") -> FactorisedChain:
     """A chain made ready to be evaluated; an ArithmeticError if it is too slow for double precision."""
-    classes = classes_of(chain)
+    classes = find_classes(chain)
     recurrent, transient = np.flatnonzero(classes.label >= 0), np.flatnonzero(classes.label < 0)
     leaving = _leaving(chain)
     within, frequency = _within(leaving, classes, recurrent)
@@ -113,10 +113,10 @@ def factorise(chain: "csr_matrix") -> Factors:
     before = _factors(leaving[transient][:, transient]) if transient.size else None
     if before is not None:
         _check_times(before.solve(np.ones(transient.size)))
-    return Factors(chain, classes, recurrent, transient, frequency, within, before)
+    return FactorisedChain(chain, classes, recurrent, transient, frequency, within, before)
 
 
-def evaluate(factors: Factors, rewards: Floats) -> tuple[Floats, Floats]:
+def evaluate(factors: FactorisedChain, rewards: Floats) -> tuple[Floats, Floats]:
     """Gain [S] and bias [S] for rewards [S]."""
     label, recurrent, transient = factors.classes.label, factors.recurrent, factors.transient
     middle = 0.5 * (
@@ -196,13 +196,13 @@ def _check_within(within: Any, frequency: Floats, classes: Classes, states: Ints
 
 
 def _check_times(times: Floats) -> None:
-    if not (float(times.min()) > -1.0 and float(times.max()) <= LONGEST):  # so written, NaN fails too
+    if not (float(times.min()) > -1.0 and float(times.max()) <= MAX_MEAN_TIME):  # so written, NaN fails too
         raise ArithmeticError(_too_slow())
 
 
 def _too_slow() -> str:
     return (
-        f"parts of this Markov chain are more than {LONGEST:.0e} steps apart on average, too far for"
+        f"parts of this Markov chain are more than {MAX_MEAN_TIME:.0e} steps apart on average, too far for"
         " double precision"
     )
 
@@ -228,7 +228,7 @@ def stationary(chain: "csr_matrix", start: Floats) -> Floats:
     return total
 
 
-def _weight_of_classes(factors: Factors, start: Floats) -> Floats:
+def _weight_of_classes(factors: FactorisedChain, start: Floats) -> Floats:
     """How likely the start leads into each class."""
     visits = np.zeros(len(start))
     if factors.transient.size:
@@ -253,7 +253,7 @@ def hitting_times(chain: "csr_matrix", states: Ints) -> Floats:
     return times
 
 
-def basin(chain: "csr_matrix", rewards: Floats) -> Bools:
+def attraction_basin(chain: "csr_matrix", rewards: Floats) -> Bools:
     """The states around the one that earns most in a long while.
 
     Those that come to it within that while, more likely than not.
@@ -263,7 +263,7 @@ def basin(chain: "csr_matrix", rewards: Floats) -> Bools:
 
     >>> from scipy.sparse import csr_matrix
     >>> slow = csr_matrix([[0.5, 0.5, 0.0], [0.5, 0.5 - 1e-15, 1e-15], [0.0, 1e-15, 1 - 1e-15]])
-    >>> basin(slow, np.array([0.0, 1.0, 0.9])).tolist()
+    >>> attraction_basin(slow, np.array([0.0, 1.0, 0.9])).tolist()
     [False, False, True]
     """
     from scipy.sparse import csr_matrix, diags_array

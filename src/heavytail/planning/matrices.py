@@ -96,20 +96,20 @@ def _checked_probabilities(given: Floats) -> Floats:
     return given / sums[..., None]
 
 
-def chain_of(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
+def make_chain(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
     """The Markov chain and its rewards under a stationary policy."""
     from scipy.sparse import csr_matrix
 
     checked, matrix = checked_policy(require_stationary(mdp), policy), transition_matrix(mdp, restart=True)
     if checked.ndim == 1:
-        return chain_under(matrix, mdp.row_means, checked.astype(np.int64))
+        return select_chain(matrix, mdp.row_means, checked.astype(np.int64))
     S, A = checked.shape
     mix = csr_matrix((checked.flatten(), np.arange(S * A), np.arange(0, S * A + 1, A)), shape=(S, S * A))
     mix.eliminate_zeros()
     return csr_matrix(mix @ matrix), mix @ mdp.row_means
 
 
-def chain_under(matrix: "csr_matrix", means: Floats, policy: Ints) -> tuple["csr_matrix", Floats]:
+def select_chain(matrix: "csr_matrix", means: Floats, policy: Ints) -> tuple["csr_matrix", Floats]:
     """The chain and the rewards of a deterministic policy."""
     rows = np.arange(len(policy)) * (len(means) // len(policy)) + policy
     return matrix[rows], means[rows]

@@ -20,7 +20,7 @@ from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, counter_names, counters, update
+from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
 from heavytail.mdp import MDP, first_state
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_ahead
@@ -68,7 +68,7 @@ class Checkpoints(NamedTuple):
     reached: Ints  # [1] how many are recorded
     values: Floats  # [C, OWN + counters]
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         """The places."""
         return ("at",)
 
@@ -159,7 +159,7 @@ def run_chunk(
         if reached < checkpoints.at.size and units == checkpoints.at[reached]:
             checkpoints.values[reached, MEAN] = mean_total
             checkpoints.values[reached, REALISED] = realised_total
-            counters(agent, checkpoints.values[reached, OWN:])
+            write_counters(agent, checkpoints.values[reached, OWN:])
             reached += 1
         if units == until:
             status = DONE

@@ -28,7 +28,7 @@ from heavytail.kernels.elementary import (
     log_from,
 )
 from heavytail.kernels.rng import bits, fill_pairs, skip_pair, to_normal, to_open_uniform
-from heavytail.laws.alpha_stable import front_and_ratio
+from heavytail.laws.alpha_stable import cms_factor_and_ratio
 from heavytail.laws.constant import CONSTANT
 from heavytail.laws.table import LawTable, draw_law, law_code
 from heavytail.mdp import MDP, locate_slot
@@ -55,7 +55,7 @@ class RewardBatch(NamedTuple):
     variates: Floats  # [2, B] of the first two families
     family: Ints  # [M] of each row of the table of laws
     alpha: float  # of the stable family
-    turn: float
+    shift: float
     inverse: float
 
 
@@ -82,7 +82,7 @@ def new_reward_batch(mdp: MDP) -> RewardBatch:
         variates=np.zeros((2, BATCH)),
         family=family,
         alpha=float(shape[2]),
-        turn=float(shape[3]),
+        shift=float(shape[3]),
         inverse=float(shape[4]),
     )
 
@@ -128,7 +128,9 @@ def _prepare(ahead: RewardBatch) -> None:
     if ahead.prepared[STABLE] == 1:
         for k in range(B):
             u = to_open_uniform(ahead.first[k])
-            ahead.fronts[k], variates[k] = front_and_ratio(ahead.alpha, ahead.turn, u, ahead.exponentials[k])
+            ahead.fronts[k], variates[k] = cms_factor_and_ratio(
+                ahead.alpha, ahead.shift, u, ahead.exponentials[k]
+            )
         _to_logs(variates, ahead.reduced, ahead.series, ahead.inverse - 1.0)
         _to_exps(variates, ahead.reduced, ahead.series, ahead.fronts)
 

@@ -17,7 +17,7 @@ from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, counters, update
+from heavytail.kernels.verbs import act, begin, update, write_counters
 from heavytail.mdp import MDP, first_state, step
 from heavytail.mdp.problem import Problem
 from heavytail.training.fused import MEAN, OWN, REALISED, Checkpoints, RunState
@@ -219,8 +219,8 @@ def _update(
     return any_pool_full(agent)
 
 
-def _counters(agent: Record, out: Floats) -> None:
-    counters(agent, out)
+def _write_counters(agent: Record, out: Floats) -> None:
+    write_counters(agent, out)
 
 
 def _first_state(mdp: MDP, transitions: Stream) -> int:

@@ -12,7 +12,7 @@ from heavytail.arrays import Record, U
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.pools import any_pool_full
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, counters, prefetch, update
+from heavytail.kernels.verbs import act, begin, prefetch, update, write_counters
 from heavytail.mdp import MDP, first_state, locate_slot, reward
 from heavytail.training.fused import (
     BAD_ACTION,
@@ -80,7 +80,7 @@ def run_lane(
         if reached < checkpoints.at.size and units == checkpoints.at[reached]:
             checkpoints.values[reached, MEAN] = mean_total
             checkpoints.values[reached, REALISED] = realised_total
-            counters(agent, checkpoints.values[reached, OWN:])
+            write_counters(agent, checkpoints.values[reached, OWN:])
             reached += 1
         if units == until:
             status = DONE

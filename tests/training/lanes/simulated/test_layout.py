@@ -40,7 +40,9 @@ class Field(NamedTuple):
 def class_of(fields: tuple[Field, ...]) -> type:
     names = [f"f{k}" for k in range(len(fields))]
     fixed = tuple(name for name, field in zip(names, fields, strict=True) if field.kind == "fixed")
-    return type("MadeUp", (namedtuple("MadeUp", names),), {"__slots__": (), "fixed": lambda self: fixed})  # noqa: PYI024 - its fields are not known before
+    return type(
+        "MadeUp", (namedtuple("MadeUp", names),), {"__slots__": (), "constant_fields": lambda self: fixed}
+    )  # noqa: PYI024 - its fields are not known before
 
 
 def record_fields(inside: Any) -> Any:
@@ -157,7 +159,7 @@ class Kept(NamedTuple):
     kept: Floats
     used: Ints
 
-    def fixed(self) -> tuple[str, ...]:
+    def constant_fields(self) -> tuple[str, ...]:
         return ("fixed_table",)
 
     def pools(self) -> tuple[str, ...]:
