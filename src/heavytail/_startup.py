@@ -1,7 +1,4 @@
-"""Making the first run in a process start soon.
-
-Numba spends most of that time on things that kernels do not need.
-"""
+"""Make the first run in a process start sooner: numba's import does much that kernels do not need."""
 
 import gc
 import importlib
@@ -14,9 +11,9 @@ from typing import Any
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Garbage is not collected inside.
+    """Collect no garbage inside the block.
 
-    Importing numba makes half a million objects that stay, and going through them takes a tenth of the time.
+    Importing numba makes half a million objects that stay; going through them takes a tenth of the import.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -28,10 +25,11 @@ def gc_paused() -> Iterator[None]:
 
 
 def skip_blas_probe() -> None:
-    """Spare numba the import of scipy.linalg, a fifth of the start, by which it asks whether there is a BLAS for its own matrix products.
+    """Import numba's array functions without scipy.linalg, which is a fifth of the start-up time.
 
-    The answer is filled in as numba would have found it, so that other code compiled in this process misses
-    nothing. Where numba or SciPy are not as expected, nothing is done.
+    Numba imports it to find out whether there is a BLAS for its own matrix products. The answer is filled in
+    as numba would have found it, so that other code compiled in this process misses nothing. Where numba or
+    SciPy are not as expected, nothing is done.
     """
     probe = "scipy.linalg"
     if probe in sys.modules or "numba.np.arraymath" in sys.modules or find_spec("scipy") is None:

@@ -10,13 +10,13 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Indices: TypeAlias = npt.NDArray[np.uint32]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Stream: TypeAlias = npt.NDArray[np.uint64]
-U = np.uint64  # an index as this type spares compiled code the question whether it counts from the end
+U = np.uint64  # an index of this type spares compiled code the question whether it counts from the end
 Record: TypeAlias = Any
-"""A NamedTuple of arrays, scalars and other such records. (Python's type system has no name for "any NamedTuple".)"""
+"""A NamedTuple of arrays, scalars and other such records; Python's types have no name for any NamedTuple."""
 
 
 def record_bytes(record: Record) -> int:
-    """The memory of a record's arrays, and of the records inside it."""
+    """Count the bytes of a record's arrays, and of the records inside it."""
     return sum(
         record_bytes(value) if hasattr(value, "_fields") else getattr(value, "nbytes", 0) for value in record
     )

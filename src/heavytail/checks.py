@@ -1,4 +1,4 @@
-"""Check arguments: values are cast to the one type that a signature names, or refused in one line."""
+"""Cast arguments to the one type that a signature names, or refuse them in one line."""
 
 import inspect
 import math
@@ -23,25 +23,25 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 def as_floats(name: str, value: Any) -> Floats:
-    """An argument as an array of numbers."""
+    """Cast an argument to an array of numbers."""
     try:
         array = np.asarray(value)
     except ValueError:
         array = np.array("ragged")
     if array.dtype.kind not in "biuf":
-        raise InputError(f"{name} must be a regular array of numbers, got {_short(value)}")
+        raise InputError(f"{name} must be a regular array of numbers, got {short_repr(value)}")
     return array.astype(np.float64)
 
 
 def as_finite_floats(name: str, value: Any) -> Floats:
-    """An argument as an array of finite numbers."""
+    """Cast an argument to an array of finite numbers."""
     array = as_floats(name, value)
     for place in np.argwhere(~np.isfinite(array))[:1]:
         raise InputError(
@@ -52,32 +52,30 @@ def as_finite_floats(name: str, value: Any) -> Floats:
 
 
 def as_ints(name: str, value: Any) -> Ints:
-    """An argument as an array of whole numbers."""
+    """Cast an argument to an array of whole numbers."""
     array = as_floats(name, value)
     if not (np.isfinite(array).all() and (array == np.floor(array)).all()):
-        raise InputError(f"{name} must be whole numbers, got {_short(value)}")
+        raise InputError(f"{name} must be whole numbers, got {short_repr(value)}")
     return array.astype(np.int64)
 
 
 def as_count(name: str, value: Any) -> int:
-    """An argument as one whole number, at least 1."""
+    """Cast an argument to one whole number, at least 1."""
     number = as_ints(name, value)
     if number.ndim != 0 or number < 1:
-        raise InputError(f"{name} must be a whole number, at least 1, got {_short(value)}")
+        raise InputError(f"{name} must be a whole number, at least 1, got {short_repr(value)}")
     return int(number)
 
 
 def as_bools(name: str, value: Any, n: int) -> Bools:
-    """An argument as so many booleans."""
+    """Cast an argument to an array of `n` booleans."""
     array = np.asarray(value)
     if array.shape != (n,) or not np.isin(array, (0, 1)).all():
-        raise InputError(f"{name} must be {n} booleans, got {_short(value)}")
+        raise InputError(f"{name} must be {n} booleans, got {short_repr(value)}")
     return array.astype(np.bool_)
 
 
-def _short(value: Any) -> str:
-    return " ".join(repr(value).split())[:60]
-
+# Types of parameters, and checking arguments against them
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
 NonNegative: TypeAlias = Annotated[float, Ge(0)]
@@ -87,7 +85,6 @@ MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have
 Count: TypeAlias = Annotated[int, Ge(1)]
 
 
-# Checking arguments against annotations
 def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
     """Wrap a builder, so that its arguments are checked against its annotations and cast to them."""
 
@@ -104,12 +101,11 @@ def bind_arguments(
 ) -> inspect.BoundArguments:
     """Bind arguments to a builder's signature: checked, cast and with the defaults filled in."""
     signature = inspect.signature(builder)
-    open_ended = any(
-        p.kind is p.VAR_KEYWORD for p in signature.parameters.values()
-    )  # as of a builder that hands them on to another
-    for given in kwargs:
-        if given not in signature.parameters and not open_ended:
-            raise InputError(f"{name} has no parameter {given!r}; {suggestion(given, signature.parameters)}")
+    # A builder that hands its arguments on to another has **kwargs and takes any name.
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    for key in kwargs:
+        if key not in signature.parameters and not open_ended:
+            raise InputError(f"{name} has no parameter {key!r}; {suggestion(key, signature.parameters)}")
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -128,7 +124,7 @@ def _hints(builder: Callable[..., Any]) -> dict[str, Any]:
 
 
 def cast_value(value: Any, hint: Any, where: str) -> Any:
-    """`value` as its annotation says, or a one-line error.
+    """Cast a value to what its annotation says, or raise a one-line error.
 
     >>> cast_value(1, float, "scale")
     1.0
@@ -140,11 +136,8 @@ def cast_value(value: Any, hint: Any, where: str) -> Any:
         base, *bounds = get_args(hint)
         return _within(cast_value(value, base, where), bounds, where)
     if origin in (Union, types.UnionType):
-        return (
-            None
-            if value is None
-            else cast_value(value, next(h for h in get_args(hint) if h is not types.NoneType), where)
-        )
+        inner = next(h for h in get_args(hint) if h is not types.NoneType)
+        return None if value is None else cast_value(value, inner, where)
     if origin is Literal:
         return _choice(value, get_args(hint), where)
     if origin is dict and not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Read a spec: TOML or a dictionary into models, or one line that says what is wrong and where."""
+"""Errors that a user can remedy, and the pieces of which their one-line messages are made."""
 
 import re
 from collections.abc import Iterable
@@ -6,13 +6,21 @@ from difflib import get_close_matches
 from typing import Any
 
 
+class InputError(ValueError):
+    """A mistake in what was given to heavytail; the message is one line and names the remedy."""
+
+
 def key_path(keys: Iterable[str]) -> str:
-    """Where something stands in a file: its keys with dots between, quoted where they need it."""
+    """Join the keys that lead to a value in a file with dots, quoted where they need it.
+
+    >>> key_path(["envs", "six arms", "horizon"])
+    "envs.'six arms'.horizon"
+    """
     return ".".join(key if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
 
 
 def short_repr(value: Any) -> str:
-    """A value in a message: short, on one line."""
+    """Show a value in a message: on one line, in at most 60 characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number with thousands of digits, a list that holds itself
@@ -20,12 +28,8 @@ def short_repr(value: Any) -> str:
     return " ".join(text.split())[:60]
 
 
-class InputError(ValueError):
-    """A mistake in what was given to heavytail; the message is one line and names the remedy."""
-
-
 def suggestion(word: str, choices: Iterable[str]) -> str:
-    """The end of an error message: the nearest valid choice, or all of them.
+    """End an error message with the nearest valid choice, or with all of them.
 
     >>> suggestion("q_lerning", ["q_learning", "random"])
     "did you mean 'q_learning'?"

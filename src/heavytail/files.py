@@ -1,4 +1,4 @@
-"""Writing figures to files, the same bytes for the same figure."""
+"""Files written whole or not at all: any bytes, arrays as ``.npz``, figures as SVG or PNG."""
 
 import os
 import tempfile
@@ -6,56 +6,35 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
-from typing import Any, BinaryIO, TypeAlias
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
-from matplotlib.figure import Figure
 
 from heavytail.errors import InputError
 
-DPI = 150
-METADATA: dict[str, dict[str, str | None]] = {".svg": {"Date": None}, ".png": {"Software": None}}
-_settings = Lock()  # matplotlib's settings are one dictionary for all threads
-
-
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write a figure as SVG or PNG, by the end of the file's name.
-
-    Args:
-        figure: any matplotlib figure.
-        path: where to; it ends in ``.svg`` or ``.png``.
-
-    Returns:
-        The path.
-    """
-    target = Path(path)
-    kind = target.suffix.lower()
-    if kind not in METADATA:
-        raise InputError(f"{target.name!r} is no name for a picture; it must end in .svg or .png")
-    if not target.parent.is_dir():
-        raise InputError(f"{target} cannot be written: there is no folder {target.parent}")
-    with _settings, mpl.rc_context({"svg.hashsalt": "heavytail"}):
-        figure.savefig(target, format=kind[1:], dpi=DPI, metadata=METADATA[kind])
-    return target
-
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+
+DPI = 150
+# Without dates and versions the same figure is the same bytes.
+METADATA: dict[str, dict[str, str | None]] = {".svg": {"Date": None}, ".png": {"Software": None}}
+_rc_lock = Lock()  # matplotlib's settings are one dictionary for all threads
 
 
 def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str = "") -> None:
     """Write a file under a temporary name, sync it and rename it.
 
-    An interruption leaves what was there. The temporary name ends in `suffix`.
+    An interruption leaves the old file as it was. The temporary name ends in `suffix`.
     """
     handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=suffix)
     try:
         with os.fdopen(handle, "wb") as out:
             write(out)
-            os.fchmod(
-                out.fileno(), 0o666 & ~_umask()
-            )  # as any other file: a temporary one is for its owner alone
+            # The permissions of any other file: a temporary one is for its owner alone.
+            os.fchmod(out.fileno(), 0o666 & ~_read_umask())
             out.flush()
             os.fsync(out.fileno())
         Path(temporary).replace(target)
@@ -64,15 +43,15 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
         raise
 
 
-def _umask() -> int:
-    """The permissions that new files go without; it can only be read by setting it."""
+def _read_umask() -> int:
+    """The permissions that new files go without; the system only tells them when they are set."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
-    """Write an ``.npz`` file, or leave what was there."""
+    """Write an ``.npz`` file, or leave the old one as it was."""
     target = Path(path)
     try:
         # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast.
@@ -85,10 +64,8 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
     """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
     target = Path(path)
     try:
-        with (
-            target.open("rb") as source,
-            zipfile.ZipFile(source),
-        ):  # a file of another kind ends here, and np.load sees zip files only
+        # ZipFile refuses a file of another kind, so that np.load sees zip files only.
+        with target.open("rb") as source, zipfile.ZipFile(source):
             source.seek(0)
             with np.load(source, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
@@ -97,3 +74,27 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
     except Exception as error:
         why = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{target} is no {what}, or a damaged one: {why}") from error
+
+
+def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
+    """Write a figure as SVG or PNG, by the end of the file's name: the same bytes for the same figure.
+
+    Args:
+        figure: any matplotlib figure.
+        path: where to; it ends in ``.svg`` or ``.png``.
+
+    Returns:
+        The path.
+    """
+    import matplotlib as mpl  # here, because it is slow to import and most files are no figures
+
+    target = Path(path)
+    kind = target.suffix.lower()
+    if kind not in METADATA:
+        raise InputError(f"{target.name!r} is no name for a picture; it must end in .svg or .png")
+    if not target.parent.is_dir():
+        raise InputError(f"{target} cannot be written: there is no folder {target.parent}")
+    options: dict[str, Any] = {"format": kind[1:], "dpi": DPI, "metadata": METADATA[kind]}
+    with _rc_lock, mpl.rc_context({"svg.hashsalt": "heavytail"}):
+        write_whole(target, lambda out: figure.savefig(out, **options))
+    return target

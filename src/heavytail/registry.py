@@ -1,16 +1,30 @@
-"""Names for what can be built.
+"""Names for what can be built: one decorator on one function in one file adds one thing.
 
-``@register("agent", "q_learning")`` on a builder is all that a new agent, law, estimator or environment
-needs.
+``@register(kind, name)`` on a builder is all that a new thing needs. The kinds, and the folder in which
+heavytail's own modules of each kind are found (`FOLDERS`):
+
+    agent      agents/            a tabular algorithm: (problem, *, parameters) -> record with verbs
+    env        envs/              an environment: (*, parameters) -> MDP, or ChangingMDP
+    estimator  estimators/        a mean estimator: (n_cells, *, parameters) -> record with verbs
+    law        laws/              a reward law: (parameters) -> Law
+    statistic  statistics/        one number that summarises the runs of a sample
+    bound      bounds/            a theorem's bound on regret
+    deep_env   deep/envs/         an environment compiled with JAX, for heavy_dqn
+    engine     studies/engines/   a way to run the parts of a study
+    claim      studies/claims/    a kind of claim that a study can test
+    figure     report/figures/    a figure of a report
 
 A builder is a plain function; its signature is the schema. A registered builder checks every argument against
 its annotation and casts it to that one type, so that ``alpha=1`` and ``alpha=1.0`` compile to the same code,
-and says in one line what is wrong. Bounds are written as ``Annotated[float, Gt(0)]``; `Positive` and its
-neighbours below are the usual ones.
+and says in one line what is wrong. Bounds are written as ``Annotated[float, Gt(0)]``; `heavytail.checks` has
+the usual ones, such as `Positive`.
 
-Modules are found, not listed: ``build("agent", "q_learning")`` imports ``heavytail.agents.q_learning``.
-Packages elsewhere name their modules as entry points of the group ``heavytail.plugins``; a module that is
-imported by hand registers too.
+Modules are found, not listed: looking up the agent "q_learning" imports ``heavytail.agents.q_learning``, and
+listing a kind imports every module of its folder whose name does not begin with an underscore. Code outside
+heavytail registers in the same way, as soon as its module is imported: as an entry point of the group
+``heavytail.plugins`` of an installed package (when something is first listed, or looked up that heavytail
+does not have), through ``plugins = ["module"]`` in the spec of a study, or by an ``import`` in a script.
+Worker processes import `plugin_modules` first.
 """
 
 import importlib
@@ -33,12 +47,12 @@ from heavytail.checks import (
     cast_value,
     checked_builder,
 )
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 
 Kind: TypeAlias = Literal[
     "agent", "env", "estimator", "law", "statistic", "bound", "deep_env", "engine", "claim", "figure"
 ]
-FOLDERS: dict[str, str] = {  # where heavytail's own of each kind are, one per file
+FOLDERS: dict[str, str] = {
     "agent": "agents",
     "env": "envs",
     "estimator": "estimators",
@@ -85,7 +99,7 @@ class Registered(NamedTuple):
         return dict(inspect.signature(self.builder).parameters)
 
     def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """What the builder would be called with: checked, cast and with the defaults filled in."""
+        """Return what the builder would be called with: checked, cast and with the defaults filled in."""
         bound = bind_arguments(self.name, inspect.unwrap(self.builder), args, kwargs)
         return {**dict(zip(bound.signature.parameters, bound.args, strict=False)), **bound.kwargs}
 
@@ -103,27 +117,23 @@ def register(
         name: its id.
         example: values for the parameters that have no default, with which tests and lists build it.
     """
-    if kind not in FOLDERS:
-        raise InputError(f"there is no kind {kind!r}; {suggestion(str(kind), FOLDERS)}")
+    _check_kind(kind)
 
     def decorate(builder: Callable[P, R]) -> Callable[P, R]:
-        if (kind, name) in _table and _table[kind, name].builder.__module__ != builder.__module__:
-            raise TypeError(
-                f"the {kind} {name!r} is registered already, by {_table[kind, name].builder.__module__}"
-            )
-        checked = checked_builder(name, builder)
-        _table[kind, name] = Registered(
-            kind, name, checked, inspect.getdoc(builder) or "", dict(example or {})
-        )
+        owner = _table[kind, name].builder.__module__ if (kind, name) in _table else builder.__module__
+        if owner != builder.__module__:
+            raise TypeError(f"the {kind} {name!r} is registered already, by {owner}")
+        checked, doc = checked_builder(name, builder), inspect.getdoc(builder) or ""
+        _table[kind, name] = Registered(kind, name, checked, doc, dict(example or {}))
         return checked
 
     return decorate
 
 
 def find(kind: Kind, name: str) -> Registered:
-    """What is registered under this name; an unknown one is an error that suggests the nearest."""
+    """Return what is registered under a name; an unknown one is an error that suggests the nearest."""
     if not isinstance(name, str):
-        raise InputError(f"the name of a {kind} must be a string, got {name!r:.60}")
+        raise InputError(f"the name of a {kind} must be a string, got {short_repr(name)}")
     if (kind, name) not in _table and name in _own_modules(kind):
         importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
     if (kind, name) not in _table:
@@ -131,38 +141,38 @@ def find(kind: Kind, name: str) -> Registered:
         _import_plugins()
     if (kind, name) not in _table:
         what = "environment" if kind == "env" else kind
-        raise InputError(
-            f"there is no {what} {name!r}; {suggestion(name, (r.name for r in registered(kind)))}"
-        )
+        names = (entry.name for entry in registered(kind))
+        raise InputError(f"there is no {what} {name!r}; {suggestion(name, names)}")
     return _table[kind, name]
 
 
 def registered(kind: Kind) -> list[Registered]:
-    """Everything of a kind, sorted by name: heavytail's own, the plugins', and what was imported by hand."""
-    if kind not in FOLDERS:
-        raise InputError(f"there is no kind {kind!r}; {suggestion(str(kind), FOLDERS)}")
+    """List everything of a kind by name: heavytail's own, the plugins', and what was imported by hand."""
+    _check_kind(kind)
     own_builders(kind)
     _import_plugins()
-    return sorted((r for r in _table.values() if r.kind == kind), key=lambda r: r.name)
+    return sorted((entry for entry in _table.values() if entry.kind == kind), key=lambda entry: entry.name)
 
 
 def own_builders(kind: Kind) -> dict[str, Callable[..., Any]]:
-    """The builders of heavytail's own modules of a kind, by name."""
+    """Return the builders of heavytail's own modules of a kind, by name."""
     home = f"heavytail.{FOLDERS[kind]}."
     for module in _own_modules(kind):
         importlib.import_module(home + module)
-    return {
-        name: r.builder
-        for (k, name), r in _table.items()
-        if k == kind and r.builder.__module__.startswith(home)
-    }
+    own = (r for r in _table.values() if r.kind == kind and r.builder.__module__.startswith(home))
+    return {entry.name: entry.builder for entry in own}
 
 
 def plugin_modules() -> list[str]:
-    """List the modules outside heavytail that have registered something: other processes import them first."""
+    """List the modules outside heavytail that registered something: other processes import them first."""
     _import_plugins()
     modules = {entry.builder.__module__ for entry in _table.values()}
     return sorted(name for name in modules if name != "__main__" and not name.startswith("heavytail."))
+
+
+def _check_kind(kind: str) -> None:
+    if kind not in FOLDERS:
+        raise InputError(f"there is no kind {kind!r}; {suggestion(str(kind), FOLDERS)}")
 
 
 @cache
@@ -173,9 +183,7 @@ def _own_modules(kind: Kind) -> tuple[str, ...]:
 
 @cache
 def _import_plugins() -> None:
-    from importlib.metadata import (
-        entry_points,
-    )  # here, because reading every package's metadata takes a while
+    from importlib.metadata import entry_points  # here, because it reads the metadata of every package
 
     for point in entry_points(group=PLUGINS):
         point.load()

@@ -30,7 +30,7 @@ from heavytail.deep.dqn import (
 )
 from heavytail.deep.envs.environment import Environment, State, scaled
 from heavytail.deep.settings import Settings
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 
 Observation = npt.NDArray[np.float32]
 
@@ -50,17 +50,17 @@ def outside(env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None) -
     """What the agent must know of an environment that is not compiled: its state is elsewhere."""
     if not isinstance(env, gymnasium.Env):
         raise InputError(
-            f"heavy_dqn: env is {_shown(env)}; it must be the name of a compiled environment, or a"
+            f"heavy_dqn: env is {short_repr(env)}; it must be the name of a compiled environment, or a"
             " gymnasium.Env"
         )
     seen, actions = env.observation_space, env.action_space
     if not isinstance(seen, spaces.Box):
         raise InputError(
-            f"heavy_dqn: observations are {_shown(seen)}; they must be a Box, as"
+            f"heavy_dqn: observations are {short_repr(seen)}; they must be a Box, as"
             " gymnasium.wrappers.FlattenObservation makes them"
         )
     if not isinstance(actions, spaces.Discrete):
-        raise InputError(f"heavy_dqn: actions are {_shown(actions)}; they must be Discrete")
+        raise InputError(f"heavy_dqn: actions are {short_repr(actions)}; they must be Discrete")
     ends = (
         _end("low", seen.low if low is None else low, seen),
         _end("high", seen.high if high is None else high, seen),
@@ -215,7 +215,3 @@ def _end(name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
 
 def _flat(observation: Any) -> Observation:
     return np.asarray(observation, np.float32).reshape(-1)
-
-
-def _shown(value: Any) -> str:
-    return " ".join(repr(value).split())[:60]

@@ -9,7 +9,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from gymnasium.vector.utils import batch_space, iterate
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
 
 try:
@@ -60,9 +60,8 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
                 " stable-baselines3"
             )
         if not isinstance(venv, VecEnv):
-            shown = " ".join(repr(venv).split())[:60]
             raise InputError(
-                f"VecTruncateReward: venv is {shown}; it must be a VecEnv; for a single environment"
+                f"VecTruncateReward: venv is {short_repr(venv)}; it must be a VecEnv; for a single environment"
                 " take TruncateReward"
             )
         VecEnvWrapper.__init__(self, venv)

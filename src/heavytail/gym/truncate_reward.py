@@ -9,7 +9,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.gym._truncator import QUANTILE, VISITS, WARM_UP, Counter, Mode, Truncating, Truncator
 from heavytail.gym.visit_counts import BITS
 
@@ -127,9 +127,8 @@ class TruncateReward(
         visits: int = VISITS,
     ) -> None:
         if not isinstance(cast("Any", env), gymnasium.Env):
-            shown = " ".join(repr(env).split())[:60]
             raise InputError(
-                f"TruncateReward: env is {shown}; it must be a Gymnasium environment; for a vector"
+                f"TruncateReward: env is {short_repr(env)}; it must be a Gymnasium environment; for a vector"
                 " take VectorTruncateReward"
             )
         options: dict[str, Any] = {

@@ -12,7 +12,7 @@ from gymnasium.vector import VectorEnv, VectorWrapper
 from gymnasium.vector.utils import iterate
 
 from heavytail.arrays import Bools, Floats
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
 
 
@@ -55,7 +55,7 @@ class VectorTruncateReward(
     ) -> None:
         if not isinstance(env, VectorEnv):
             raise InputError(
-                f"VectorTruncateReward: env is {_shown(env)}; it must be a vector of Gymnasium's,"
+                f"VectorTruncateReward: env is {short_repr(env)}; it must be a vector of Gymnasium's,"
                 f" {_instead(env)}"
             )
         # A counter that is shared is not copied.
@@ -124,7 +124,3 @@ def _instead(env: Any) -> str:
     if isinstance(env, gymnasium.Env):
         return "such as gymnasium.make_vec makes; for a single environment take TruncateReward"
     return "such as gymnasium.make_vec makes; for one of Stable-Baselines3 take VecTruncateReward"
-
-
-def _shown(value: Any) -> str:
-    return " ".join(repr(value).split())[:60]

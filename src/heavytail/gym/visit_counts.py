@@ -40,7 +40,7 @@ from gymnasium.spaces.utils import flatten, flatten_space
 
 from heavytail.arrays import Bools, Floats
 from heavytail.checks import Count, as_floats, cast_value
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.files import Arrays
 
 BITS = 32
@@ -142,7 +142,7 @@ class ExactCode:
     def __init__(self, space: Space[Any]) -> None:
         if not is_exact(space):
             raise InputError(
-                f"counter is 'exact', but {_shown(space)} is not discrete, so no count would ever"
+                f"counter is 'exact', but {short_repr(space)} is not discrete, so no count would ever"
                 " grow; take 'simhash' or a function"
             )
         self.space = space
@@ -181,7 +181,7 @@ class VisitCounter:
             hash(code)
         except TypeError:
             raise InputError(
-                f"counter gave {_shown(code)}, a {type(code).__name__}, for an observation; it must"
+                f"counter gave {short_repr(code)}, a {type(code).__name__}, for an observation; it must"
                 " be hashable, such as a number, a string or a tuple"
             ) from None
         return code
@@ -276,7 +276,7 @@ def visit_counter(
         return VisitCounter(counter, actions)
     if not isinstance(counter, str):
         raise InputError(
-            f"counter is {_shown(counter)}; it must be {', '.join(map(repr, COUNTERS))}, a function"
+            f"counter is {short_repr(counter)}; it must be {', '.join(map(repr, COUNTERS))}, a function"
             " from an observation to its code, or a VisitCounter"
         )
     if counter not in COUNTERS:
@@ -348,7 +348,7 @@ def _bounds(space: Space[Any]) -> tuple[Floats, Floats]:
         flat = space
     if not isinstance(flat, spaces.Box):
         raise InputError(
-            f"{_shown(space)} cannot be hashed by projection; give a counter: a function from an"
+            f"{short_repr(space)} cannot be hashed by projection; give a counter: a function from an"
             " observation to its code"
         )
     return np.asarray(flat.low, np.float64).reshape(-1), np.asarray(flat.high, np.float64).reshape(-1)
@@ -358,7 +358,9 @@ def _declared(bounds: Any, size: int) -> tuple[Floats, Floats]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
-        raise InputError(f"bounds is {_shown(bounds)}; it must be two: the low and the high end") from None
+        raise InputError(
+            f"bounds is {short_repr(bounds)}; it must be two: the low and the high end"
+        ) from None
     low, high = _each("bounds: low", low, size), _each("bounds: high", high, size)
     if not (low <= high).all():
         raise InputError("bounds: low must nowhere be above high")
@@ -381,7 +383,7 @@ def _codes_to_array(codes: tuple[Hashable, ...]) -> npt.NDArray[Any]:
     for code in codes:
         if not _can_be_read_back(code):
             raise InputError(
-                f"the code {_shown(code)} cannot be saved; codes of numbers, strings and tuples of them can"
+                f"the code {short_repr(code)} cannot be saved; codes of numbers, strings and tuples of them can"
             )
     return np.array([repr(code) for code in codes])
 
@@ -420,7 +422,3 @@ def _like(
         wanted = list(old.shape) if same_shape else "[n]"
         raise InputError(f"{name} is {new.dtype}{list(new.shape)} where {old.dtype}{wanted} is expected")
     return np.array(new)
-
-
-def _shown(value: Any) -> str:
-    return " ".join(repr(value).split())[:60]

@@ -1,4 +1,12 @@
-"""What compiled code is made of, and the one door for authors of agents, estimators and laws."""
+"""What compiled code is made of: the door for authors of agents, estimators and laws.
+
+*Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `prefetch`, `full`, `write_counters`; for
+estimators `push`, `mean`, `radius`): give a record a verb by registering a kernel for its class, and call the
+verbs of the records inside it. *Random draws* take the stream that a kernel is handed. *Operations on arrays*
+are those that NumPy would allocate for. `kernel` compiles a helper that several verbs share.
+
+>>> from heavytail.kernels import act, argmax_row, integer, reset, uniform, update
+"""
 
 from heavytail.kernels.array_ops import (
     argmax_row,
@@ -12,12 +20,12 @@ from heavytail.kernels.array_ops import (
 )
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.dispatch import generic, switch
+from heavytail.kernels.elementary import exp, log, power
 from heavytail.kernels.rng import exponential, gamma, integer, normal, uniform
 from heavytail.kernels.verbs import (
     act,
     begin,
     counter_names,
-    counters,
     full,
     mean,
     prefetch,
@@ -25,6 +33,7 @@ from heavytail.kernels.verbs import (
     radius,
     reset,
     update,
+    write_counters,
 )
 
 __all__ = [
@@ -34,18 +43,20 @@ __all__ = [
     "as_int",
     "begin",
     "counter_names",
-    "counters",
+    "exp",
     "exponential",
     "full",
     "gamma",
     "generic",
     "integer",
     "kernel",
+    "log",
     "max_row",
     "max_slice",
     "mean",
     "median",
     "normal",
+    "power",
     "prefetch",
     "prefetch_cell",
     "push",
@@ -55,4 +66,5 @@ __all__ = [
     "switch",
     "uniform",
     "update",
+    "write_counters",
 ]

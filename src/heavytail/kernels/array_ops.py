@@ -5,12 +5,12 @@ import numpy as np
 from heavytail.arrays import Floats, Ints, U
 from heavytail.kernels.compiling import kernel
 
-SURE = 1.0 - 1e-12  # so far below a threshold rounding decides nothing
+SURE = 1.0 - 1e-12  # a value this far below a threshold is below it whatever the rounding
 
 
 @kernel
 def as_int(x: int) -> int:
-    """An element of an array as an ordinary integer.
+    """Convert an element of an array to an ordinary integer.
 
     `int` alone keeps an unsigned type when compiled, and differences would wrap.
     """
@@ -19,27 +19,26 @@ def as_int(x: int) -> int:
 
 @kernel
 def max_row(table: Floats, h: int, s: int) -> float:
-    """The largest entry of table[h, s]."""
+    """Return the largest entry of table[h, s]."""
     best = table[U(h), U(s), 0]
     for a in range(1, table.shape[2]):
-        if table[U(h), U(s), a] > best:  # noqa: PLR1730 - `max` of a NaN depends on who computes it
+        if table[U(h), U(s), a] > best:  # noqa: PLR1730 - `max` of a NaN differs between Python and LLVM
             best = table[U(h), U(s), a]
     return best
 
 
 @kernel
 def argmax_row(table: Floats, h: int, s: int) -> int:
-    """The first index of table[h, s] whose entry is not below the largest."""
+    """Return the first index of table[h, s] whose entry is not below the largest."""
     best, where = max_row(table, h, s), 0
-    while (
-        table[U(h), U(s), U(where)] < best
-    ):  # a branch, which the processor can guess; an index kept with the maximum must be waited for
+    # A branch, which the processor can predict; an index kept with the maximum must be waited for.
+    while table[U(h), U(s), U(where)] < best:
         where += 1
     return where
 
 
 def argmax_row_branchless(table: Floats, h: int, s: int) -> int:
-    """`argmax_row` without a branch, for processors that do not guess."""
+    """Do what `argmax_row` does without a branch, for processors that do not predict them."""
     best, where = table[U(h), U(s), 0], 0
     for a in range(1, table.shape[2]):
         value = table[U(h), U(s), a]
@@ -50,7 +49,7 @@ def argmax_row_branchless(table: Floats, h: int, s: int) -> int:
 
 @kernel
 def max_slice(table: Floats, h: int, first: int, n: int) -> float:
-    """The largest of the n entries of table[h] from `first` on."""
+    """Return the largest of the n entries of table[h] from `first` on."""
     best = table[U(h), U(first)]
     for i in range(first + 1, first + n):
         if table[U(h), U(i)] > best:  # noqa: PLR1730 - see max_row
@@ -60,7 +59,7 @@ def max_slice(table: Floats, h: int, first: int, n: int) -> float:
 
 @kernel
 def argmax_slice(table: Floats, h: int, first: int, n: int) -> int:
-    """The first place, counted from `first`, of an entry that is not below the largest of these n."""
+    """Return the first index, from `first`, of an entry not below the largest of these n."""
     best, where = max_slice(table, h, first, n), 0
     while table[U(h), U(first + where)] < best:
         where += 1
@@ -69,9 +68,9 @@ def argmax_slice(table: Floats, h: int, first: int, n: int) -> int:
 
 @kernel
 def select(values: Floats, n: int, k: int) -> float:
-    """The k-th smallest (from 0) of the first n values, which it reorders.
+    """Return the k-th smallest (from 0) of the first n values, which it reorders.
 
-    Hoare's selection, middle pivot.
+    Hoare's selection, with the middle value as pivot.
     """
     low, high = 0, n - 1
     while low < high:
@@ -97,20 +96,20 @@ def select(values: Floats, n: int, k: int) -> float:
 
 @kernel
 def median(values: Floats, n: int) -> float:
-    """The median of the first n values, which it reorders.
+    """Return the median of the first n values, which it reorders.
 
-    Of an even number the midpoint of the two in the middle. No value may be NaN.
+    For an even n it is the midpoint of the two middle values. No value may be NaN.
     """
     upper = select(values, n, n // 2)
     if n % 2 == 1:
         return upper
     lower = values[0]  # selection has put the smaller half in front
     for i in range(1, n // 2):
-        if values[i] > lower:  # noqa: PLR1730 - see rows.max_row
+        if values[i] > lower:  # noqa: PLR1730 - see max_row
             lower = values[i]
     return 0.5 * (lower + upper)
 
 
 @kernel
 def prefetch_cell(table: Floats | Ints, h: int, s: int, a: int) -> None:
-    """Have table[h, s, a] brought nearer, without waiting for it."""
+    """Ask for table[h, s, a] to be brought into the cache, without waiting for it (on a GPU only)."""

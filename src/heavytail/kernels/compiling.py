@@ -1,4 +1,4 @@
-"""How kernels are compiled, and where their machine code is kept.
+"""Compile kernels, and keep their machine code on disk.
 
 This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its
 caller and never kept alone; an *entry* is a function that Python calls, compiled for the classes of the
@@ -44,8 +44,8 @@ R = TypeVar("R")
 
 FINGERPRINT = "[0-9a-f]{20}"
 KEEP_UNUSED_SECONDS = 30 * 24 * 3600
-# Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: 128
-# -> 20 ns a step.
+# Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: a
+# step takes 20 ns instead of 128.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 KERNEL_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": True}
 
@@ -72,19 +72,19 @@ def _entry(function: Callable[P, R], classes: tuple[type, ...]) -> Callable[P, R
 
 
 def record_classes(*records: Any) -> tuple[type, ...]:
-    """The classes of the records and of the records nested in them, each once, in the order met."""
-    found: dict[type, None] = {}
+    """List the classes of the records and of the records nested in them, each once, in the order met."""
+    classes: dict[type, None] = {}
     waiting = list(reversed(records))
     while waiting:
         record = waiting.pop()
         if isinstance(record, tuple) and hasattr(record, "_fields"):
-            found[type(record)] = None
+            classes[type(record)] = None
             waiting.extend(reversed(record))
-    return tuple(found)
+    return tuple(classes)
 
 
 def _quiet(function: Callable[P, R]) -> Callable[P, R]:
-    """In plain Python, integers wrap and floats overflow in silence, as they do when compiled."""
+    """Run a function as plain Python: integers wrap and floats overflow silently, as when compiled."""
 
     @wraps(function)
     def plain(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -95,7 +95,7 @@ def _quiet(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _importable(cls: type) -> bool:
-    """Whether another process finds this class under its name; if not, its code cannot be kept."""
+    """Tell whether another process finds this class under its name; if not, its code cannot be kept."""
     module = sys.modules.get(cls.__module__)
     return cls.__module__ != "__main__" and getattr(module, cls.__qualname__, None) is cls
 
@@ -104,7 +104,7 @@ def _importable(cls: type) -> bool:
 
 
 def cache_root() -> Path:
-    """Where compiled code is kept: ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder."""
+    """Return where compiled code is kept: ``$HEAVYTAIL_CACHE_DIR``, or a folder in the user's cache."""
     if given := os.environ.get("HEAVYTAIL_CACHE_DIR"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "heavytail"
@@ -120,13 +120,8 @@ def _kept_folder(name: str) -> Path | None:
             folder.mkdir(exist_ok=True, mode=0o700)
         os.utime(folder)
     except OSError as error:
-        warnings.warn(
-            (
-                f"compiled code is not kept: {root} cannot be written ({error.strerror}); set"
-                " HEAVYTAIL_CACHE_DIR to a folder that can"
-            ),
-            stacklevel=2,
-        )
+        message = f"compiled code is not kept: {root} cannot be written ({error.strerror})"
+        warnings.warn(f"{message}; set HEAVYTAIL_CACHE_DIR to a folder that can", stacklevel=2)
         return None
     return folder
 
@@ -134,9 +129,8 @@ def _kept_folder(name: str) -> Path | None:
 def _remove_unused(root: Path) -> None:
     oldest = time.time() - KEEP_UNUSED_SECONDS
     for folder in root.iterdir():
-        ours = folder.is_dir() and re.fullmatch(
-            FINGERPRINT, folder.name
-        )  # a user may have named a folder that holds other things
+        # By name, since a user may have chosen a folder that holds other things.
+        ours = folder.is_dir() and re.fullmatch(FINGERPRINT, folder.name)
         if ours and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -157,7 +151,7 @@ def _numba_keeps_in(folder: Path | None) -> Iterator[None]:
 
 
 def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
-    """A name for the machine code that `function` would become with records of these classes."""
+    """Name the machine code that `function` would become with records of these classes."""
     lines = [repr(ENTRY_OPTIONS), repr(KERNEL_OPTIONS), *map(_describe_value, classes)]
     seen: set[int] = set()
     waiting: list[Any] = [function]
@@ -180,30 +174,23 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
 
 
 def _is_code(value: Any) -> bool:
-    theirs = isinstance(value, types.FunctionType) and (value.__module__ or "").partition(".")[0] not in (
-        "numpy",
-        "numba",
-        "scipy",
-    )
-    return hasattr(value, "py_func") or hasattr(value, "compiled_parts") or theirs
+    if hasattr(value, "py_func") or hasattr(value, "compiled_parts"):
+        return True
+    package = (getattr(value, "__module__", None) or "").partition(".")[0]
+    return isinstance(value, types.FunctionType) and package not in ("numpy", "numba", "scipy")
 
 
 def _describe_code(code: types.CodeType) -> Iterator[str]:
     constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
-    yield (
-        f"{code.co_qualname} {code.co_code.hex()} {constants!r} {code.co_names} {code.co_varnames}"
-        f" {code.co_freevars}"
-    )
+    names = f"{code.co_names} {code.co_varnames} {code.co_freevars}"
+    yield f"{code.co_qualname} {code.co_code.hex()} {constants!r} {names}"
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _describe_code(inner)
 
 
 def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Everything outside itself that a function names.
-
-    Globals, attributes of modules, variables of closures.
-    """
+    """Yield what a function names outside itself: globals, attributes of modules, variables of closures."""
     names = _all_names(function.__code__)
     for name in names:
         if name in function.__globals__:
@@ -214,7 +201,7 @@ def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _unfolded(name: str, value: Any, names: list[str], seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """A value; of a module, what is named of it and of the modules in it (``package.module.CONSTANT``)."""
+    """Yield a value; of a module, what is named of it and of modules in it (``package.module.CONSTANT``)."""
     if not isinstance(value, types.ModuleType):
         yield name, value
     elif id(value) not in seen:

@@ -1,14 +1,12 @@
-"""Powers of a count.
-
-T**p for a fixed p and t = 1, 2, 3, ..., out of a small table and a short polynomial.
+"""Powers of a count: t**p for a fixed p and t = 1, 2, 3, ..., from a small table and a short polynomial.
 
 Exploration bonuses need such a power at every step, and a library's `pow` costs as much as the rest of the
-step. With t = 2**k c (1 + x), c about the middle of one of 64 pieces of [1, 2),
+step. With t = 2**k c (1 + x), c near the centre of one of 64 pieces of [1, 2),
 
     t**p = (2**k)**p  c**p  (1 + x)**p,
 
-the first two from tables, the last a binomial series that ends after seven terms. It is within three units in
-the last place of the power itself; tests say so.
+the first two from tables, the last a binomial series that ends after seven terms. The result is within three
+units in the last place of the exact power, as tests check.
 """
 
 from itertools import accumulate
@@ -24,7 +22,7 @@ from heavytail.kernels.elementary import FRACTION, ONE, from_bits, to_bits
 PIECES = 64
 TERMS = 7
 EXPONENTS = 64
-PIECE = U(46)  # where the bits that tell a piece begin
+PIECE = U(46)  # how far to shift the bits of a float so that the last six are its piece
 
 
 class CountPowers(NamedTuple):
@@ -36,12 +34,12 @@ class CountPowers(NamedTuple):
     series: Floats  # [TERMS] binomial coefficients of p, from p itself on
 
     def constant_fields(self) -> tuple[str, ...]:
-        """All of it."""
+        """All of them."""
         return self._fields
 
 
 def count_powers(p: float) -> CountPowers:
-    """The tables for the exponent `p`, between -1 and 1."""
+    """Build the tables for the exponent `p`, between -1 and 1."""
     inverse = [1.0 / (1.0 + (i + 0.5) / PIECES) for i in range(PIECES)]
     series = [(p - i) / (i + 1.0) for i in range(TERMS)]
     return CountPowers(  # by Python's own powers: NumPy's have other last places on other processors
@@ -54,7 +52,7 @@ def count_powers(p: float) -> CountPowers:
 
 @kernel
 def power(powers: CountPowers, t: float) -> float:
-    """t**p for a whole number t from 1 to 2**63.
+    """Return t**p for a whole number t from 1 to 2**63.
 
     >>> round(power(count_powers(-0.5), 16.0), 12)
     0.25
@@ -65,7 +63,5 @@ def power(powers: CountPowers, t: float) -> float:
     c, square = powers.series, x * x
     # In pairs, not one product after the other: their latencies would add up to a third of a step.
     tail = (c[3] + x * c[4]) + square * (c[5] + x * c[6])
-    with_larger_pools = 1.0 + ((x * c[0] + square * (c[1] + x * c[2])) + square * square * tail)
-    return (
-        powers.powers_of_two[(bits >> U(52)) - U(1023)] * powers.powers_of_centre[piece] * with_larger_pools
-    )
+    binomial = 1.0 + ((x * c[0] + square * (c[1] + x * c[2])) + square * square * tail)
+    return powers.powers_of_two[(bits >> U(52)) - U(1023)] * powers.powers_of_centre[piece] * binomial

@@ -1,4 +1,4 @@
-"""Verbs: one name, many kernels, chosen while compiling.
+"""Verbs: one name for many kernels, the right one chosen while compiling.
 
 `generic` makes a verb whose kernel is chosen by the *class* of its first argument: ``act(agent, ...)`` runs
 the method that ``@act.method(QLearning)`` registered. In Python the class is looked up at each call; in
@@ -36,7 +36,7 @@ class Verb(Protocol):
         """Register the decorated function as this verb's kernel for records of class `cls`."""
 
     def compiled_parts(self, classes: tuple[type, ...]) -> list[Callable[..., Any]]:
-        """The kernels that calls with records of these classes may reach."""
+        """List the kernels that calls with records of these classes may reach."""
 
 
 def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
@@ -63,10 +63,8 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
         def call(record: Any, *arguments: Any) -> Any:
             chosen = methods.get(type(record), default)
             if chosen is None:
-                raise TypeError(
-                    f"{verb.__name__}: no method for {type(record).__name__}; write one under"
-                    f" @{verb.__name__}.method"
-                )
+                name, cls = verb.__name__, type(record).__name__
+                raise TypeError(f"{name}: no method for {cls}; write one under @{name}.method")
             return chosen(record, *arguments)
 
         def method(cls: type) -> Callable[[F], F]:
@@ -82,17 +80,16 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
             return [choose, *chosen] if default is None else [choose, *chosen, default]
 
         @overload(call, jit_options=INLINED)
-        def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants the names and nothing else
+        def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants names only
             chosen = methods.get(getattr(record, "instance_class", None), default)
-            return None if chosen is None else lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108 - numba wants a function of these names
+            if chosen is None:
+                return None
+            return lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108 - numba wants these names
 
         verb = cast("Verb", call)
-        vars(call).update(
-            parameters=parameters, methods=methods, method=method, compiled_parts=compiled_parts
-        )
-        call.__name__, call.__qualname__, call.__doc__, call.__module__ = (
-            stub.__name__, stub.__qualname__, stub.__doc__, stub.__module__,
-        )  # fmt: skip
+        attributes = {"parameters": parameters, "methods": methods, "method": method}
+        vars(call).update(attributes, compiled_parts=compiled_parts)
+        _take_name(call, stub)
         return verb
 
     return make
@@ -155,17 +152,20 @@ def switch(stub: Callable[..., Any]) -> Switch:
         return register
 
     @overload(call, jit_options=INLINED)
-    def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants the names and nothing else
+    def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants names only
         if not isinstance(code, types.Integer):
             return None
         built = chain()
-        return lambda code, *arguments: built(code, *arguments)  # noqa: PLW0108 - numba wants a function of these names
+        return lambda code, *arguments: built(code, *arguments)  # noqa: PLW0108 - numba wants these names
 
     vars(call).update(cases=cases, case=case, compiled_parts=lambda classes: [choose, chain()])
-    call.__name__, call.__qualname__, call.__doc__, call.__module__ = (
-        stub.__name__, stub.__qualname__, stub.__doc__, stub.__module__,
-    )  # fmt: skip
+    _take_name(call, stub)
     return cast("Switch", call)
+
+
+def _take_name(call: Callable[..., Any], stub: Callable[..., Any]) -> None:
+    for attribute in ("__name__", "__qualname__", "__doc__", "__module__"):
+        setattr(call, attribute, getattr(stub, attribute))
 
 
 def _no_case(code: int, *arguments: Any) -> float:

@@ -1,13 +1,13 @@
 """Pools: arrays of a record that may grow while it learns.
 
-Kernels cannot allocate. A record that needs more and more room keeps it in *pools*, arrays whose first axis
-may be longer than what is used of it: its method ``pools()`` names them, its method of the verb `full` says
-when the next update may find no room. The loop then stops, Python doubles the pools with `with_larger_pools`,
-and the loop goes on. Records inside an agent are looked after by themselves, so that an agent need not know
-whether its estimator has pools.
+Kernels cannot allocate. A record whose data grow keeps them in *pools*, arrays whose first axis may be longer
+than what is used of it: its method ``pools()`` names them, and its method of the verb `full` says when the
+next update may exceed their capacity. The loop then stops, Python doubles the pools with `with_larger_pools`,
+and the loop goes on. Records inside an agent have pools of their own, so that an agent need not know whether
+its estimator has any.
 
-The opposite are arrays that never change: a record's method ``constant_fields()`` names them, and where many records
-lie side by side (`heavytail.lanes`) they need be there but once.
+The opposite are arrays that never change: a record's method ``constant_fields()`` names them, and where many
+records lie side by side (`heavytail.training.lanes`) one copy serves all.
 """
 
 from collections.abc import Callable
@@ -24,17 +24,17 @@ from heavytail.kernels.verbs import full
 
 
 def pool_fields(record: Record) -> tuple[str, ...]:
-    """The names of a record's own pools."""
+    """List the names of a record's own pools."""
     return tuple(record.pools()) if hasattr(record, "pools") else ()
 
 
 def constant_fields(record: Record) -> tuple[str, ...]:
-    """The names of a record's own arrays that never change once it is built."""
+    """List the names of a record's own arrays that never change once it is built."""
     return tuple(record.constant_fields()) if hasattr(record, "constant_fields") else ()
 
 
 def with_larger_pools(record: Record) -> Record:
-    """The same record with twice the room in every pool that had run out of it."""
+    """Return the record with twice the capacity in every pool that is full."""
     larger = {
         name: with_larger_pools(value)
         for name, value in zip(record._fields, record, strict=True)
@@ -58,19 +58,19 @@ def _full(record: Record) -> bool:
 
 
 def any_pool_full(record: Record) -> bool:
-    """Whether a record, or one inside it, is full."""
+    """Tell whether a record, or one inside it, is full."""
     return full(record) or any(any_pool_full(value) for value in record if hasattr(value, "_fields"))
 
 
 @overload(any_pool_full, jit_options=INLINED)
-def _out_of_room(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba wants the name and nothing else
+def _any_pool_full(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba wants the name only
     if not isinstance(record, types.BaseNamedTuple):
         return None
-    ask: Callable[[Record], bool] = kernel(_full)
+    is_full: Callable[[Record], bool] = kernel(_full)
     for i, kind in enumerate(cast("Any", record).types):
         if isinstance(kind, types.BaseNamedTuple):
-            ask = _or_inside(i, ask)
-    return lambda record: ask(record)  # noqa: PLW0108 - numba wants a function of this name
+            is_full = _or_inside(i, is_full)
+    return lambda record: is_full(record)  # noqa: PLW0108 - numba wants a function of this name
 
 
 def _or_inside(i: int, before: Callable[[Record], bool]) -> Callable[[Record], bool]:
@@ -78,5 +78,5 @@ def _or_inside(i: int, before: Callable[[Record], bool]) -> Callable[[Record], b
 
 
 vars(any_pool_full).update(
-    compiled_parts=lambda classes: [_out_of_room, _or_inside, *full.compiled_parts(classes)]
+    compiled_parts=lambda classes: [_any_pool_full, _or_inside, *full.compiled_parts(classes)]
 )

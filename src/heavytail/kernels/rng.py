@@ -1,4 +1,4 @@
-"""Random streams: xoshiro256++ on a ``uint64[4]`` array, and the draws that agents and environments make from it.
+"""Random streams: xoshiro256++ on a ``uint64[4]`` array, and the draws made from it.
 
 An array is cheap to pass, trivial to save and works on a GPU. A run owns three streams, so that what an agent
 draws never changes what its environment does, and two agents with one seed meet the same transitions and the
@@ -32,10 +32,9 @@ Seed: TypeAlias = int | np.integer[Any] | np.random.SeedSequence
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
-    """A seed as NumPy spreads it; the caller's own sequence is left as it was."""
+    """Make a NumPy seed sequence of a seed; a sequence of the caller's is copied, not changed."""
     if isinstance(seed, np.random.SeedSequence):
-        # A SeedSequence counts its children, so spawning from the caller's own would give others the second
-        # time.
+        # A SeedSequence counts its children: spawning from the caller's own would give others the next time.
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
@@ -45,7 +44,7 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
 
 
 def stream(seed: Seed) -> Stream:
-    """One stream. The same seed gives the same stream on every machine.
+    """Make one stream; the same seed gives the same stream on every machine.
 
     >>> stream(0).shape
     (4,)
@@ -54,20 +53,20 @@ def stream(seed: Seed) -> Stream:
 
 
 def streams(seed: Seed) -> Streams:
-    """The streams of a run, independent of each other."""
+    """Make the streams of a run, independent of each other."""
     return Streams(*(stream(child) for child in seed_sequence(seed).spawn(len(Streams._fields))))
 
 
 @kernel
-def output_of(s0: U, s3: U) -> U:
-    """The output of xoshiro256++ in a state."""
+def output(s0: U, s3: U) -> U:
+    """Return the output of xoshiro256++ in a state."""
     x = s0 + s3
     return ((x << U(23)) | (x >> U(41))) + s0
 
 
 @kernel
 def next_state(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
-    """The next state of xoshiro256++."""
+    """Return the next state of xoshiro256++."""
     t = s1 << U(17)
     s2 ^= s0
     s3 ^= s1
@@ -79,43 +78,43 @@ def next_state(s0: U, s1: U, s2: U, s3: U) -> tuple[U, U, U, U]:
 
 @kernel
 def bits(rng: Stream) -> U:
-    """64 random bits: one step of xoshiro256++."""
-    out = output_of(rng[0], rng[3])
+    """Draw 64 random bits: one step of xoshiro256++."""
+    out = output(rng[0], rng[3])
     rng[0], rng[1], rng[2], rng[3] = next_state(rng[0], rng[1], rng[2], rng[3])
     return out
 
 
 @kernel
 def fill_pairs(rng: Stream, first: Stream, second: Stream) -> None:
-    """Raw draws, one for each array in turn; the state stays in registers meanwhile."""
+    """Fill two arrays with raw draws, alternating; the state stays in registers meanwhile."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     for k in range(first.size):
-        first[k] = output_of(s0, s3)
+        first[k] = output(s0, s3)
         s0, s1, s2, s3 = next_state(s0, s1, s2, s3)
-        second[k] = output_of(s0, s3)
+        second[k] = output(s0, s3)
         s0, s1, s2, s3 = next_state(s0, s1, s2, s3)
     rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
 
 @kernel
 def fill_open_uniforms(rng: Stream, out: Floats) -> None:
-    """`open_uniform`, over and over; the state stays in registers likewise."""
+    """Fill an array with draws of `open_uniform`; the state stays in registers meanwhile."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
     for k in range(out.size):
-        out[k] = to_open_uniform(output_of(s0, s3))
+        out[k] = to_open_uniform(output(s0, s3))
         s0, s1, s2, s3 = next_state(s0, s1, s2, s3)
     rng[0], rng[1], rng[2], rng[3] = s0, s1, s2, s3
 
 
 @kernel
 def uniform(rng: Stream) -> float:
-    """A float in [0, 1), a multiple of 2**-53."""
+    """Draw a float in [0, 1), a multiple of 2**-53."""
     return float(bits(rng) >> U(11)) * 2.0**-53
 
 
 @kernel
 def open_uniform(rng: Stream) -> float:
-    """A float in (0, 1), an odd multiple of 2**-53.
+    """Draw a float in (0, 1), an odd multiple of 2**-53.
 
     Its logarithm is finite, and so is that of its complement.
     """
@@ -124,19 +123,19 @@ def open_uniform(rng: Stream) -> float:
 
 @kernel
 def to_open_uniform(raw: U) -> float:
-    """The float in (0, 1) that 64 random bits make."""
+    """Make a float in (0, 1) of 64 random bits."""
     return from_bits((raw >> U(12)) | ONE) - (1.0 - 2.0**-53)  # exact: from [1, 2) down, and half a step up
 
 
 @kernel
 def exponential(rng: Stream) -> float:
-    """A standard exponential, positive and finite."""
+    """Draw a standard exponential, positive and finite."""
     return -log(open_uniform(rng))
 
 
 @kernel
 def pair(rng: Stream) -> tuple[float, float]:
-    """The (uniform, exponential) pair from which every reward is made."""
+    """Draw the (uniform, exponential) pair from which every reward is made."""
     u = open_uniform(rng)
     return u, exponential(rng)
 
@@ -150,26 +149,26 @@ def skip_pair(rng: Stream) -> None:
 
 @kernel
 def cos_2pi(u: float) -> float:
-    """cos(2 pi u) for u from 0 to 1, as the sine of how far 2 |u - 1/2| is from 1/2."""
+    """Compute cos(2 pi u) for u from 0 to 1, as the sine of pi (2 |u - 1/2| - 1/2)."""
     return sin(math.pi * (2.0 * abs(u - 0.5) - 0.5))
 
 
 @kernel
 def to_normal(u: float, e: float) -> float:
-    """The standard normal of a pair (Box and Muller)."""
+    """Make a standard normal of a pair (Box and Muller)."""
     return math.sqrt(2.0 * e) * cos_2pi(u)
 
 
 @kernel
 def normal(rng: Stream) -> float:
-    """A standard normal."""
+    """Draw a standard normal."""
     u, e = pair(rng)
     return to_normal(u, e)
 
 
 @kernel
 def gamma(rng: Stream, shape: float) -> float:
-    """A gamma variate of scale 1 (Marsaglia and Tsang 2000; below shape 1 the boost of their section 6)."""
+    """Draw a gamma variate of scale 1 (Marsaglia and Tsang 2000; for shapes below 1 by their section 6)."""
     boost = 1.0
     if shape < 1.0:
         boost = exp(-exponential(rng) / shape)
@@ -189,5 +188,5 @@ def gamma(rng: Stream, shape: float) -> float:
 
 @kernel
 def integer(rng: Stream, n: int) -> int:
-    """A whole number from 0 to n - 1, for n far below 2**53."""
+    """Draw a whole number from 0 to n - 1, for n far below 2**53."""
     return int(uniform(rng) * n)

@@ -7,7 +7,7 @@ To give a record a verb, register a kernel for its class::
         return ...
 
 Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what
-changes lives in its arrays, and trouble is a state that Python reads afterwards. `begin`, `prefetch`,
+changes lives in its arrays, and an error is a state that Python reads afterwards. `begin`, `prefetch`,
 `write_counters` and `full` are optional.
 
 An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a
@@ -20,12 +20,12 @@ from heavytail.kernels.dispatch import generic
 
 @generic()
 def reset(record: Record) -> None:
-    """Go back to the first moment, in place."""
+    """Restore the state in which the record was built, in place."""
 
 
 @generic(optional=True)
 def full(record: Record) -> bool:
-    """Whether the next update may find no room in the record's own pools (`heavytail.kernels.pools`).
+    """Tell whether the next update may exceed the record's own pools (`heavytail.kernels.pools`).
 
     Results do not depend on when it says so.
     """
@@ -37,7 +37,7 @@ def full(record: Record) -> bool:
 
 @generic(optional=True)
 def begin(agent: Record, s: int, rng: Stream) -> None:
-    """Start an episode in state `s`; in a continuing problem, start."""
+    """Start an episode in state `s`; in a continuing problem, start the run."""
 
 
 @generic()
@@ -51,16 +51,16 @@ def update(
 ) -> None:
     """Learn from one transition.
 
-    `terminated`: the next state is terminal and no value follows; none follows the last step of an episode
-    either.
+    Where `terminated`, the next state is terminal and no value follows it; none follows the last step of an
+    episode either.
     """
 
 
 @generic(optional=True)
 def prefetch(agent: Record, s: int, a: int, s_next: int, h: int) -> None:
-    """Ask for what the update of this step will read (`heavytail.kernels.array_ops`).
+    """Ask for what the update of this step will read (`heavytail.kernels.prefetch_cell`).
 
-    Changes nothing. Called in lanes only.
+    It changes nothing, and is called on GPUs only.
     """
 
 
@@ -73,7 +73,7 @@ def write_counters(agent: Record, out: Floats) -> None:
 
 
 def counter_names(record: Record) -> tuple[str, ...]:
-    """The names of what a record counts; none if its class has no method `counter_names`."""
+    """List the names of what a record counts; none if its class has no method `counter_names`."""
     return tuple(record.counter_names()) if hasattr(record, "counter_names") else ()
 
 
@@ -82,14 +82,14 @@ def counter_names(record: Record) -> tuple[str, ...]:
 
 @generic()
 def push(estimator: Record, cell: int, x: float) -> None:
-    """Take one observation into a cell; at most one of them in an update, since room is looked for once."""
+    """Add an observation to a cell; at most once in an update, since `full` is asked once before each."""
 
 
 @generic()
 def mean(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
-    """The estimate of a cell's mean at confidence 1 - exp(-log_confidence)."""
+    """Estimate a cell's mean at confidence 1 - exp(-log_confidence)."""
 
 
 @generic()
 def radius(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
-    """Half the width of the interval around that estimate; infinite where no interval holds yet."""
+    """Return half the width of the interval around that estimate; infinite where none holds yet."""
