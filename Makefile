@@ -7,7 +7,7 @@ BROWSER := .venv-browser
 GPU := .venv-gpu
 RLBERRY := .venv-rlberry
 
-.PHONY: help test test-interop test-browser test-gpu check bench peers reproduce format stubs clean
+.PHONY: help test test-interop test-browser test-gpu check bench peers reproduce format clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -69,9 +69,6 @@ peers: $(INTEROP)/.ready $(RLBERRY)/.ready  ## Install the libraries that `make 
 format: $(READY)  ## Format the code and mend what the linter can
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
-
-stubs: $(READY)  ## Write the type stubs after adding a law
-	$(BIN)/python tools/stubs.py
 
 clean:  ## Remove the environment and all caches
 	rm -rf $(VENV) $(INTEROP) $(BROWSER) $(GPU) $(RLBERRY) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,6 +1,4 @@
-"""An agent of one's own, in a module of one's own.
-
-What heavytail knows of agents it knows from files like this one.
+"""An agent of one's own, in a module of one's own: heavytail's own agents are files like this one.
 
 It plays the action whose rewards look best to a robust estimator, and now and then another one. To try it::
 
@@ -12,20 +10,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heavytail import Problem, register
 from heavytail.arrays import Floats, Record, Stream
 from heavytail.checks import MomentOrder, Positive, Probability
-from heavytail.estimators.estimator import build_estimator
-from heavytail.kernels.array_ops import argmax_row
-from heavytail.kernels.rng import integer, uniform
-from heavytail.kernels.verbs import act, mean, push, reset, update
-from heavytail.mdp.problem import Problem
-from heavytail.registry import register
+from heavytail.estimators import build_estimator
+from heavytail.kernels import act, argmax_row, integer, mean, push, reset, uniform, update
 
 
 class Greedy(NamedTuple):
-    """What the agent remembers: arrays, numbers and other such records."""
+    """The agent's state: arrays, numbers and other such records."""
 
-    estimator: Record  # a mean for each state and action; any estimator, whose memory is looked after
+    estimator: Record  # a mean for each state and action; any estimator will do
     means: Floats  # [1, S, A]
     exploration: float
 
@@ -39,22 +34,17 @@ def greedy(
     estimator: str = "truncated_mean",
     exploration: Probability = 0.1,
 ) -> Greedy:
-    """The action with the best estimate so far (`estimator`, told `epsilon` and `moment`), and with probability `exploration` any action."""
+    """Play the action with the best estimate, and with probability `exploration` any action."""
     S, A = problem.n_states, problem.n_actions
-    return Greedy(
-        build_estimator("greedy", estimator, S * A, None, epsilon=epsilon, moment=moment),
-        np.zeros((1, S, A)),
-        exploration,
-    )
+    record = build_estimator("greedy", estimator, S * A, None, epsilon=epsilon, moment=moment)
+    return Greedy(record, np.zeros((1, S, A)), exploration)
 
 
 @act.method(Greedy)
 def _act(agent: Greedy, s: int, h: int, rng: Stream) -> int:
-    return (
-        integer(rng, agent.means.shape[2])
-        if uniform(rng) < agent.exploration
-        else argmax_row(agent.means, 0, s)
-    )
+    if uniform(rng) < agent.exploration:
+        return integer(rng, agent.means.shape[2])
+    return argmax_row(agent.means, 0, s)
 
 
 @update.method(Greedy)

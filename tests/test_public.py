@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import heavytail as ht
-import stubs
-from heavytail.registry import Kind
+from heavytail.registry import own_builders
 from support.processes import python
 
 ROOT = Path(__file__).parent.parent
@@ -57,9 +56,12 @@ def test_versions_agree() -> None:
     assert f"## {ht.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize("kind", list(stubs.NAMES))
-def test_the_stubs_are_up_to_date(kind: Kind) -> None:
-    assert stubs.path(kind).read_text() == stubs.stub(kind), "run: make stubs"
+def test_laws_and_estimators_are_imported_by_name_as_they_are_registered() -> None:
+    laws, estimators = own_builders("law"), own_builders("estimator")
+    assert set(laws) == set(ht.laws.__all__) - {"Law"}
+    assert all(getattr(ht.laws, name) is builder for name, builder in laws.items())
+    assert set(estimators) == set(ht.estimators.__all__) - {"Estimator", "build_estimator"}
+    assert all(getattr(ht.estimators, name).__wrapped__ is estimators[name] for name in estimators)
 
 
 def test_one_file_imports_njit() -> None:

@@ -94,7 +94,7 @@ def test_constants_are_those_of_the_docstring() -> None:
     assert [agent.estimator.factor / 3.0 ** (1 / 1.5) for agent in heavy] == pytest.approx(
         [1.5 + math.sqrt(2) + 1 / 3, 4.0]
     )
-    assert heavy[0].estimator.largest == heavy[0].level
+    assert heavy[0].estimator.max_level == heavy[0].level
     negative = ucbvi(PROBLEM._replace(r_max=-1.0))
     assert (negative.cap == 0).all()
     assert negative.bonus[0] > 0

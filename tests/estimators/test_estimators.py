@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -164,7 +164,8 @@ def test_few_samples_are_held() -> None:
 def test_radii_have_their_formulas() -> None:
     x = np.ones(100)
     a, b = 1 / 1.5, 0.5 / 1.5
-    for constants, K in (("tight", 1.5 + math.sqrt(2) + 1 / 3), ("paper", 4.0)):
+    factors: dict[Literal["tight", "paper"], float] = {"tight": 1.5 + math.sqrt(2) + 1 / 3, "paper": 4.0}
+    for constants, K in factors.items():
         truncated = E.truncated_mean(epsilon=0.5, moment=3.0, constants=constants)
         truncated.push(x)
         assert truncated.radius(7.0) == pytest.approx(K * 3.0**a * (7.0 / 100) ** b)
@@ -188,7 +189,7 @@ def test_thresholds_fixed_or_at_arrival_hold_nothing() -> None:
         estimator = E.truncated_mean(epsilon=0.2, moment=5.0, max_log_confidence=20.0, thresholds=thresholds)
         estimator.mean(20.0)
         estimator.push(x)
-        assert estimator.record.first[0] == -1
+        assert estimator.record.head[0] == -1
         assert estimator.mean(20.0) == pytest.approx(
             naive.truncated_mean(x, 20.0, epsilon=0.2, moment=5.0), rel=1e-12
         )

@@ -137,7 +137,7 @@ def test_optional_verbs_have_defaults() -> None:
     rng = np.ones(4, np.uint64)
     assert verbs.begin(nobody, 0, rng) is None
     assert verbs.full(nobody) is False
-    assert verbs.counters(nobody, out) is None
+    assert verbs.write_counters(nobody, out) is None
     assert out.tolist() == [9.0, 9.0]
     for required in (verbs.act, verbs.update, verbs.reset, verbs.push, verbs.mean, verbs.radius):
         with pytest.raises(TypeError, match="no method for Shapeless"):

@@ -6,7 +6,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, Stream
 from heavytail.kernels.rng import integer
-from heavytail.kernels.verbs import act, counters, full, update
+from heavytail.kernels.verbs import act, full, update, write_counters
 
 
 class Growing(NamedTuple):
@@ -37,8 +37,8 @@ def _update(
     agent.used[0] += 1
 
 
-@counters.method(Growing)
-def _counters(agent: Growing, out: Floats) -> None:
+@write_counters.method(Growing)
+def _write_counters(agent: Growing, out: Floats) -> None:
     out[0] = agent.used[0]
 
 

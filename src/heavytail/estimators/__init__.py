@@ -1,6 +1,4 @@
-"""Mean estimators, one per file.
-
-How to take samples in, the estimate at a confidence, and how far from the mean it may be.
+"""Mean estimators, one per file: add samples, ask for the estimate at a confidence and for its radius.
 
 >>> import heavytail as ht
 >>> estimator = ht.estimators.truncated_mean(epsilon=0.05, moment=14.25)
@@ -8,29 +6,34 @@ How to take samples in, the estimate at a confidence, and how far from the mean 
 >>> abs(estimator.mean(14.0) - 2.0) < estimator.radius(14.0)
 True
 
-Inside an agent the same record serves many cells, through the verbs `push`, `mean` and `radius`.
+Inside an agent, `build_estimator` makes a record for many cells, for the verbs `push`, `mean` and `radius`.
+An estimator that a plugin registered is an attribute too.
 """
 
 from typing import Any
 
-from heavytail.estimators.estimator import Estimator, alone
-from heavytail.registry import find, own_builders, registered
+from heavytail.estimators import median_of_means as _median_of_means
+from heavytail.estimators import sample_mean as _sample_mean
+from heavytail.estimators import truncated_mean as _truncated_mean
+from heavytail.estimators.estimator import Estimator, build_estimator, standalone
+from heavytail.registry import find, registered
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "build_estimator", "median_of_means", "sample_mean", "truncated_mean"]
 
-# A file is named after its builder, so importing it binds the name to the module; from here on it builds an
-# estimator for use by itself.
-globals().update({name: alone(builder) for name, builder in own_builders("estimator").items()})
+# A file is named after its builder of records; here the name means the builder of an estimator by itself.
+median_of_means = standalone(_median_of_means.median_of_means)
+sample_mean = standalone(_sample_mean.sample_mean)
+truncated_mean = standalone(_truncated_mean.truncated_mean)
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("_"):
         raise AttributeError(name)
     try:
-        return alone(find("estimator", name).builder)
+        return standalone(find("estimator", name).builder)
     except ValueError as error:
         raise AttributeError(str(error)) from None
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *(r.name for r in registered("estimator"))])
+    return sorted({*__all__, *(entry.name for entry in registered("estimator"))})

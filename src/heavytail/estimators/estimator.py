@@ -1,9 +1,9 @@
-"""An estimator inside an agent: built by name, from what the agent knows."""
+"""The two uses of an estimator: as a record inside an agent, and by itself as an object."""
 
 import math
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -15,31 +15,39 @@ from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.registry import find
 
+P = ParamSpec("P")
+
 
 def build_estimator(
     agent: str, name: str, n_cells: int, options: Mapping[str, Any] | None, **known: Any
 ) -> Record:
-    """The record of an estimator.
+    """Build the record of an estimator inside an agent.
 
-    Of what the agent knows (epsilon, moment, constants and so on) those that its builder has, and the user's
-    options.
+    Args:
+        agent: the agent's name, for error messages.
+        name: the estimator's.
+        n_cells: how many means are estimated side by side.
+        options: the user's arguments for the estimator's builder.
+        known: what the agent knows (epsilon, moment, constants and so on); the builder gets what it has a
+            parameter for.
 
-    >>> type(build_estimator("mine", "median_of_means", 4, None, epsilon=0.5, moment=1.0, constants="tight")).__name__
+    >>> known = {"epsilon": 0.5, "moment": 1.0, "constants": "tight"}
+    >>> type(build_estimator("mine", "median_of_means", 4, None, **known)).__name__
     'MedianOfMeans'
     """
     try:
-        found = find("estimator", name)
-        taken = {key: value for key, value in known.items() if key in found.parameters}
-        return found.builder(n_cells, **{**taken, **(options or {})})
+        entry = find("estimator", name)
+        arguments = {key: value for key, value in known.items() if key in entry.parameters}
+        return entry.builder(n_cells, **{**arguments, **(options or {})})
     except InputError as error:
         raise InputError(f"{agent}: {error}") from None
 
 
 class Estimator:
-    """An estimator of means, by itself: `push` samples, ask for the `mean` and the `radius`.
+    """An estimator of means by itself: `push` samples, ask for the `mean` and the `radius`.
 
     Attributes:
-        record: what it remembers; what agents hold.
+        record: its state, as agents hold it.
     """
 
     def __init__(self, record: Record) -> None:
@@ -49,13 +57,11 @@ class Estimator:
         return f"Estimator({type(self.record).__name__})"
 
     def push(self, x: npt.ArrayLike, cell: int = 0) -> None:
-        """Take in one sample, or an array of them."""
+        """Add one sample, or an array of them."""
         samples = np.asarray(x, np.float64).ravel()
         if np.isnan(samples).any():
-            raise InputError(
-                f"push: sample {int(np.flatnonzero(np.isnan(samples))[0])} is nan; samples may be"
-                " infinite, but must be numbers"
-            )
+            which = int(np.flatnonzero(np.isnan(samples))[0])
+            raise InputError(f"push: sample {which} is nan; samples may be infinite, but must be numbers")
         done = 0
         while done < samples.size:
             done += entry(_push_all, self.record)(self.record, self._cell(cell), samples[done:])
@@ -63,26 +69,29 @@ class Estimator:
                 self.record = with_larger_pools(self.record)
 
     def mean(self, log_confidence: float, cell: int = 0) -> float:
-        """The estimate at confidence 1 - exp(-log_confidence); 0 before the first sample."""
+        """Estimate the mean at confidence 1 - exp(-log_confidence); 0 before the first sample."""
         return entry(_mean, self.record)(self.record, self._cell(cell), _positive(log_confidence))
 
     def radius(self, log_confidence: float, cell: int = 0) -> float:
-        """How far the mean may be from the estimate, on each side with probability exp(-log_confidence); infinite where nothing can be said."""
+        """Return how far the mean may be from the estimate; infinite where no bound holds.
+
+        It is farther with probability at most exp(-log_confidence) on each side.
+        """
         return entry(_radius, self.record)(self.record, self._cell(cell), _positive(log_confidence))
 
     def reset(self) -> None:
-        """Forget everything."""
+        """Forget all samples."""
         entry(_reset, self.record)(self.record)
 
     @property
     def moment_kind(self) -> str | None:
-        """Which moment it is told: "raw" (of X), "central" (of X less its mean), or None."""
+        """The moment that it needs a bound on: "raw" (of X), "central" (of X less its mean), or None."""
         kind: str | None = self.record.moment_kind()
         return kind
 
     @property
     def bytes_per_cell(self) -> float:
-        """Memory, over the number of cells."""
+        """The bytes of its arrays, divided by the number of cells."""
         return record_bytes(self.record) / self.record.n.size
 
     def _cell(self, cell: int) -> int:
@@ -91,11 +100,11 @@ class Estimator:
         return int(cell)
 
 
-def alone(builder: Callable[..., Record]) -> Callable[..., Estimator]:
-    """A builder of records as a builder of estimators for use by themselves."""
+def standalone(builder: Callable[P, Record]) -> Callable[P, Estimator]:
+    """Turn a builder of records into a builder of estimators for use by themselves."""
 
     @wraps(builder)
-    def build(*args: Any, **kwargs: Any) -> Estimator:
+    def build(*args: P.args, **kwargs: P.kwargs) -> Estimator:
         return Estimator(builder(*args, **kwargs))
 
     return build
@@ -108,7 +117,7 @@ def _positive(log_confidence: float) -> float:
 
 
 def _push_all(record: Record, cell: int, samples: Floats) -> int:
-    """Push until all are in or the record is full; how many are in."""
+    """Push until all are in or the record is full; return how many are in."""
     for i in range(samples.size):
         if full(record):
             return i

@@ -5,20 +5,19 @@ taken. If v bounds the central moment E|X - mean|^(1+epsilon),
 
     |estimate - mean| <= (12 v)^(1/(1+epsilon)) (16 (L + 1/8) / n)^(epsilon/(1+epsilon))
 
-on each side with probability at least 1 - e^-L, provided that n >= 16 (L + 1/8): with fewer samples k is cut
+on each side with probability at least 1 - e^-L, provided that n >= 16 (L + 1/8). With fewer samples k is cut
 short and the bound is false (with epsilon = 1, n = 2 and L = log 10^6 it can fail 300 times more often than
 it promises), so that the radius is infinite there, unless ``strict=False``. The paper states the bound for
-all n, and k blocks as N.
+all n, and writes N for the number of blocks k.
 
 **Streaming.** Nothing is cut again. Samples fill blocks of equal size; when there are 2 k_max of them,
 neighbours are joined and the size doubles, k_max being the k of the largest L. Asked for k <= k_max blocks,
 groups of floor(m/k) neighbours out of m serve, and what is left over is not used. The proof only needs groups
 of at least n/(2k) samples, and floor(m/k) >= (m+1)/(2k) whenever m >= k: the bound holds as it stands, in
-memory O(L) and constant time per sample. A cell gets room for its blocks as it needs it, out of one pool; a
-place that became too small is left behind, and all that were are together smaller than the one that replaced
-them.
+memory O(L) and constant time per sample. A cell's blocks are allocated as it needs them, from one pool; space
+that became too small is not used again, and all of that is together smaller than what replaced it.
 
-A block that meets infinities of both signs counts as infinite.
+A block with infinities of both signs counts as infinite.
 """
 
 import math
@@ -34,19 +33,19 @@ from heavytail.kernels.elementary import power
 from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.registry import register
 
-FIRST_ROOM = 8
+MIN_CAPACITY = 8
 
 
 class MedianOfMeans(NamedTuple):
-    """What the median of means remembers."""
+    """The state of the median of means."""
 
     n: Ints  # [cells]
-    blocks: Floats  # [pool] sums of full blocks; a cell's stand together
-    first: Ints  # [cells] where they start
-    room: Ints  # [cells] for how many there is room
-    used: Ints  # [cells] how many are full
-    top: Ints  # [1] how much of the pool is given away
-    size: Ints  # [cells] samples in a block
+    blocks: Floats  # [pool] sums of full blocks; a cell's are contiguous
+    start: Ints  # [cells] where a cell's blocks start
+    capacity: Ints  # [cells] for how many blocks there is space
+    n_blocks: Ints  # [cells] how many blocks are full
+    pool_used: Ints  # [1] how much of the pool is allocated
+    block_size: Ints  # [cells] samples in a block
     partial: Floats  # [cells] sum of the block that is being filled
     filled: Ints  # [cells] samples in it
     scratch: Floats  # [k_max]
@@ -80,21 +79,21 @@ def median_of_means(
         moment: v, a bound on the central moments E|X - mean|**(1 + epsilon).
         max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered with
             the blocks of this one. Memory grows with it.
-        strict: an infinite radius where the bound does not hold; False for the formula everywhere, as agents
-            need, which cannot plan with infinity.
+        strict: give an infinite radius where the bound does not hold; False gives the formula everywhere, for
+            agents, which cannot plan with infinity.
     """
-    most = math.floor(8.0 * max_log_confidence + 1.0)
+    k_max = math.floor(8.0 * max_log_confidence + 1.0)
     return MedianOfMeans(
         n=np.zeros(n_cells, np.int64),
-        blocks=np.zeros(8 * most),  # enough for a cell, the places it outgrew included
-        first=np.zeros(n_cells, np.int64),
-        room=np.zeros(n_cells, np.int64),
-        top=np.zeros(1, np.int64),
-        used=np.zeros(n_cells, np.int64),
-        size=np.ones(n_cells, np.int64),
+        blocks=np.zeros(8 * k_max),  # enough for a cell, the space it outgrew included
+        start=np.zeros(n_cells, np.int64),
+        capacity=np.zeros(n_cells, np.int64),
+        pool_used=np.zeros(1, np.int64),
+        n_blocks=np.zeros(n_cells, np.int64),
+        block_size=np.ones(n_cells, np.int64),
         partial=np.zeros(n_cells),
         filled=np.zeros(n_cells, np.int64),
-        scratch=np.zeros(most),
+        scratch=np.zeros(k_max),
         factor=(12.0 * moment) ** (1.0 / (1.0 + epsilon)),
         b=epsilon / (1.0 + epsilon),
         strict=strict,
@@ -103,29 +102,30 @@ def median_of_means(
 
 @full.method(MedianOfMeans)
 def _full(record: MedianOfMeans) -> bool:
-    return record.top[0] + 2 * record.scratch.size > record.blocks.size
+    return record.pool_used[0] + 2 * record.scratch.size > record.blocks.size
 
 
 @kernel
-def _make_room(estimator: MedianOfMeans, cell: int) -> None:
-    """Move a cell's blocks to where there is room for twice as many, at most for 2 k_max."""
-    old, new = estimator.first[cell], estimator.top[0]
-    for i in range(estimator.used[cell]):
+def _enlarge(estimator: MedianOfMeans, cell: int) -> None:
+    """Move a cell's blocks to space for twice as many, at most for 2 k_max."""
+    old, new = estimator.start[cell], estimator.pool_used[0]
+    for i in range(estimator.n_blocks[cell]):
         estimator.blocks[new + i] = estimator.blocks[old + i]
-    estimator.first[cell] = new
-    estimator.room[cell] = min(max(2 * estimator.room[cell], FIRST_ROOM), 2 * estimator.scratch.size)
-    estimator.top[0] += estimator.room[cell]
+    estimator.start[cell] = new
+    capacity = min(max(2 * estimator.capacity[cell], MIN_CAPACITY), 2 * estimator.scratch.size)
+    estimator.capacity[cell] = capacity
+    estimator.pool_used[0] += capacity
 
 
 @kernel
 def _join_neighbours(estimator: MedianOfMeans, cell: int) -> None:
-    """Half as many blocks of twice the size."""
-    first = estimator.first[cell]
-    estimator.used[cell] //= 2
-    estimator.size[cell] *= 2
-    for i in range(estimator.used[cell]):
-        joined = estimator.blocks[first + 2 * i] + estimator.blocks[first + 2 * i + 1]
-        estimator.blocks[first + i] = math.inf if math.isnan(joined) else joined
+    """Join neighbouring blocks: half as many, of twice the size."""
+    start = estimator.start[cell]
+    estimator.n_blocks[cell] //= 2
+    estimator.block_size[cell] *= 2
+    for i in range(estimator.n_blocks[cell]):
+        joined = estimator.blocks[start + 2 * i] + estimator.blocks[start + 2 * i + 1]
+        estimator.blocks[start + i] = math.inf if math.isnan(joined) else joined
 
 
 @push.method(MedianOfMeans)
@@ -134,30 +134,30 @@ def _push(estimator: MedianOfMeans, cell: int, x: float) -> None:
     total = estimator.partial[cell] + x
     estimator.partial[cell] = math.inf if math.isnan(total) else total
     estimator.filled[cell] += 1
-    if estimator.filled[cell] < estimator.size[cell]:
+    if estimator.filled[cell] < estimator.block_size[cell]:
         return
-    if estimator.used[cell] == estimator.room[cell]:
-        _make_room(estimator, cell)
-    estimator.blocks[estimator.first[cell] + estimator.used[cell]] = estimator.partial[cell]
-    estimator.used[cell] += 1
+    if estimator.n_blocks[cell] == estimator.capacity[cell]:
+        _enlarge(estimator, cell)
+    estimator.blocks[estimator.start[cell] + estimator.n_blocks[cell]] = estimator.partial[cell]
+    estimator.n_blocks[cell] += 1
     estimator.partial[cell] = 0.0
     estimator.filled[cell] = 0
-    if estimator.used[cell] == 2 * estimator.scratch.size:
+    if estimator.n_blocks[cell] == 2 * estimator.scratch.size:
         _join_neighbours(estimator, cell)
 
 
 @mean.method(MedianOfMeans)
 def _mean(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float:
-    n, m, first = estimator.n[cell], estimator.used[cell], estimator.first[cell]
+    n, m, start = estimator.n[cell], estimator.n_blocks[cell], estimator.start[cell]
     if n == 0:
         return 0.0
     k = max(1, min(math.floor(8.0 * log_confidence + 1.0), n // 2, estimator.scratch.size))
     group = m // k
     for i in range(k):
         total = 0.0
-        for j in range(first + i * group, first + (i + 1) * group):
+        for j in range(start + i * group, start + (i + 1) * group):
             total += estimator.blocks[j]
-        estimator.scratch[i] = math.inf if math.isnan(total) else total / (group * estimator.size[cell])
+        estimator.scratch[i] = math.inf if math.isnan(total) else total / (group * estimator.block_size[cell])
     return median(estimator.scratch, k)
 
 
@@ -173,11 +173,11 @@ def _radius(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float
 def _reset(record: MedianOfMeans) -> None:
     record.n[:] = 0
     record.blocks[:] = 0.0
-    record.first[:] = 0
-    record.room[:] = 0
-    record.top[0] = 0
-    record.used[:] = 0
-    record.size[:] = 1
+    record.start[:] = 0
+    record.capacity[:] = 0
+    record.pool_used[0] = 0
+    record.n_blocks[:] = 0
+    record.block_size[:] = 1
     record.partial[:] = 0.0
     record.filled[:] = 0
     record.scratch[:] = 0.0

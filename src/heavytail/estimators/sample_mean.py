@@ -1,12 +1,11 @@
 r"""The sample mean, with two radii.
 
 ``interval="sub_gaussian"``: scale sqrt(L / (2 n)), Hoeffding's for samples in an interval of length `scale`.
-It is what light-tailed agents use, and with heavy tails it is simply wrong: the mean lies outside far more
-often than it says.
+Light-tailed agents use it. With heavy tails it is wrong: the mean lies outside far more often than it says.
 
 ``interval="heavy"``: (3 v e^L / n^epsilon)^(1/(1+epsilon)), the best that holds for the sample mean under a
 central moment v of order 1 + epsilon (Bubeck, Cesa-Bianchi and Lugosi 2013, lemma 3). It is polynomial in the
-confidence, so at any confidence that an agent needs it says nothing; kept to show that.
+confidence, so at any confidence that an agent needs it is useless; it is here to show that.
 """
 
 import math
@@ -22,7 +21,7 @@ from heavytail.registry import register
 
 
 class SampleMean(NamedTuple):
-    """What the sample mean remembers."""
+    """The state of the sample mean."""
 
     n: Ints  # [cells]
     average: Floats  # [cells]
@@ -45,7 +44,7 @@ def sample_mean(
     epsilon: MomentOrder = 1.0,
     moment: Positive = 1.0,
 ) -> SampleMean:
-    """The sample mean, with the radius of light tails or the honest one for heavy tails, which says nothing.
+    """The sample mean, with the radius of light tails or the far larger one that holds for heavy tails.
 
     Args:
         n_cells: how many means are estimated side by side.

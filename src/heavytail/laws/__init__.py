@@ -8,18 +8,34 @@
 13.2626
 >>> law.sample(3, seed=0).shape
 (3,)
+
+A law that a plugin registered is an attribute too.
 """
 
 from typing import Any
 
+from heavytail.laws.alpha_stable import alpha_stable
+from heavytail.laws.bernoulli import bernoulli
+from heavytail.laws.constant import constant
+from heavytail.laws.empirical import empirical
 from heavytail.laws.law import Law
-from heavytail.registry import find, own_builders, registered
+from heavytail.laws.log_normal import log_normal
+from heavytail.laws.normal import normal
+from heavytail.laws.pareto import pareto
+from heavytail.laws.student_t import student_t
+from heavytail.registry import find, registered
 
-__all__ = ["Law"]
-
-# A file is named after its builder, so importing it binds the name to the module; from here on it is the
-# builder.
-globals().update(own_builders("law"))
+__all__ = [
+    "Law",
+    "alpha_stable",
+    "bernoulli",
+    "constant",
+    "empirical",
+    "log_normal",
+    "normal",
+    "pareto",
+    "student_t",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -32,4 +48,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *(r.name for r in registered("law"))])
+    return sorted({*__all__, *(entry.name for entry in registered("law"))})

@@ -3,16 +3,17 @@
 The normal, Student, Pareto and log-normal laws are all a + s b exp(k x) for a sign s and an x with a smooth
 density, so that
 
-    E|X - center|**p  =  integral of w(x) |a + s b exp(k x)|**p,
+    E|X - center|**p  =  sum over s of the integral of w(x) |a + s b exp(k x)|**p.
 
-one for each sign. In x nothing is narrow, however far the center; the integrand has one kink, where the
-center is met, and falls exponentially on both sides. It is taken in logarithms, so that high orders overflow
-only where the moment does. Beyond `upper` a power tail is a pure exponential and integrates in closed form,
-which no finite panel would reach when the order comes close to the tail index.
+In x nothing is narrow, however far the center; the integrand has one kink, where a + s b exp(k x) is zero,
+and falls exponentially on both sides. It is computed in logarithms, so that high orders overflow only where
+the moment does. Beyond `upper` a power tail is a pure exponential and integrates in closed form, which no
+finite panel would reach when the order comes close to the tail index.
 """
 
 import math
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 
 from heavytail.kernels.elementary import exp
@@ -33,7 +34,10 @@ def expected_power(
     upper: float,
     decay: float = math.inf,
 ) -> float:
-    """The integral of exp(log_density(x)) |a + sign b exp(k x)|**p from `lower` to `upper`, and on from there if it falls as exp(-decay x)."""
+    """Integrate exp(log_density(x)) |a + sign b exp(k x)|**p from `lower` to `upper`.
+
+    Beyond `upper` the integrand falls as exp(-decay x), and that part is added in closed form.
+    """
     log_b = math.log(b)
     log_a = math.log(abs(a)) if a else -math.inf
     opposite = sign * a < 0
@@ -63,13 +67,9 @@ def two_sided_power(
     upper: float,
     decay: float = math.inf,
 ) -> float:
-    """E|a + b T|**p for a T with a symmetric density, given as a function of t > 0."""
-    return math.fsum(
-        expected_power(
-            lambda x: x + log_density(math.exp(x)), p, a=a, b=b, sign=sign, lower=-NEGLIGIBLE, upper=upper, decay=decay
-        )
-        for sign in (1, -1)
-    )  # fmt: skip
+    """Compute E|a + b T|**p for a T with a symmetric density, given as a function of t > 0."""
+    side = partial(expected_power, lambda x: x + log_density(math.exp(x)), p, a=a, b=b)
+    return math.fsum(side(sign=sign, lower=-NEGLIGIBLE, upper=upper, decay=decay) for sign in (1, -1))
 
 
 def _edges(lower: float, upper: float, kink: float) -> list[float]:

@@ -1,9 +1,12 @@
-"""The integral behind the moments of the stable laws: how a shift and a skewness add to them.
+"""The integral in the moments of the stable laws: what a shift and a skewness add to them.
 
-With unit scale, S(shift) is the integral over t > 0 of 2 exp(-t**alpha) sin(b(t)/2)**2 t**(-1-p), where the
-phase b(t) is shift * t + skew * t**alpha, or shift * t - (2 beta / pi) t log t when alpha = 1. Below t0,
-where the phase is under one radian, the integrand is smooth in log t and its first stretch is a sum of
-powers. Above t0 the square is split into 1 - cos b: a smooth part, and one that oscillates as fast as the
+With unit scale,
+
+    S(shift)  =  integral over t > 0 of  2 exp(-t**alpha) sin(b(t)/2)**2 t**(-1-p),
+
+where the phase b(t) is shift * t + skew * t**alpha, or shift * t - (2 beta / pi) t log t when alpha = 1.
+Below t0, where the phase is under one radian, the integrand is smooth in log t and its first stretch is a sum
+of powers. Above t0 the square is split into 1 - cos b: a smooth part, and one that oscillates as fast as the
 shift is large, for which QUADPACK has a rule.
 """
 
@@ -16,7 +19,7 @@ NEGLIGIBLE_EXPONENT = 45.0  # exp(-45) is below 1e-19
 
 
 def shift_integral(alpha: float, beta: float, shift: float, p: float) -> float:
-    """S(shift) for the stable law of index `alpha` and skewness `beta`, 0 < p < alpha < 2."""
+    """Compute S(shift) for the stable law of index `alpha` and skewness `beta`, 0 < p < alpha < 2."""
     if shift == 0.0 and beta == 0.0:
         return 0.0
     skew = 0.0 if alpha == 1.0 else beta * math.tan(0.5 * math.pi * alpha)
@@ -39,10 +42,10 @@ def shift_integral(alpha: float, beta: float, shift: float, p: float) -> float:
 
 
 def _phase(alpha: float, beta: float, skew: float, shift: float) -> tuple[float, Callable[[float], float]]:
-    """The phase b(t) as a linear part and the rest.
+    """Split the phase b(t) into a linear part and the rest.
 
-    Towards alpha = 1 the skew grows without bound while t**alpha becomes t: there the two are drawn together,
-    and the rest stays small.
+    Towards alpha = 1 the skew grows without bound while t**alpha becomes t: there skew * t joins the linear
+    part, and the rest stays small.
     """
     if alpha == 1.0:
         return shift, lambda t: -2.0 / math.pi * beta * t * math.log(t)
@@ -52,16 +55,15 @@ def _phase(alpha: float, beta: float, skew: float, shift: float) -> tuple[float,
 
 
 def _power_start(alpha: float, skew: float, shift: float, p: float, t: float) -> float:
-    """The integral from 0 to a tiny t, where the integrand is b(t)**2 / 2 times a power."""
-    linear, bent = (
-        shift * shift * t ** (2.0 - p) / (2.0 - p),
-        skew * skew * t ** (2.0 * alpha - p) / (2.0 * alpha - p),
-    )
-    return 0.5 * (linear + 2.0 * shift * skew * t ** (1.0 + alpha - p) / (1.0 + alpha - p) + bent)
+    """Integrate from 0 to a tiny t, where the integrand is b(t)**2 / 2 times a power."""
+    linear = shift * shift * t ** (2.0 - p) / (2.0 - p)
+    mixed = 2.0 * shift * skew * t ** (1.0 + alpha - p) / (1.0 + alpha - p)
+    bent = skew * skew * t ** (2.0 * alpha - p) / (2.0 * alpha - p)
+    return 0.5 * (linear + mixed + bent)
 
 
 def _over_log(f: Callable[[float], float], lower: float, upper: float) -> float:
-    """The integral of f(t) / t, taken in log t, one unit at a time."""
+    """Integrate f(t) / t, in log t, one unit at a time."""
     from scipy.integrate import quad  # here, because moments are rarely asked for and scipy is slow to import
 
     a, b = math.log(lower), math.log(upper)
@@ -80,30 +82,29 @@ def _oscillating(
     lower: float,
     upper: float,
 ) -> float:
-    """The integral of envelope(t) * cos(linear * t + bend(t)), over intervals that about double.
+    """Integrate envelope(t) * cos(linear * t + bend(t)), over intervals that about double.
 
     Half an interval times the frequency is 1.6 times a power of two, so that no bisection of it meets 2:
     exactly there QUADPACK changes its rule, and its answers are wrong by up to half a percent, without a
-    word.
+    warning.
     """
-    from scipy.integrate import quad
+    from scipy.integrate import quad  # here, as above
+
+    def even(x: float) -> float:
+        return envelope(x) * math.cos(bend(x))
+
+    def odd(x: float) -> float:
+        return envelope(x) * math.sin(bend(x))
 
     options = {"epsabs": 1e-13 * lower * envelope(lower), "epsrel": 1e-12, "limit": 1000, "limlst": 1000}
     total, t = 0.0, lower
     while t < upper:
-        end = (
-            2.0 * t
-            if linear == 0.0
-            else t + 3.2 / abs(linear) * 2.0 ** math.floor(math.log2(abs(linear) * t / 3.2))
-        )
         if linear == 0.0:
-            total += quad(lambda x: envelope(x) * math.cos(bend(x)), t, end, **options)[0]
+            end = 2.0 * t
+            total += quad(even, t, end, **options)[0]
         else:
-            total += quad(
-                lambda x: envelope(x) * math.cos(bend(x)), t, end, weight="cos", wvar=linear, **options
-            )[0]
-            total -= quad(
-                lambda x: envelope(x) * math.sin(bend(x)), t, end, weight="sin", wvar=linear, **options
-            )[0]
+            end = t + 3.2 / abs(linear) * 2.0 ** math.floor(math.log2(abs(linear) * t / 3.2))
+            total += quad(even, t, end, weight="cos", wvar=linear, **options)[0]
+            total -= quad(odd, t, end, weight="sin", wvar=linear, **options)[0]
         t = end
     return float(total)

@@ -1,12 +1,14 @@
 """The alpha-stable laws: what sums of heavy-tailed variables tend to.
 
-Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is exp(i loc t - |scale t|**alpha (1
-- i beta sign(t) w(t))) with w = tan(pi alpha / 2), or -(2/pi) log|t| when alpha = 1. The paper calls `scale`
-a shape parameter, and says that moments of order 1 + epsilon are finite for epsilon < alpha; they are for 1 +
-epsilon < alpha.
+Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is
+
+    phi(t) = exp(i loc t - |scale t|**alpha (1 - i beta sign(t) w(t))),
+
+with w = tan(pi alpha / 2), or w = -(2/pi) log|t| when alpha = 1. The paper calls `scale` a shape parameter,
+and says that moments of order 1 + epsilon are finite for epsilon < alpha; they are if 1 + epsilon < alpha.
 
 Sampling: Chambers, Mallows and Stuck (1976), as corrected by Weron (1996), from one uniform and one
-exponential. With the angle v = pi (u - 1/2), theta = alpha v + turn,
+exponential. With v = pi (u - 1/2), shift = arctan(beta tan(pi alpha / 2)) and theta = alpha v + shift,
 
     X = sin(theta) / cos(v) * (cos(v - theta) / (e cos(v)))**(1/alpha - 1),
 
@@ -19,8 +21,8 @@ Moments: with Y = X - center, for 0 < p < 2,
 
 With Re phi = exp(-a) cos(b), a = (scale t)**alpha, the integrand splits into 1 - exp(-a), whose integral is
 scale**p Gamma(1-p/alpha)/p, and 2 exp(-a) sin(b/2)**2, which `heavytail.laws._stable_moments` integrates.
-(Left whole, the first part cancels near 0: the naive integral is wrong by more than a tenth at alpha 1.1, p
-1.05.)
+(Unsplit, the integrand cancels near 0: the naive integral is wrong by more than a tenth at alpha 1.1 and
+p 1.05.)
 """
 
 import math
@@ -105,27 +107,27 @@ def alpha_stable(
 
 
 @kernel
-def cms_factor_and_ratio(alpha: float, turn: float, u: float, e: float) -> tuple[float, float]:
-    """The two numbers of which a standard variate is made: x = front * ratio**(1/alpha - 1)."""
+def cms_factor_and_ratio(alpha: float, shift: float, u: float, e: float) -> tuple[float, float]:
+    """Compute the two numbers of which a standard variate is made: x = factor * ratio**(1/alpha - 1)."""
     angle = math.pi * (u - 0.5)
-    turned = alpha * angle + turn
-    size = abs(turned)
-    sine = math.copysign(sin(math.pi - size if size > HALF_PI else size), turned)
+    theta = alpha * angle + shift
+    size = abs(theta)
+    sine = math.copysign(sin(math.pi - size if size > HALF_PI else size), theta)
     cosine = sin(math.pi * min(u, 1.0 - u))
-    other = max(abs(sin(HALF_PI - abs(angle - turned))), MIN_COSINE)
+    other = max(abs(sin(HALF_PI - abs(angle - theta))), MIN_COSINE)
     return sine / cosine, other / (e * cosine)
 
 
 @kernel
-def standard_variate(alpha: float, turn: float, inverse: float, u: float, e: float) -> float:
-    """The variate of a pair, before it is scaled and moved; not for alpha = 1."""
-    front, ratio = cms_factor_and_ratio(alpha, turn, u, e)
-    return front * exp((inverse - 1.0) * log(ratio))
+def standard_variate(alpha: float, shift: float, inverse: float, u: float, e: float) -> float:
+    """Make the variate of a pair, before it is scaled and moved; not for alpha = 1."""
+    factor, ratio = cms_factor_and_ratio(alpha, shift, u, e)
+    return factor * exp((inverse - 1.0) * log(ratio))
 
 
 @kernel
 def variate_of_index_one(beta: float, u: float, e: float) -> float:
-    """The same for alpha = 1."""
+    """Make the variate of a pair for alpha = 1, before it is scaled and moved."""
     cosine = sin(math.pi * min(u, 1.0 - u))
     edge = HALF_PI * (1.0 - abs(beta)) + abs(beta) * math.pi * (u if beta > 0.0 else 1.0 - u)
     return (edge * sin(math.pi * (u - 0.5)) / cosine - beta * log(HALF_PI * e * cosine / edge)) / HALF_PI

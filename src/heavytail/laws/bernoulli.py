@@ -1,4 +1,4 @@
-"""A scaled Bernoulli: rarely a large reward, else none. The lower bounds are built of it."""
+"""A scaled Bernoulli: rarely a large reward, else none. Lower bounds are built of it."""
 
 import math
 from dataclasses import dataclass
@@ -35,14 +35,13 @@ class Bernoulli(Law):
         return cls(p=float(row[2]), loc=float(row[0]), scale=float(row[1]))
 
     def _moment(self, p: float, center: float) -> float:
-        return float(
-            self.p * abs(self.loc + self.scale - center) ** p + (1.0 - self.p) * abs(self.loc - center) ** p
-        )
+        high, low = abs(self.loc + self.scale - center), abs(self.loc - center)
+        return float(self.p * high**p + (1.0 - self.p) * low**p)
 
 
 @register("law", "bernoulli")
 def bernoulli(p: Probability, loc: float = 0.0, scale: float = 1.0) -> Bernoulli:
-    """Pays loc + scale with probability `p`, else loc.
+    """Pay loc + scale with probability `p`, else loc.
 
     >>> bernoulli(p=0.25, scale=4.0).mean()
     1.0

@@ -38,7 +38,7 @@ class Constant(Law):
 
 @register("law", "constant")
 def constant(loc: float = 0.0) -> Constant:
-    """Always `loc`.
+    """Pay `loc` always.
 
     >>> constant(2.0).mean()
     2.0

@@ -51,7 +51,7 @@ class Empirical(Law):
 
 @register("law", "empirical")
 def empirical(samples: npt.ArrayLike, loc: float = 0.0, scale: float = 1.0) -> Empirical:
-    """Resamples: loc + scale * X, X drawn with equal weights from `samples`.
+    """Resample data: loc + scale * X, X drawn with equal weights from `samples`.
 
     >>> empirical([1.0, 2.0, 6.0]).mean()
     3.0

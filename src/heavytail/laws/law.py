@@ -1,4 +1,4 @@
-"""What every reward law can say of itself."""
+"""The interface of reward laws: sampling, mean, moments, and the row of a law table."""
 
 import math
 import numbers
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from heavytail.arrays import Floats, Stream
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import Seed, pair, stream
 from heavytail.laws.table import COLUMNS, LawTable, draw_law, law_code, law_table
@@ -26,14 +26,14 @@ class Law(ABC):
     loc: float
 
     def sample(self, size: int, seed: Seed = 0) -> Floats:
-        """`size` independent draws; the same seed gives the same draws."""
+        """Draw `size` independent samples; the same seed gives the same samples."""
         out = np.empty(_whole(size, f"{self.name}.sample: size"))
         table = law_table([self])
         entry(fill, table)(table, stream(seed), out)
         return out
 
     def with_mean(self, mean: float) -> Self:
-        """The same law, moved to have this mean.
+        """Move the law to have this mean.
 
         >>> import heavytail as ht
         >>> ht.laws.pareto(alpha=1.5).with_mean(2.0).mean()
@@ -45,10 +45,11 @@ class Law(ABC):
             raise InputError(
                 f"{self} has no finite mean, so it cannot be moved to one; its tail index must be above 1"
             )
-        return replace(self, loc=self.loc + (mean - self.mean()))  # type: ignore[type-var]  # every law is a dataclass
+        loc = self.loc + (mean - self.mean())
+        return replace(self, loc=loc)  # type: ignore[type-var]  # every law is a dataclass
 
     def moment(self, p: float, center: float = 0.0) -> float:
-        """E|X - center|**p, infinite where it is infinite.
+        """Compute E|X - center|**p, which may be infinite.
 
         With the law's own mean as `center` this is the central moment v of the paper, with 0 the raw moment
         u.
@@ -67,11 +68,11 @@ class Law(ABC):
 
     @abstractmethod
     def _moment(self, p: float, center: float) -> float:
-        """E|X - center|**p for p below the tail index."""
+        """Compute E|X - center|**p for p below the tail index."""
 
     @abstractmethod
     def mean(self) -> float:
-        """The mean; NaN where there is none, infinite where it is infinite."""
+        """Return the mean: NaN where there is none, infinite where the integral diverges to one side."""
 
     @property
     @abstractmethod
@@ -80,28 +81,28 @@ class Law(ABC):
 
     @abstractmethod
     def row(self) -> tuple[float, ...]:
-        """The numbers that this law's kernel reads: at most `table.COLUMNS`."""
+        """Return the numbers that this law's sampler reads: at most `table.COLUMNS`."""
 
     @classmethod
     @abstractmethod
     def from_row(cls, row: Floats, data: Floats) -> Self:
-        """The law that wrote this row and these data: the other way round."""
+        """Rebuild a law from its `row` and its `data`."""
 
     def data(self) -> Floats:
-        """Samples that this law's kernel reads, for a law given by data."""
+        """Return the samples that this law's sampler reads, for a law given by data."""
         return np.empty(0)
 
 
 def _number(value: Any, where: str) -> float:
     if not isinstance(value, numbers.Real):
-        raise InputError(f"{where} must be a number, got {value!r:.60}")
+        raise InputError(f"{where} must be a number, got {short_repr(value)}")
     return float(value)
 
 
 def _whole(value: Any, where: str) -> int:
     number = _number(value, where)
     if not (number >= 0 and number == math.floor(number) < math.inf):
-        raise InputError(f"{where} must be a whole number, at least 0, got {value!r:.60}")
+        raise InputError(f"{where} must be a whole number, at least 0, got {short_repr(value)}")
     return int(value)
 
 
@@ -113,7 +114,7 @@ def fill(table: LawTable, rng: Stream, out: Floats) -> None:
 
 
 def laws_from_table(table: LawTable) -> list[Law]:
-    """The laws of a table, row by row.
+    """Rebuild the laws of a table, row by row.
 
     >>> import heavytail as ht
     >>> laws_from_table(ht.make_mdp("double_chain").laws)[-1]
@@ -121,8 +122,8 @@ def laws_from_table(table: LawTable) -> list[Law]:
     """
     registered("law")
     classes = {law_code(cls.name): cls for cls in Law.__subclasses__()}
-    found = []
+    laws = []
     for code, row in zip(table.code.tolist(), table.parameters, strict=True):
         start, length = (int(x) for x in row[COLUMNS - 2 :]) if classes[code].name == "empirical" else (0, 0)
-        found.append(classes[code].from_row(row, table.samples[start : start + length]))
-    return found
+        laws.append(classes[code].from_row(row, table.samples[start : start + length]))
+    return laws

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Self
 
 from heavytail.arrays import Floats
@@ -17,7 +18,7 @@ from heavytail.registry import register
 class Pareto(Law):
     """loc + scale * Y, P(Y > y) = y**-alpha for y >= 1, as SciPy's ``pareto(alpha, loc, scale)``.
 
-    Symmetric: with a fair random sign on Y.
+    If symmetric, Y has a fair random sign.
     """
 
     name: ClassVar[str] = "pareto"
@@ -43,30 +44,18 @@ class Pareto(Law):
         return cls(alpha=1.0 / float(row[2]), loc=float(row[0]), scale=float(row[1]), symmetric=bool(row[3]))
 
     def _moment(self, p: float, center: float) -> float:
-        """Over the exponential e of which Y is exp(e / alpha)."""
+        """Integrate over the exponential e of which Y is exp(e / alpha)."""
         a, decay = self.loc - center, 1.0 - p / self.alpha
         kink = self.alpha * math.log(max(abs(a) / self.scale, 1.0))
         upper = kink + min(self.alpha * BEYOND, NEGLIGIBLE / decay)
-        sides = [
-            expected_power(
-                lambda e: -e,
-                p,
-                a=a,
-                b=self.scale,
-                k=1.0 / self.alpha,
-                sign=sign,
-                lower=0.0,
-                upper=upper,
-                decay=decay,
-            )
-            for sign in ((1, -1) if self.symmetric else (1,))
-        ]
-        return math.fsum(sides) / len(sides)
+        side = partial(expected_power, lambda e: -e, p, a=a, b=self.scale, k=1.0 / self.alpha)
+        signs = (1, -1) if self.symmetric else (1,)
+        return math.fsum(side(sign=s, lower=0.0, upper=upper, decay=decay) for s in signs) / len(signs)
 
 
 @register("law", "pareto")
 def pareto(alpha: Positive, loc: float = 0.0, scale: Positive = 1.0, symmetric: bool = False) -> Pareto:
-    """The law of loc + scale * Y with P(Y > y) = y**-alpha from 1 on.
+    """Pareto: the law of loc + scale * Y with P(Y > y) = y**-alpha for y >= 1.
 
     `symmetric` gives Y a fair random sign.
 

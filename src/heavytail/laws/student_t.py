@@ -41,14 +41,11 @@ class StudentT(Law):
         df, a = self.df, self.loc - center
         norm = math.lgamma(0.5 * (df + 1.0)) - math.lgamma(0.5 * df) - 0.5 * math.log(df * math.pi)
         upper = BEYOND + math.log(max(1.0, math.sqrt(df), abs(a) / self.scale))
-        return two_sided_power(
-            lambda t: norm - 0.5 * (df + 1.0) * math.log1p(t * t / df),
-            p,
-            a=a,
-            b=self.scale,
-            upper=upper,
-            decay=df - p,
-        )
+
+        def log_density(t: float) -> float:
+            return norm - 0.5 * (df + 1.0) * math.log1p(t * t / df)
+
+        return two_sided_power(log_density, p, a=a, b=self.scale, upper=upper, decay=df - p)
 
 
 @register("law", "student_t")
@@ -63,6 +60,6 @@ def student_t(df: Positive, loc: float = 0.0, scale: Positive = 1.0) -> StudentT
 
 @sampler("student_t")
 def _draw(table: LawTable, i: int, u: float, e: float) -> float:
-    """Bailey (1994): sqrt(df * (w**(-2/df) - 1)) * cos(2 pi u), where w = exp(-e) is uniform."""
+    """Draw by Bailey (1994): sqrt(df * (w**(-2/df) - 1)) * cos(2 pi u), where w = exp(-e) is uniform."""
     df = table.parameters[i, 2]
     return table.parameters[i, 0] + table.parameters[i, 1] * math.sqrt(df * expm1(2.0 * e / df)) * cos_2pi(u)

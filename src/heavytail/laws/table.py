@@ -1,4 +1,4 @@
-"""Laws as data: a table of codes and parameters, and the one kernel that draws from any row of it.
+"""Laws as data: a table of codes and parameters, and one kernel that draws from any row of it.
 
 A law's code is a checksum of its name, so that a table means the same in every process, whichever laws were
 imported and in which order.
@@ -27,30 +27,33 @@ class LawTable(NamedTuple):
 
     code: Ints  # [M]
     parameters: Floats  # [M, COLUMNS]
-    samples: Floats  # all data of the laws given by data, one behind the other
+    samples: Floats  # the data of all laws given by data, one after the other
 
     def constant_fields(self) -> tuple[str, ...]:
-        """All of it."""
+        """All of them."""
         return self._fields
 
 
 @switch
 def draw_law(code: int, table: LawTable, i: int, u: float, e: float) -> float:  # type: ignore[empty-body]
-    """A draw from row `i`, whose code is `code`, made from a uniform and an exponential."""
+    """Draw from row `i`, whose code is `code`, with a uniform `u` and an exponential `e`."""
 
 
 def law_code(name: str) -> int:
-    """The code under which a law stands in a table."""
+    """Return the code of a law in tables: the checksum of its name."""
     return crc32(name.encode())
 
 
-def draws(name: str) -> Callable[[F], F]:
+def sampler(name: str) -> Callable[[F], F]:
     """Register the decorated kernel ``(table, i, u, e) -> float`` as the sampler of the law `name`."""
     return draw_law.case(law_code(name))
 
 
+draws = sampler  # the former name, which plugins may use
+
+
 def law_table(laws: "Sequence[Law]") -> LawTable:
-    """The table of these laws, in this order."""
+    """Build the table of these laws, in this order."""
     registered("law")  # all samplers are compiled into one kernel: find them all before it is
     code = np.array([law_code(law.name) for law in laws], np.int64)
     parameters = np.zeros((len(laws), COLUMNS))

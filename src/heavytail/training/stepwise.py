@@ -91,7 +91,7 @@ class Stepwise:
 
     def counters(self, out: Floats) -> None:
         """Write what the agent counts into `out`."""
-        entry(_counters, self.agent)(self.agent, out)
+        entry(_write_counters, self.agent)(self.agent, out)
 
     def _state(self, s: Any) -> int:
         return _within(s, self.problem.n_states, "state")
