@@ -1,7 +1,4 @@
-"""Building MDPs: from slots, from dense arrays, from the tables of Gymnasium's toy_text.
-
-And saying in one line what is wrong with them.
-"""
+"""Build MDPs from slots or from dense arrays; what is wrong with them is said in one line."""
 
 import numbers
 from collections.abc import Sequence
@@ -17,9 +14,9 @@ from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.laws.table import law_table
 from heavytail.mdp.mdp import MDP
+from heavytail.mdp.validation import SUM_TOLERANCE, check_slots, check_sums
 
-SUM_TOLERANCE = 1e-6
-LONG_ROW = 16
+LONG_ROW = 16  # slots
 
 
 def mdp_from_slots(
@@ -37,7 +34,7 @@ def mdp_from_slots(
     horizon: int | None = None,
     n_stages: int = 1,
 ) -> MDP:
-    """An MDP from its possible transitions, one slot each: the way to build a large one.
+    """Build an MDP from its possible transitions, one slot each: the way to build a large one.
 
     Args:
         rows: [N] the row (stage * n_states + state) * n_actions + action of each slot, in ascending order.
@@ -53,41 +50,34 @@ def mdp_from_slots(
         horizon: steps in an episode; without it the problem is continuing.
         n_stages: 1, or `horizon` where transitions or rewards depend on the step.
 
-    >>> mdp = mdp_from_slots(rows=[0, 1], successors=[0, 0], probabilities=[1, 1], rewards=[0, 1], n_states=1, n_actions=2)
+    >>> mdp = mdp_from_slots([0, 1], [0, 0], [1, 1], rewards=[0, 1], n_states=1, n_actions=2)
     >>> mdp.mean_rewards
     array([[0., 1.]])
     """
-    n_states, n_actions, n_stages = (
-        as_count("n_states", n_states),
-        as_count("n_actions", n_actions),
-        as_count("n_stages", n_stages),
-    )
+    n_states, n_actions = as_count("n_states", n_states), as_count("n_actions", n_actions)
+    n_stages = as_count("n_stages", n_stages)
     n_rows = n_stages * n_states * n_actions
-    row, next_state, p = (
-        as_ints("rows", rows),
-        as_ints("successors", successors),
-        as_floats("probabilities", probabilities),
-    )
-    _check_slots(row, next_state, p, n_states, n_actions, n_rows)
+    row, next_state = as_ints("rows", rows), as_ints("successors", successors)
+    p = as_floats("probabilities", probabilities)
+    check_slots(row, next_state, p, n_states, n_actions, n_rows)
     horizon = parse_horizon(horizon, n_stages)
     terminal = np.zeros(len(row), np.bool_) if ends is None else as_bools("ends", ends, len(row))
     if horizon == 0 and terminal.any():
         raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
+    which, all_laws = _laws_by_slot(rewards, laws, law, len(row))
     kept, sums = p > 0, np.bincount(row, p, n_rows)
-    which, all_laws = _laws_of_slots(rewards, laws, law, len(row))
-    means = _means_of_laws(all_laws, which[kept])
-    offsets = np.concatenate([[0], np.cumsum(np.bincount(row[kept], minlength=n_rows))])
-    start_states, start_cumulative = _start(start, n_states)
+    row, which, p = row[kept], which[kept], p[kept] / sums[row[kept]]
+    row_means = np.bincount(row, p * _finite_means(all_laws, which)[which], n_rows)
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n_rows))])
+    start_states, start_cumulative = _parse_start(start, n_states)
     return MDP(
         offsets=offsets.astype(np.uint32),
-        cumulative=_cumulative(p[kept] / sums[row[kept]], offsets),
+        cumulative=_cumulative(p, offsets),
         successors=next_state[kept].astype(np.uint32),
         ends=terminal[kept],
-        law=which[kept].astype(np.uint32),
+        law=which.astype(np.uint32),
         laws=law_table(all_laws),
-        row_means=np.bincount(row[kept], p[kept] / sums[row[kept]] * means[which[kept]], n_rows).astype(
-            np.float64
-        ),
+        row_means=row_means.astype(np.float64),
         start_states=start_states,
         start_cumulative=start_cumulative,
         n_states=int(n_states),
@@ -106,7 +96,7 @@ def mdp_from_arrays(
     start: npt.ArrayLike = 0,
     terminal: npt.ArrayLike | None = None,
 ) -> MDP:
-    """An MDP from dense arrays, with deterministic rewards or with laws.
+    """Build an MDP from dense arrays, with deterministic rewards or with laws.
 
     Args:
         transitions: probabilities [S, A, S], or [H, S, A, S] where they depend on the step.
@@ -145,20 +135,27 @@ def mdp_from_arrays(
     rewards, n_stages = _rewards_by_stage(given, what, (n_states, n_actions), n_stages, horizon)
     dense = np.broadcast_to(dense if staged else dense[None], (n_stages, n_states, n_actions, n_states))
     rewards = np.broadcast_to(rewards, dense.shape)
-    kept = dense != 0  # NaN stays, to be complained about
-    slots = np.nonzero(kept)
+    kept = dense != 0  # NaN stays, so that mdp_from_slots refuses it
+    stage, s, a, s_next = np.nonzero(kept)
     values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
-    ends = None if terminal is None else as_bools("terminal", terminal, n_states)[slots[3]]
-    _check_sums(dense)
+    ends = None if terminal is None else as_bools("terminal", terminal, n_states)[s_next]
+    check_sums(dense)
     return mdp_from_slots(
-        rows=(slots[0] * n_states + slots[1]) * n_actions + slots[2],
-        successors=slots[3], probabilities=dense[kept], **values,
-        n_states=n_states, n_actions=n_actions, ends=ends, start=start, horizon=horizon, n_stages=n_stages,
-    )  # fmt: skip
+        (stage * n_states + s) * n_actions + a,
+        s_next,
+        dense[kept],
+        **values,
+        n_states=n_states,
+        n_actions=n_actions,
+        ends=ends,
+        start=start,
+        horizon=horizon,
+        n_stages=n_stages,
+    )
 
 
 def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
-    """The same MDP with episodes of another length, or continuing."""
+    """Give an MDP episodes of another length, or make it continuing."""
     if mdp.n_stages > 1 and horizon != mdp.horizon:
         raise InputError(
             f"this MDP has rewards or transitions for {mdp.horizon} steps; its horizon cannot become"
@@ -170,14 +167,14 @@ def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
 
 
 def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """Nested sequences of laws as an array of objects; a law is no sequence, so NumPy stops at it."""
+    """Turn nested sequences of laws into an array of objects; NumPy stops at a law, which is no sequence."""
     return np.array(laws, dtype=object)
 
 
 def _rewards_by_stage(
     given: npt.NDArray[Any], what: str, shape: tuple[int, int], n_stages: int, horizon: int | None
 ) -> tuple[npt.NDArray[Any], int]:
-    """Rewards as [G, S, A, S] or [G, S, A, 1], and the number of stages they ask for."""
+    """Reshape rewards to [G, S, A, S] or [G, S, A, 1]; return them and the number of stages they need."""
     n_states, n_actions = shape
     by_step = horizon is not None and given.shape == (horizon, n_states, n_actions)
     by_slot = given.shape == (n_states, n_actions, n_states)
@@ -201,13 +198,14 @@ def _rewards_by_stage(
     if full:
         return given, max(n_stages, given.shape[0])
     raise InputError(
-        f"{what} have shape {given.shape}; for {n_states} states and {n_actions} actions they must be "
-        f"[{n_states}, {n_actions}] or [{n_states}, {n_actions}, {n_states}], with a leading horizon where they depend on the step"
+        f"{what} have shape {given.shape}; for {n_states} states and {n_actions} actions they must be"
+        f" [{n_states}, {n_actions}] or [{n_states}, {n_actions}, {n_states}], with a leading horizon where"
+        " they depend on the step"
     )
 
 
 def _distinct_laws(values: npt.NDArray[np.object_]) -> dict[str, Any]:
-    """Each law once, and which of them each slot has."""
+    """List each law once, and which of them each slot has."""
     index: dict[Law, int] = {}
     which = np.array([index.setdefault(_as_law(value), len(index)) for value in values], np.int64)
     return {"laws": list(index), "law": which}
@@ -217,7 +215,7 @@ def _as_law(value: Any) -> Law:
     return value if isinstance(value, Law) else constant(value)
 
 
-def _laws_of_slots(
+def _laws_by_slot(
     rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int
 ) -> tuple[Ints, list[Law]]:
     if rewards is not None:
@@ -239,7 +237,7 @@ def _laws_of_slots(
         return which.reshape(-1), [constant(x) for x in distinct]
     if law is None:
         raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
-    if not all(isinstance(each, Law) for each in laws):
+    if not all(isinstance(entry, Law) for entry in laws):
         raise InputError("laws must be laws of heavytail.laws; for plain numbers give rewards instead")
     which = as_ints("law", law)
     if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
@@ -247,7 +245,7 @@ def _laws_of_slots(
     return which, list(laws)
 
 
-def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
+def _finite_means(laws: Sequence[Law], used: Ints) -> Floats:
     means = np.array([law.mean() for law in laws])
     for i in np.unique(used):
         if not np.isfinite(means[i]):
@@ -258,7 +256,7 @@ def _means_of_laws(laws: Sequence[Law], used: Ints) -> Floats:
     return means
 
 
-def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
+def _parse_start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
     p = as_floats("start", start)
     if p.ndim == 0:
         if not (p == np.floor(p) and 0 <= p < n_states):
@@ -274,12 +272,11 @@ def _start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
 
 
 def _cumulative(p: Floats, offsets: Ints) -> Floats:
-    """Probabilities summed within each row.
+    """Sum probabilities within each row; the last of a row is exactly 1, so that every uniform finds a slot.
 
-    The last of a row is exactly 1, so that every uniform finds a slot.
+    One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th
+    slots of all rows are added at once.
     """
-    # One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th
-    # slot of all at once.
     summed, lengths = p.copy(), np.diff(offsets)
     for row in np.flatnonzero(lengths > LONG_ROW):
         summed[offsets[row] : offsets[row + 1]] = np.cumsum(p[offsets[row] : offsets[row + 1]])
@@ -290,9 +287,8 @@ def _cumulative(p: Floats, offsets: Ints) -> Floats:
     return np.minimum(summed, 1.0)
 
 
-# Checking
 def parse_horizon(horizon: Any, n_stages: int) -> int:
-    """The horizon as a number, 0 for a continuing problem."""
+    """Check a horizon; return it as a number, 0 for a continuing problem."""
     number = 0
     if horizon is not None:
         real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
@@ -307,51 +303,3 @@ def parse_horizon(horizon: Any, n_stages: int) -> int:
             f"transitions or rewards have {n_stages} stages but the horizon is {horizon}; the two must agree"
         )
     return number
-
-
-def _check_sums(dense: Floats) -> None:
-    """Complain about rows by their place in the dense array.
-
-    A row of zeros has no slot and would not be seen later.
-    """
-    sums = dense.sum(axis=-1)
-    bad = np.argwhere(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
-    if len(bad) and not np.isnan(dense).any() and (dense >= 0).all():
-        stage, s, a = bad[0]
-        raise InputError(_sum_message(int(stage), int(s), int(a), dense.shape[0], float(sums[tuple(bad[0])])))
-
-
-def _sum_message(stage: int, s: int, a: int, n_stages: int, total: float) -> str:
-    where = f"state {s}, action {a}" + (f", step {stage}" if n_stages > 1 else "")
-    return f"the transition probabilities of {where} sum to {total:.9g}; they must sum to 1"
-
-
-def _check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions: int, n_rows: int) -> None:
-    if n_states < 1 or n_actions < 1:
-        raise InputError(f"an MDP needs at least one state and one action, got {n_states} and {n_actions}")
-    if not row.shape == successors.shape == p.shape or row.ndim != 1:
-        raise InputError(
-            f"rows, successors and probabilities must be as long as each other, got {row.shape},"
-            f" {successors.shape}, {p.shape}"
-        )
-    if len(row) and (np.diff(row).min(initial=0) < 0 or row[0] < 0 or row[-1] >= n_rows):
-        raise InputError(f"rows must ascend from 0 to {n_rows - 1}")
-
-    def complain(slot: int, what: str) -> None:
-        stage, within = divmod(int(row[slot]), n_states * n_actions)
-        s, a = divmod(within, n_actions)
-        where = f"state {s}, action {a}" + (f", step {stage}" if n_rows > n_states * n_actions else "")
-        raise InputError(f"the transition of {where} to state {successors[slot]} {what}")
-
-    if (bad := np.flatnonzero(~(p >= 0))).size:
-        complain(int(bad[0]), f"has probability {p[bad[0]]}; it must lie between 0 and 1")
-    if (bad := np.flatnonzero((successors < 0) | (successors >= n_states))).size:
-        complain(int(bad[0]), f"leads nowhere: states go from 0 to {n_states - 1}")
-    sums = np.bincount(row, weights=p, minlength=n_rows)
-    if (bad := np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)).size:
-        stage, within = divmod(int(bad[0]), n_states * n_actions)
-        raise InputError(
-            _sum_message(
-                stage, *divmod(within, n_actions), n_rows // (n_states * n_actions), float(sums[bad[0]])
-            )
-        )

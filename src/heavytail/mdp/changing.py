@@ -1,12 +1,13 @@
 """An MDP that changes: a sequence of MDPs of one shape, and when each gives way to the next.
 
-Nothing tells the agent. In episodes a change comes between two of them; in a continuing problem between two
+The agent is not told. In episodes a change comes between two of them; in a continuing problem between two
 steps, and the state stays.
 """
 
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,23 +17,23 @@ from heavytail.mdp.mdp import MDP
 
 
 class ChangingMDP(NamedTuple):
-    """Some MDPs, one after the other. Made by `changing_mdp`."""
+    """Several MDPs, one after the other; made by `changing_mdp`."""
 
     mdps: tuple[MDP, ...]
     at: tuple[int, ...]  # episodes, or steps in a continuing problem, after which the next MDP begins
 
     def which(self, units: int) -> int:
-        """Which MDP is there after so many episodes or steps."""
+        """Return the index of the MDP after so many episodes or steps."""
         return bisect_right(self.at, units)
 
     def until(self, units: int) -> int | None:
-        """When it changes next, if it does."""
+        """Return after how many episodes or steps the next change comes; None if there is none."""
         i = self.which(units)
         return self.at[i] if i < len(self.at) else None
 
 
 def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
-    """An MDP that changes.
+    """Make an MDP that changes.
 
     Args:
         mdps: the MDPs in turn, all with the same states, actions and horizon.
@@ -41,8 +42,8 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
 
     >>> import heavytail as ht
     >>> before, after = (ht.make_mdp("two_state", best=best) for best in (0, 1))
-    >>> world = ht.changing_mdp([before, after], at=[5000])
-    >>> ht.make_agent("random", world).learn(steps=10_000).steps[-1]
+    >>> mdp = ht.changing_mdp([before, after], at=[5000])
+    >>> ht.make_agent("random", mdp).learn(steps=10_000).steps[-1]
     np.int64(10000)
     """
     if isinstance(mdps, MDP) or not mdps or not all(isinstance(mdp, MDP) for mdp in mdps):
@@ -58,9 +59,8 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
             f" {', '.join(map(str, shapes))}"
         )
     points = tuple(int(x) if isinstance(x, (int, float, np.number)) and math.isfinite(x) else 0 for x in at)
-    if any(x != y for x, y in zip(points, at, strict=True)) or any(
-        y <= x for x, y in zip((0, *points), points, strict=False)
-    ):
+    whole = all(x == y for x, y in zip(points, at, strict=True))
+    if not whole or any(y <= x for x, y in pairwise((0, *points))):
         raise InputError(
             f"changing_mdp: change points must be whole numbers that ascend from 1, got {list(at)}"
         )

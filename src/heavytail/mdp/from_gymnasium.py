@@ -1,7 +1,7 @@
-"""MDPs from Gymnasium environments and transition tables of toy_text."""
+"""Build MDPs from Gymnasium environments and from the transition tables of its toy_text."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
@@ -9,44 +9,24 @@ from heavytail.errors import InputError
 from heavytail.mdp.builders import mdp_from_slots, mdp_with_horizon
 from heavytail.mdp.mdp import MDP
 
+Table: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]]
 
-def mdp_from_table(
-    table: Mapping[int, Mapping[int, Sequence[tuple[float, int, float, bool]]]],
-    *,
-    horizon: int | None,
-    start: npt.ArrayLike = 0,
-) -> MDP:
-    """An MDP from a table of Gymnasium's toy_text.
 
-    ``table[s][a]`` lists (probability, next state, reward, terminated).
+def mdp_from_table(table: Table, *, horizon: int | None, start: npt.ArrayLike = 0) -> MDP:
+    """Build an MDP from a table of Gymnasium's toy_text.
 
-    A state may be listed twice as a successor, with two rewards; rewards and ends belong to the transition.
+    ``table[s][a]`` lists (probability, next state, reward, terminated). A state may be listed twice as a
+    successor, with two rewards; rewards and ends belong to the transition.
 
     >>> table = {0: {0: [(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)]}, 1: {0: [(1.0, 1, 0.0, True)]}}
     >>> mdp_from_table(table, horizon=3).mean_rewards
     array([[0.5],
            [0. ]])
     """
-    n_states = len(table)
-    if (
-        not n_states
-        or set(table) != set(range(n_states))
-        or len({tuple(sorted(row)) for row in table.values()}) > 1
-    ):
-        raise InputError(
-            "a table of transitions must list every state from 0 on, with the same actions in each"
-        )
-    n_actions = len(table[0])
-    if set(table[0]) != set(range(n_actions)) or any(
-        len(slot) != 4 for row in table.values() for slots in row.values() for slot in slots
-    ):
-        raise InputError(
-            "a table of transitions must list every action from 0 on, each with (probability, next"
-            " state, reward, terminated)"
-        )
-    slots = [
-        (s * n_actions + a, *slot) for s in range(n_states) for a in range(n_actions) for slot in table[s][a]
-    ]
+    _check_table(table)
+    n_states, n_actions = len(table), len(table[0])
+    cells = [(s, a) for s in range(n_states) for a in range(n_actions)]
+    slots = [(s * n_actions + a, *slot) for s, a in cells for slot in table[s][a]]
     rows, probabilities, successors, rewards, ends = zip(*slots, strict=True)
     return mdp_from_slots(
         rows,
@@ -61,10 +41,22 @@ def mdp_from_table(
     )
 
 
-def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
-    """The MDP behind a Gymnasium environment that shows it.
+def _check_table(table: Table) -> None:
+    states = set(range(len(table)))
+    if not states or set(table) != states or len({tuple(sorted(row)) for row in table.values()}) > 1:
+        raise InputError(
+            "a table of transitions must list every state from 0 on, with the same actions in each"
+        )
+    lengths = {len(slot) for row in table.values() for slots in row.values() for slot in slots}
+    if set(table[0]) != set(range(len(table[0]))) or lengths - {4}:
+        raise InputError(
+            "a table of transitions must list every action from 0 on, each with (probability, next"
+            " state, reward, terminated)"
+        )
 
-    One with a table `P`, as in toy_text, or one of heavytail's own.
+
+def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
+    """Return the MDP of a Gymnasium environment with a table `P`, as in toy_text, or of heavytail's own.
 
     Args:
         env: the environment; wrappers around it are not part of the MDP.
@@ -97,7 +89,7 @@ def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
 
 
 def max_episode_steps(env: Any) -> int | None:
-    """After how many steps a Gymnasium environment ends an episode by itself."""
+    """Return the number of steps after which a Gymnasium environment ends an episode; None if it does not."""
     own = getattr(getattr(env, "unwrapped", env), "mdp", None)
     limits = [getattr(own, "horizon", None), getattr(getattr(env, "spec", None), "max_episode_steps", None)]
     return min((limit for limit in limits if limit), default=None)

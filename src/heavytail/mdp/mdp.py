@@ -1,4 +1,4 @@
-"""A tabular MDP as data, and the one kernel that steps through any of them.
+"""A tabular MDP as data, and the kernels that step through any of them.
 
 Each row (stage, state, action) owns a run of *slots*; a slot is one possible successor with its probability,
 its reward law and whether the episode ends there. So a chain of 100,000 states with two successors each is as
@@ -9,6 +9,7 @@ are `horizon` stages, otherwise one.
 A horizon of 0 means a continuing problem, without episodes.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from heavytail.kernels.compiling import kernel
 from heavytail.kernels.rng import pair, skip_pair, uniform
 from heavytail.laws.constant import CONSTANT
 from heavytail.laws.table import LawTable, draw_law
+
+MAX_DENSE = 10**9  # numbers in a dense array of transitions
 
 
 class MDP(NamedTuple):
@@ -40,14 +43,14 @@ class MDP(NamedTuple):
     horizon: int  # 0: continuing
 
     def constant_fields(self) -> tuple[str, ...]:
-        """All of it: nothing that happens changes an MDP."""
+        """All of them: no run changes an MDP."""
         return self._fields
 
     @property
     def transitions(self) -> Floats:
         """Probabilities [S, A, S], or [H, S, A, S] where they depend on h; dense, so for small MDPs."""
         shape = (self.n_stages, self.n_states, self.n_actions, self.n_states)
-        if (cells := int(np.prod(shape, dtype=object))) > 10**9:
+        if (cells := math.prod(shape)) > MAX_DENSE:
             raise InputError(
                 f"transitions of this MDP would hold {cells:,} numbers; read its offsets, successors"
                 " and cumulative instead"
@@ -69,17 +72,19 @@ class MDP(NamedTuple):
         return dense
 
     def rows(self) -> Ints:
-        """The row of each slot, [N]."""
+        """Return the row of each slot, [N]."""
         return np.repeat(np.arange(len(self.row_means)), np.diff(self.offsets))
 
     def probabilities(self) -> Floats:
-        """The probability of each slot, [N]."""
+        """Return the probability of each slot, [N]."""
         before = np.concatenate([[0.0], self.cumulative[:-1]])
         before[self.offsets[:-1]] = 0.0
         return self.cumulative - before
 
     def _by_stage(self, array: Floats) -> Floats:
-        return (array if self.n_stages > 1 else array[0]).copy()  # not a view: these are for looking at
+        return (
+            array if self.n_stages > 1 else array[0]
+        ).copy()  # not a view, through which the MDP could be changed
 
 
 # Stepping
@@ -87,7 +92,7 @@ class MDP(NamedTuple):
 
 @kernel
 def find_slot(cumulative: Floats, lower: int, upper: int, u: float) -> int:
-    """The first slot from `lower` to `upper` whose cumulative probability is above u."""
+    """Find the first slot from `lower` to `upper` whose cumulative probability is above u."""
     while lower < upper:
         middle = (lower + upper) >> 1
         if u < cumulative[middle]:
@@ -106,14 +111,14 @@ def first_state(mdp: MDP, transitions: Stream) -> int:
 
 @kernel
 def draw(mdp: MDP, slot: int, u: float, e: float) -> float:
-    """The reward of a slot, from a uniform and an exponential."""
+    """Make the reward of a slot of a uniform and an exponential."""
     i = as_int(mdp.law[slot])
     return draw_law(mdp.laws.code[i], mdp.laws, i, u, e)
 
 
 @kernel
 def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
-    """The reward of a slot; a constant one consumes its pair too, so that streams stay together."""
+    """Draw the reward of a slot; a constant one consumes its pair too, so that streams stay together."""
     i = as_int(mdp.law[slot])
     if mdp.laws.code[i] == CONSTANT:
         skip_pair(rewards)
@@ -124,19 +129,21 @@ def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
 
 @kernel
 def locate_slot(mdp: MDP, s: int, a: int, h: int, transitions: Stream) -> tuple[int, int]:
-    """The row of (s, a) at step h, and a slot of it, drawn."""
+    """Return the row of (s, a) at step h, and a slot of it, drawn."""
     stage = h if mdp.n_stages > 1 else 0
     row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
-    slot = find_slot(
-        mdp.cumulative, as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1, uniform(transitions)
-    )
-    return int(row), slot
+    first, last = as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1
+    return int(row), find_slot(mdp.cumulative, first, last, uniform(transitions))
 
 
 @kernel
 def step(
     mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream
 ) -> tuple[int, float, bool, float]:
-    """One transition: the next state, the reward, whether the episode ends there, and the expected reward of (s, a)."""
+    """Draw one transition.
+
+    Returns:
+        The next state, the reward, whether the episode ends there, and the expected reward of (s, a).
+    """
     row, slot = locate_slot(mdp, s, a, h, transitions)
     return as_int(mdp.successors[slot]), reward(mdp, slot, rewards), mdp.ends[slot], mdp.row_means[U(row)]

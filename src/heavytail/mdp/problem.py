@@ -13,17 +13,17 @@ class Problem(NamedTuple):
     n_actions: int
     horizon: int  # 0: continuing
     r_max: float | None  # the paper assumes it known; an MDP record tells it
-    mdp: MDP | None = None  # the whole truth, where there is one; for yardsticks, which know it
+    mdp: MDP | None = None  # all of it, where there is one: for agents to compare with, such as "optimal"
 
 
 def make_problem(*mdps: MDP) -> Problem:
-    """What an agent may know of an MDP, or of several that come one after the other."""
+    """Make the problem of an MDP, or of several that come one after the other."""
     first, r_max = mdps[0], max(float(mdp.row_means.max()) for mdp in mdps)
     return Problem(first.n_states, first.n_actions, first.horizon, r_max, first if len(mdps) == 1 else None)
 
 
 def require_horizon(agent: str, problem: Problem) -> int:
-    """The horizon, for an agent that only learns in episodes."""
+    """Return the horizon, for an agent that learns in episodes only."""
     if problem.horizon == 0:
         raise InputError(
             f"{agent} learns in episodes and this problem is continuing; give its MDP a horizon="
@@ -32,7 +32,7 @@ def require_horizon(agent: str, problem: Problem) -> int:
 
 
 def require_r_max(agent: str, problem: Problem, given: float | None) -> float:
-    """The largest expected reward, as given or as the environment says."""
+    """Return the largest expected reward, as given or as the environment says."""
     if given is not None:
         return given
     if problem.r_max is None:
