@@ -1,21 +1,22 @@
-r"""What is exactly true of an MDP.
+r"""Exact facts of an MDP: values, gain, bias, span, diameter and moments, optimal or of a given policy.
 
-Optimal values, gain and bias, diameter, and the same for a given policy.
+*In episodes*, backward induction: V_H = 0,
 
-*In episodes*, backward induction: V_H = 0, Q_h(s, a) = r_h(s, a) + sum p_h(s' | s, a) V_{h+1}(s'), no value
-behind a terminal state.
+    Q_h(s, a) = r_h(s, a) + sum over s' of p_h(s' | s, a) V_{h+1}(s'),
+
+and no value follows a terminal state.
 
 *Continuing*, the gain rho(s) is the long-run average reward and the bias h(s) the total earned above it, so
 that rho + h = r + P h. Policy iteration for multichain MDPs (Howard 1960, Veinott 1966; Puterman 1994,
 sections 9.2 and 10.4): evaluate a policy exactly, by its recurrent classes and a sparse linear system;
-improve the gain, where that cannot be the bias, where that cannot be the term behind it; stop when none can
-be. The third term settles which of several optimal policies has the largest bias, so that the optimal bias
-and its span are one number each. Nothing is iterated to a limit, so periodic chains need no care. An episodic
-MDP is read as a continuing one that forgets its horizon and in which the end of an episode leads back to the
-start; a terminal state is then never visited.
+improve the gain; where that is optimal, the bias; where that is optimal too, the second bias, which is the
+next term of the expansion; stop when none can be improved. The second bias settles which of several optimal
+policies has the largest bias, so that the optimal bias and its span are well defined. Nothing is iterated to
+a limit, so periodic chains need no care. An episodic MDP is read as a continuing one that forgets its horizon
+and in which the end of an episode leads back to the start; a terminal state is then never visited.
 
-Matrices are sparse throughout: 100,000 states of a chain plan in seconds. A problem whose parts are so nearly
-cut off from each other that double precision cannot tell raises an ArithmeticError.
+Matrices are sparse throughout: a chain of 100,000 states is planned in seconds. A problem with parts so
+nearly disconnected that double precision cannot resolve them raises an ArithmeticError.
 """
 
 from heavytail.planning.average_reward import (

@@ -10,8 +10,8 @@ from heavytail.arrays import Floats, Ints
 from heavytail.mdp import MDP
 from heavytail.planning.matrices import (
     checked_policy,
-    finite_horizon,
     mixed_values,
+    require_episodes,
     transition_matrix,
 )
 
@@ -26,19 +26,16 @@ class EpisodicPlan(NamedTuple):
     policy: Ints  # [H, S]
 
 
-# In episodes
 def episodic_plan(mdp: MDP) -> EpisodicPlan:
-    """Optimal values and policy of every step, by backward induction; of equally good actions the first.
+    """Compute the optimal values and policy of every step; of equally good actions the first.
 
     >>> import heavytail as ht
     >>> plan = ht.planning.episodic_plan(ht.make_mdp("six_arms"))
     >>> plan.values.shape, plan.policy.shape
     ((26, 7), (25, 7))
     """
-    values, policy = (
-        np.zeros((finite_horizon(mdp) + 1, mdp.n_states)),
-        np.zeros((mdp.horizon, mdp.n_states), np.int64),
-    )
+    values = np.zeros((require_episodes(mdp) + 1, mdp.n_states))
+    policy = np.zeros((mdp.horizon, mdp.n_states), np.int64)
     for h, transitions, means in _backwards(mdp):
         q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
         policy[h] = q.argmax(axis=1)
@@ -47,7 +44,7 @@ def episodic_plan(mdp: MDP) -> EpisodicPlan:
 
 
 def optimal_value(mdp: MDP) -> float:
-    """The best expected total reward of an episode, from the start.
+    """Compute the best expected total reward of an episode, from the start.
 
     >>> import heavytail as ht
     >>> round(ht.planning.optimal_value(ht.make_mdp("six_arms")), 2)
@@ -57,16 +54,16 @@ def optimal_value(mdp: MDP) -> float:
 
 
 def policy_values(mdp: MDP, policy: npt.ArrayLike) -> Floats:
-    """Expected total rewards [H + 1, S] under a policy.
+    """Compute the expected total rewards [H + 1, S] under a policy.
 
-    Actions [S] or [H, S], or probabilities [S, A] or [H, S, A].
+    The policy is actions [S] or [H, S], or probabilities [S, A] or [H, S, A].
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms")
     >>> ht.planning.policy_values(mdp, [0] * 7)[0].round(2).tolist()
     [28.8, 30.0, 27.6, 27.6, 27.6, 27.6, 27.6]
     """
-    values = np.zeros((finite_horizon(mdp) + 1, mdp.n_states))
+    values = np.zeros((require_episodes(mdp) + 1, mdp.n_states))
     steps = checked_policy(mdp, policy, (mdp.horizon,))
     for h, transitions, means in _backwards(mdp):
         q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
@@ -75,7 +72,7 @@ def policy_values(mdp: MDP, policy: npt.ArrayLike) -> Floats:
 
 
 def policy_value(mdp: MDP, policy: npt.ArrayLike) -> float:
-    """The expected total reward of an episode under a policy, from the start.
+    """Compute the expected total reward of an episode under a policy, from the start.
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms")
@@ -86,7 +83,7 @@ def policy_value(mdp: MDP, policy: npt.ArrayLike) -> float:
 
 
 def _backwards(mdp: MDP) -> Iterator[tuple[int, "csr_matrix", Floats]]:
-    """Every step from the last to the first, with its transitions and mean rewards."""
+    """Yield every step from the last to the first, with its transitions and mean rewards."""
     alive, n = transition_matrix(mdp, restart=False), mdp.n_states * mdp.n_actions
     for h in reversed(range(mdp.horizon)):
         if mdp.n_stages == 1:  # a slice would be a copy

@@ -1,7 +1,4 @@
-"""How long it takes to get somewhere.
-
-Least expected times, the diameter, and policies that surely arrive.
-"""
+"""Least expected times from state to state, the diameter, and policies that surely arrive."""
 
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
@@ -12,18 +9,20 @@ from heavytail.arrays import Bools, Floats, Ints
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.planning.markov_chains import hitting_times
+from heavytail.planning.matrices import better_actions, require_stationary, transition_matrix
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-from heavytail.planning.matrices import better_actions, require_stationary, transition_matrix
 
-SLOWEST_EDGE = 1e9
+MAX_EDGE_STEPS = 1e9
 MAX_IMPROVEMENTS = 10_000
 MAX_TARGETS = 5_000
 
 
 def diameter(mdp: MDP) -> float:
-    """The largest expected time, over pairs of states, that the best policy needs to get from one to the other; infinite if it cannot.
+    """Compute the diameter: the largest least expected time from one state to another.
+
+    Infinite if some state cannot be reached from some other.
 
     >>> import heavytail as ht
     >>> round(ht.planning.diameter(ht.make_mdp("six_arms")), 6)
@@ -37,14 +36,14 @@ def diameter(mdp: MDP) -> float:
             f" to {MAX_TARGETS:,}"
         )
     matrix = transition_matrix(mdp, restart=True)
-    ways = predecessor_graph(matrix)
-    if connected_components(ways, directed=True, connection="strong")[0] > 1:
+    graph = predecessor_graph(matrix)
+    if connected_components(graph, directed=True, connection="strong")[0] > 1:
         return float("inf")
-    return max(float(_times_to(matrix, ways, target).max()) for target in range(mdp.n_states))
+    return max(float(_times_to(matrix, graph, target).max()) for target in range(mdp.n_states))
 
 
 def times_to(mdp: MDP, target: SupportsIndex) -> Floats:
-    """The least expected number of steps [S] from each state to `target`.
+    """Compute the least expected number of steps [S] from each state to `target`.
 
     Infinite where no policy is sure to reach it.
 
@@ -58,19 +57,14 @@ def times_to(mdp: MDP, target: SupportsIndex) -> Floats:
     return _times_to(matrix, predecessor_graph(matrix), index(target))
 
 
-def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
-    """Policy iteration for a stochastic shortest path, from a policy that surely arrives."""
+def _times_to(matrix: "csr_matrix", graph: "csr_matrix", target: int) -> Floats:
+    """Solve a stochastic shortest path by policy iteration, from a policy that surely arrives."""
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
-    sure, safe = _almost_surely_reaching(matrix, ways, target)
-    there = np.arange(S) == target
-    policy = policy_towards(
-        matrix,
-        ways if safe.all() else predecessor_graph(matrix, safe),
-        there,
-        safe,
-        otherwise=np.zeros(S, np.int64),
-    )
-    others = np.flatnonzero(sure & ~there)
+    sure, safe = _almost_surely_reaching(matrix, graph, target)
+    arrived = np.arange(S) == target
+    graph = graph if safe.all() else predecessor_graph(matrix, safe)
+    policy = policy_towards(matrix, graph, arrived, safe, otherwise=np.zeros(S, np.int64))
+    others = np.flatnonzero(sure & ~arrived)
     times = np.where(sure, 0.0, np.inf)
     if not others.size:
         return times
@@ -78,33 +72,36 @@ def _times_to(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> Floats:
         times[others] = hitting_times(matrix[np.arange(S) * A + policy], others)
         q = np.where(safe, 1.0 + matrix @ np.where(sure, times, 0.0), np.inf).reshape(S, A)
         better = policy.copy()
-        better[others], _, _ = better_actions(
-            policy[others], -q[others], -times[others], float(times[others].max())
-        )
+        scale = float(times[others].max())
+        better[others], _, _ = better_actions(policy[others], -q[others], -times[others], scale)
         if np.array_equal(better, policy):
             return times
         policy = better
     raise RuntimeError(f"policy iteration did not settle within {MAX_IMPROVEMENTS} improvements")
 
 
-def _almost_surely_reaching(matrix: "csr_matrix", ways: "csr_matrix", target: int) -> tuple[Bools, Bools]:
-    """The states [S] from which some policy reaches the target with probability one, and the rows [S*A] that do not lead out of them."""
+def _almost_surely_reaching(matrix: "csr_matrix", graph: "csr_matrix", target: int) -> tuple[Bools, Bools]:
+    """Find the states [S] from which some policy reaches the target with probability one.
+
+    Returns:
+        Those states, and the rows [S*A] that do not lead out of them.
+    """
     safe = np.ones(matrix.shape[0], np.bool_)
     while True:
-        reaching = np.isfinite(_distances(ways, np.arange(matrix.shape[1]) == target))
+        reaching = np.isfinite(_distances(graph, np.arange(matrix.shape[1]) == target))
         if reaching.all():
             return reaching, safe
         smaller = _prune_unsafe(matrix, safe, ~reaching, target)
         if np.array_equal(smaller, safe):
             return reaching, safe
         safe = smaller
-        ways = predecessor_graph(matrix, safe)
+        graph = predecessor_graph(matrix, safe)
 
 
 def _prune_unsafe(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -> Bools:
-    """The safe rows that cannot lead to lost states; a state without such rows is lost too.
+    """Keep the safe rows that cannot lead to lost states; a state without such rows is lost too.
 
-    By a queue: between a trap and the target a random walk loses one state after the other.
+    With a queue: between a trap and the target a random walk loses one state after the other.
     """
     A, into = matrix.shape[0] // matrix.shape[1], matrix.tocsc()
     rows, offsets = into.indices.tolist(), into.indptr.tolist()
@@ -122,9 +119,9 @@ def _prune_unsafe(matrix: "csr_matrix", safe: Bools, lost: Bools, target: int) -
 
 
 def predecessor_graph(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_matrix":
-    """For each state where one could have come from, by one of these rows.
+    """Build the graph [S, S] from each state to those it can be reached from by one of these rows.
 
-    [S, S], the steps it takes by the likeliest row if one stays until it works.
+    An edge is as long as the steps it takes on average by the likeliest row, repeated until it succeeds.
     """
     from scipy.sparse import csr_matrix
 
@@ -134,24 +131,27 @@ def predecessor_graph(matrix: "csr_matrix", rows: Bools | None = None) -> "csr_m
     into, out, p = edges.col[keep].astype(np.int64), edges.row[keep] // A, edges.data[keep]
     order = np.lexsort((-p, out, into))
     pairs, first = np.unique((into * S + out)[order], return_index=True)
-    steps = 1.0 / np.maximum(p[order][first], 1.0 / SLOWEST_EDGE)  # larger ones could not be added up
+    steps = 1.0 / np.maximum(p[order][first], 1.0 / MAX_EDGE_STEPS)  # larger ones could not be added up
     return csr_matrix((steps, (pairs // S, pairs % S)), shape=(S, S))
 
 
-def _distances(ways: "csr_matrix", targets: Bools) -> Floats:
-    """How far each state is from the nearest target."""
+def _distances(graph: "csr_matrix", targets: Bools) -> Floats:
+    """Compute how far each state is from the nearest target."""
     from scipy.sparse.csgraph import dijkstra
 
-    distances: Floats = dijkstra(ways, indices=np.flatnonzero(targets), min_only=True)
+    distances: Floats = dijkstra(graph, indices=np.flatnonzero(targets), min_only=True)
     return distances
 
 
 def policy_towards(
-    matrix: "csr_matrix", ways: "csr_matrix", targets: Bools, rows: Bools | None = None, *, otherwise: Ints
+    matrix: "csr_matrix", graph: "csr_matrix", targets: Bools, rows: Bools | None = None, *, otherwise: Ints
 ) -> Ints:
-    """In every state, of the actions that may bring the targets nearer, the one that brings them nearest on average; if there is none, another."""
+    """Choose in every state, of the actions that may lead nearer to the targets, the nearest on average.
+
+    Where no action does, the policy is `otherwise`.
+    """
     S, A = matrix.shape[1], matrix.shape[0] // matrix.shape[1]
-    distances = _distances(ways, targets)
+    distances = _distances(graph, targets)
     edges = matrix.tocoo()
     nearer = np.zeros(matrix.shape[0], np.bool_)
     nearer[edges.row[distances[edges.col] < distances[edges.row // A]]] = True

@@ -3,15 +3,15 @@
 In a recurrent class c the gain g_c and the bias h solve g_c + h = r + P h, which leaves h free by a constant:
 one state of the class is the *reference*, its place among the unknowns is taken by g_c, and afterwards h is
 shifted so that its long-run average is 0. So shifted, h is what a state earns in total above the gain, the
-same whichever state was the reference. From transient states what is behind them follows from one more linear
+same whichever state was the reference. Gain and bias of the transient states follow from one more linear
 system.
 
 *Accuracy.* I - P is built from the probabilities of leaving, never as one less the probability of staying, so
-that small ones keep their digits. What is left to go wrong is a chain that takes ages to come from one part
-of a class to another, or out of its transient states: the inverse of the system is as large as the longest
-mean time this takes, and multiplies rounding by it. One more solve gives that time, and beyond MAX_MEAN_TIME an
-ArithmeticError is raised. To a state that is hardly ever visited every way is long, so the reference is one
-that is visited often.
+that small ones keep their digits. What can still go wrong is a chain that takes very long from one part of a
+class to another, or out of its transient states: the inverse of the system is as large as the longest mean
+time this takes, and multiplies rounding by it. One more solve gives that time, and beyond MAX_MEAN_TIME an
+ArithmeticError is raised. A state that is hardly ever visited takes long to reach from anywhere, so the
+reference is one that is visited often.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,10 +23,9 @@ from heavytail.arrays import Bools, Floats, Ints
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-STEPS_TO_FIND_A_REFERENCE = 64
-A_LONG_WHILE = 1e9  # steps
-# steps; rounding times this is 2e-5, and what comes out was never seen to be off by more than a tenth of that
-MAX_MEAN_TIME = 1e11
+REFERENCE_STEPS = 64
+EFFECTIVE_HORIZON = 1e9  # steps; the mean length of a run that ends at random
+MAX_MEAN_TIME = 1e11  # steps; rounding times this is 2e-5, and errors seen were below a tenth of that
 
 
 class Classes(NamedTuple):
@@ -37,7 +36,7 @@ class Classes(NamedTuple):
 
 
 class FactorisedChain(NamedTuple):
-    """A chain made ready: with it, every further vector of rewards costs only a substitution."""
+    """A chain with its linear systems factorised: every further vector of rewards costs a substitution."""
 
     chain: Any  # [S, S] sparse
     classes: Classes
@@ -52,7 +51,7 @@ class FactorisedChain(NamedTuple):
 
 
 def find_classes(chain: "csr_matrix") -> Classes:
-    """Which states the chain comes back to, and together with which.
+    """Find the recurrent classes of a chain.
 
     >>> from scipy.sparse import csr_matrix
     >>> find_classes(csr_matrix([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]])).label
@@ -70,15 +69,15 @@ def find_classes(chain: "csr_matrix") -> Classes:
 
 
 def _visits(chain: "csr_matrix") -> Floats:
-    """Roughly how often states are visited: where some steps lead from everywhere."""
+    """Estimate how often states are visited: where some steps lead from everywhere."""
     mass, arrivals = np.full(chain.shape[0], 1.0 / chain.shape[0]), chain.T.tocsr()
-    for _ in range(STEPS_TO_FIND_A_REFERENCE):
+    for _ in range(REFERENCE_STEPS):
         mass = 0.5 * (mass + arrivals @ mass)  # half a step, so that a periodic chain settles too
     return mass
 
 
 def _most_visited(label: Ints, visits: Floats) -> Ints:
-    """The state of each class with the most visits."""
+    """Find the state of each class with the most visits."""
     order = np.lexsort((-visits, label))
     _, first = np.unique(label[order], return_index=True)
     states: Ints = order[first]
@@ -89,7 +88,7 @@ def _most_visited(label: Ints, visits: Floats) -> Ints:
 
 
 def gain_and_bias(chain: "csr_matrix", rewards: Floats) -> tuple[Floats, Floats]:
-    """The long-run average reward [S] and the bias [S] of each state.
+    """Compute the long-run average reward [S] and the bias [S] of each state.
 
     >>> from scipy.sparse import csr_matrix
     >>> gain, bias = gain_and_bias(csr_matrix([[0.0, 1.0], [1.0, 0.0]]), np.array([1.0, 0.0]))
@@ -100,7 +99,7 @@ def gain_and_bias(chain: "csr_matrix", rewards: Floats) -> tuple[Floats, Floats]
 
 
 def factorise(chain: "csr_matrix") -> FactorisedChain:
-    """A chain made ready to be evaluated; an ArithmeticError if it is too slow for double precision."""
+    """Factorise a chain; an ArithmeticError if it is too slow for double precision."""
     classes = find_classes(chain)
     recurrent, transient = np.flatnonzero(classes.label >= 0), np.flatnonzero(classes.label < 0)
     leaving = _leaving(chain)
@@ -110,18 +109,16 @@ def factorise(chain: "csr_matrix") -> FactorisedChain:
         classes = classes._replace(reference=better)
         within, frequency = _within(leaving, classes, recurrent)
     _check_within(within, frequency, classes, recurrent)
-    before = _factors(leaving[transient][:, transient]) if transient.size else None
+    before = _factorise_system(leaving[transient][:, transient]) if transient.size else None
     if before is not None:
         _check_times(before.solve(np.ones(transient.size)))
     return FactorisedChain(chain, classes, recurrent, transient, frequency, within, before)
 
 
 def evaluate(factors: FactorisedChain, rewards: Floats) -> tuple[Floats, Floats]:
-    """Gain [S] and bias [S] for rewards [S]."""
+    """Compute gain [S] and bias [S] for rewards [S]."""
     label, recurrent, transient = factors.classes.label, factors.recurrent, factors.transient
-    middle = 0.5 * (
-        rewards.min() + rewards.max()
-    )  # what all rewards have in common need not be rounded away from the rest
+    middle = 0.5 * (rewards.min() + rewards.max())  # subtracted, so that a large common part costs no digits
     gain, bias, above = np.zeros(len(rewards)), np.zeros(len(rewards)), rewards - middle
     bias[recurrent] = factors.within.solve(above[recurrent])
     gains = bias[factors.classes.reference]
@@ -130,18 +127,19 @@ def evaluate(factors: FactorisedChain, rewards: Floats) -> tuple[Floats, Floats]
     means = np.bincount(label[recurrent], (factors.frequency * bias)[recurrent])
     bias[recurrent] -= means[label[recurrent]]
     if transient.size:
-        behind = factors.chain[transient][:, recurrent]
-        # From the first class's gain: where all classes earn the same, so do transient states, to the last
-        # bit.
-        gain[transient] = gains[0] + factors.before.solve(behind @ (gain[recurrent] - gains[0]))
-        bias[transient] = factors.before.solve(above[transient] - gain[transient] + behind @ bias[recurrent])
+        entering = factors.chain[transient][:, recurrent]
+        # Relative to the first class's gain: where all classes earn the same, so do transient states, exactly.
+        gain[transient] = gains[0] + factors.before.solve(entering @ (gain[recurrent] - gains[0]))
+        bias[transient] = factors.before.solve(
+            above[transient] - gain[transient] + entering @ bias[recurrent]
+        )
     return gain + middle, bias
 
 
 def _leaving(chain: "csr_matrix") -> "csr_matrix":
-    """I - P, whose diagonal is the sum of the probabilities to leave.
+    """Build I - P, with the sum of the probabilities of leaving on its diagonal.
 
-    One less the probability to stay would lose the small ones.
+    One less the probability of staying would lose the small ones.
     """
     from scipy.sparse import csr_matrix, diags_array
 
@@ -150,7 +148,7 @@ def _leaving(chain: "csr_matrix") -> "csr_matrix":
 
 
 def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Any, Floats]:
-    """The factors of the recurrent states' equations, and how often each state is visited."""
+    """Factorise the equations of the recurrent states; also return how often each state is visited."""
     from scipy.sparse import coo_matrix, diags_array
 
     label, place = classes.label[states], np.full(len(classes.label), -1)
@@ -161,15 +159,15 @@ def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Any,
     gains = coo_matrix(
         (np.ones(states.size), (np.arange(states.size), columns[label])), shape=(states.size, states.size)
     )
-    factors = _factors(leaving[states][:, states] @ diags_array(keep) + gains)
-    # The transposed system is balance, pi (I - P) = 0, with the equation of each reference replaced by the
-    # total of its class.
+    factors = _factorise_system(leaving[states][:, states] @ diags_array(keep) + gains)
+    # The transposed system is the balance equation pi (I - P) = 0, in which the total of a class replaces the
+    # equation of its reference.
     frequency = np.zeros(len(classes.label))
     frequency[states] = np.maximum(factors.solve(totals, "T"), 0.0)
     return factors, frequency
 
 
-def _factors(system: Any) -> Any:
+def _factorise_system(system: Any) -> Any:
     from scipy.sparse.linalg import splu
 
     try:
@@ -179,20 +177,20 @@ def _factors(system: Any) -> Any:
 
 
 def _check_within(within: Any, frequency: Floats, classes: Classes, states: Ints) -> None:
-    """Reward 1 in the references.
+    """Check the mean times to the references, by a reward of 1 there.
 
-    The gain is their frequency, and the bias is less by as much for every step on the way to them.
+    The gain is then their frequency, and the bias of a state is less by that for every step to a reference.
     """
     at_reference = np.zeros(len(frequency))
     at_reference[classes.reference] = 1.0
     solution = np.zeros(len(frequency))
     solution[states] = within.solve(at_reference[states])
-    often = solution[classes.reference]
+    frequencies = solution[classes.reference]
     solution[classes.reference] = 0.0
-    if not (often > 0.0).all():
+    if not (frequencies > 0.0).all():
         raise ArithmeticError(_too_slow())
     with np.errstate(over="ignore"):
-        _check_times(-solution[states] / often[classes.label[states]])
+        _check_times(-solution[states] / frequencies[classes.label[states]])
 
 
 def _check_times(times: Floats) -> None:
@@ -211,7 +209,7 @@ def _too_slow() -> str:
 
 
 def stationary(chain: "csr_matrix", start: Floats) -> Floats:
-    """How often each state is visited in the long run, from a distribution over first states.
+    """Compute how often each state is visited in the long run, from a distribution over first states.
 
     >>> from scipy.sparse import csr_matrix
     >>> chain = csr_matrix([[0.5, 0.1, 0.4], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
@@ -220,16 +218,14 @@ def stationary(chain: "csr_matrix", start: Floats) -> Floats:
     """
     factors = factorise(chain)
     label, recurrent = factors.classes.label, factors.recurrent
-    distribution = np.zeros(len(start))
-    distribution[recurrent] = (
-        _weight_of_classes(factors, start)[label[recurrent]] * factors.frequency[recurrent]
-    )
-    total: Floats = distribution / distribution.sum()
-    return total
+    weights, distribution = _class_weights(factors, start), np.zeros(len(start))
+    distribution[recurrent] = weights[label[recurrent]] * factors.frequency[recurrent]
+    normalised: Floats = distribution / distribution.sum()
+    return normalised
 
 
-def _weight_of_classes(factors: FactorisedChain, start: Floats) -> Floats:
-    """How likely the start leads into each class."""
+def _class_weights(factors: FactorisedChain, start: Floats) -> Floats:
+    """Compute how likely the start leads into each class."""
     visits = np.zeros(len(start))
     if factors.transient.size:
         visits[factors.transient] = np.maximum(factors.before.solve(start[factors.transient], "T"), 0.0)
@@ -240,26 +236,22 @@ def _weight_of_classes(factors: FactorisedChain, start: Floats) -> Floats:
 
 
 def hitting_times(chain: "csr_matrix", states: Ints) -> Floats:
-    """The expected number of steps until the chain, started in one of these states, has left them.
-
-    It must be sure to.
+    """Compute the expected number of steps until the chain leaves these states, which must be certain.
 
     >>> from scipy.sparse import csr_matrix
     >>> hitting_times(csr_matrix([[0.75, 0.25], [0.0, 1.0]]), np.array([0])).tolist()
     [4.0]
     """
-    times: Floats = _factors(_leaving(chain)[states][:, states]).solve(np.ones(states.size))
+    times: Floats = _factorise_system(_leaving(chain)[states][:, states]).solve(np.ones(states.size))
     _check_times(times)
     return times
 
 
 def attraction_basin(chain: "csr_matrix", rewards: Floats) -> Bools:
-    """The states around the one that earns most in a long while.
+    """Find the states around the one that earns most over a long time, for chains too slow to factorise.
 
-    Those that come to it within that while, more likely than not.
-
-    For chains that are too slow to be factorised. The while ends at random, with the same probability after
-    every step.
+    They are those from which the chain reaches it within that time, more likely than not. The time ends at
+    random, with the same probability after every step (`EFFECTIVE_HORIZON`).
 
     >>> from scipy.sparse import csr_matrix
     >>> slow = csr_matrix([[0.5, 0.5, 0.0], [0.5, 0.5 - 1e-15, 1e-15], [0.0, 1e-15, 1 - 1e-15]])
@@ -269,13 +261,12 @@ def attraction_basin(chain: "csr_matrix", rewards: Floats) -> Bools:
     from scipy.sparse import csr_matrix, diags_array
 
     n = len(rewards)
-    system = csr_matrix(_leaving(chain) + diags_array(np.full(n, 1.0 / A_LONG_WHILE)))
-    best = int(_factors(system).solve(rewards - rewards.min()).argmax())
+    system = csr_matrix(_leaving(chain) + diags_array(np.full(n, 1.0 / EFFECTIVE_HORIZON)))
+    best = int(_factorise_system(system).solve(rewards - rewards.min()).argmax())
     others = np.flatnonzero(np.arange(n) != best)
     arriving = np.ones(n)
     if others.size:
-        arriving[others] = _factors(system[others][:, others]).solve(
-            -system[others][:, [best]].toarray()[:, 0]
-        )
+        towards = -system[others][:, [best]].toarray()[:, 0]
+        arriving[others] = _factorise_system(system[others][:, others]).solve(towards)
     near: Bools = arriving >= 0.5
     return near

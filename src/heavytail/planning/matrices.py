@@ -1,4 +1,4 @@
-"""An MDP as sparse matrices, and policies as checked arrays: what exact planning is made of."""
+"""An MDP as sparse matrices, and policies as checked arrays: the parts of exact planning."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ ROUNDING = 64 * float(np.finfo(np.float64).eps)
 
 
 def transition_matrix(mdp: MDP, *, restart: bool) -> "csr_matrix":
-    """Transitions [rows, S]; what ends an episode leads nowhere, or back to the start."""
+    """Build the transitions [rows, S]; what ends an episode leads nowhere, or back to the start."""
     from scipy.sparse import csr_matrix
 
     shape = (len(mdp.row_means), mdp.n_states)
@@ -36,7 +36,7 @@ def transition_matrix(mdp: MDP, *, restart: bool) -> "csr_matrix":
 
 
 def require_stationary(mdp: MDP) -> MDP:
-    """The same MDP, if it has a long run."""
+    """Return the MDP if its transitions and rewards do not depend on the step, so that it has a long run."""
     if mdp.n_stages > 1:
         raise InputError(
             "transitions or rewards depend on the step of the episode, so there is no long run; ask"
@@ -45,8 +45,8 @@ def require_stationary(mdp: MDP) -> MDP:
     return mdp
 
 
-def finite_horizon(mdp: MDP) -> int:
-    """The steps of its episodes, if it has any."""
+def require_episodes(mdp: MDP) -> int:
+    """Return the horizon of an MDP with episodes."""
     if mdp.horizon == 0:
         raise InputError(
             "this problem is continuing, so it has no episodes; ask for its gain, or give it a horizon="
@@ -55,7 +55,7 @@ def finite_horizon(mdp: MDP) -> int:
 
 
 def checked_policy(mdp: MDP, policy: npt.ArrayLike, lead: tuple[int, ...] = ()) -> npt.NDArray[Any]:
-    """A policy as actions [*lead, S] or as probabilities [*lead, S, A].
+    """Check a policy; return it as actions [*lead, S] or as probabilities [*lead, S, A].
 
     Integers are actions wherever their shape allows it.
     """
@@ -66,8 +66,8 @@ def checked_policy(mdp: MDP, policy: npt.ArrayLike, lead: tuple[int, ...] = ()) 
     if given.dtype.kind in "biuf" and given.shape in [(*n, *cells) for n in shapes]:
         return np.broadcast_to(_checked_probabilities(given.astype(np.float64)), (*lead, *cells))
     raise InputError(
-        f"a policy is actions [{cells[0]}] or probabilities [{cells[0]}, {cells[1]}], in episodes also one for each step; "
-        f"got {given.dtype}{list(given.shape)}"
+        f"a policy is actions [{cells[0]}] or probabilities [{cells[0]}, {cells[1]}], in episodes also one"
+        f" for each step; got {given.dtype}{list(given.shape)}"
     )
 
 
@@ -97,7 +97,7 @@ def _checked_probabilities(given: Floats) -> Floats:
 
 
 def make_chain(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
-    """The Markov chain and its rewards under a stationary policy."""
+    """Build the Markov chain and its rewards under a stationary policy."""
     from scipy.sparse import csr_matrix
 
     checked, matrix = checked_policy(require_stationary(mdp), policy), transition_matrix(mdp, restart=True)
@@ -110,13 +110,13 @@ def make_chain(mdp: MDP, policy: npt.ArrayLike) -> tuple["csr_matrix", Floats]:
 
 
 def select_chain(matrix: "csr_matrix", means: Floats, policy: Ints) -> tuple["csr_matrix", Floats]:
-    """The chain and the rewards of a deterministic policy."""
+    """Select the chain and the rewards of a deterministic policy."""
     rows = np.arange(len(policy)) * (len(means) // len(policy)) + policy
     return matrix[rows], means[rows]
 
 
 def mixed_values(q: Floats, policy: npt.NDArray[Any]) -> Floats:
-    """The values of actions [S, A], averaged over a policy of one step."""
+    """Average the values of actions [S, A] over a policy of one step."""
     if policy.ndim == 1:
         return np.take_along_axis(q, policy[:, None], axis=1)[:, 0]
     mean: Floats = np.einsum("sa,sa->s", policy, q)
@@ -124,9 +124,10 @@ def mixed_values(q: Floats, policy: npt.NDArray[Any]) -> Floats:
 
 
 def better_actions(policy: Ints, values: Floats, now: Floats, scale: float) -> tuple[Ints, Bools, float]:
-    """The better actions by these values [S, A], those of the policy being `now` but for rounding.
+    """Find better actions by these values [S, A], those of the policy being `now` but for rounding.
 
-    Which are as good as the best [S, A]; and by how much.
+    Returns:
+        The improved policy [S]; which actions are as good as the best [S, A]; the largest improvement.
     """
     own, best = mixed_values(values, policy), values.argmax(axis=1)
     top, tolerance = mixed_values(values, best), ROUNDING * scale + 4.0 * float(np.abs(own - now).max())

@@ -1,4 +1,4 @@
-"""The gap between the best and the second best policy, by looking at every policy."""
+"""The gap between the best and the second best policy, by enumerating all policies."""
 
 import numpy as np
 
@@ -7,20 +7,17 @@ from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.planning.average_reward import RELATIVE_TOLERANCE, ROUNDING
 from heavytail.planning.markov_chains import gain_and_bias
-from heavytail.planning.matrices import (
-    require_stationary,
-    transition_matrix,
-)
+from heavytail.planning.matrices import require_stationary, transition_matrix
 
 MAX_POLICIES = 2_000_000
 POLICIES_AT_ONCE = 4096
 
 
-# All policies
 def policy_gap(mdp: MDP) -> float:
-    """The gain of the best policy less that of the next best, over all deterministic stationary policies and all states to start from.
+    """Compute the gain of the best policy less that of the next best.
 
-    0 where every policy is optimal. By enumeration, so for small MDPs.
+    Over all deterministic stationary policies and all states to start from; 0 where every policy is optimal.
+    By enumeration, so for small MDPs.
     """
     count = require_stationary(mdp).n_actions ** mdp.n_states
     if count > MAX_POLICIES:
@@ -28,20 +25,19 @@ def policy_gap(mdp: MDP) -> float:
             f"policy_gap goes through all {mdp.n_actions}**{mdp.n_states} policies of this MDP; it"
             f" takes up to {MAX_POLICIES:,}"
         )
-    parts = [
-        np.unique(all_gains(mdp, n, min(n + POLICIES_AT_ONCE, count)))
-        for n in range(0, count, POLICIES_AT_ONCE)
-    ]
+    starts = range(0, count, POLICIES_AT_ONCE)
+    parts = [np.unique(all_gains(mdp, n, min(n + POLICIES_AT_ONCE, count))) for n in starts]
     gains = np.unique(np.concatenate(parts))
-    tolerance = RELATIVE_TOLERANCE * float(np.ptp(mdp.row_means)) + ROUNDING * float(
-        np.abs(mdp.row_means).max()
-    )
+    spread, largest = float(np.ptp(mdp.row_means)), float(np.abs(mdp.row_means).max())
+    tolerance = RELATIVE_TOLERANCE * spread + ROUNDING * largest
     worse = gains[gains < gains[-1] - tolerance]
     return float(gains[-1] - worse[-1]) if worse.size else 0.0
 
 
 def all_gains(mdp: MDP, first: int, last: int) -> Floats:
-    """The gains [n, S] of the deterministic policies numbered from `first` to before `last`, their actions being the digits of the number.
+    """Compute the gains [n, S] of the deterministic policies numbered from `first` to before `last`.
+
+    The actions of a policy are the digits of its number.
 
     >>> import heavytail as ht
     >>> ht.planning.all_gains(ht.mdp_from_arrays([[[1.0], [1.0]]], [[0.0, 3.0]]), 0, 2).tolist()
@@ -58,9 +54,7 @@ def all_gains(mdp: MDP, first: int, last: int) -> Floats:
     states, base = np.arange(mdp.n_states), float(mdp.row_means.mean())
     actions = _digits(first, last, mdp.n_actions, mdp.n_states)
     dense = transition_matrix(mdp, restart=True).toarray().reshape(mdp.n_states, mdp.n_actions, mdp.n_states)
-    limit = 0.5 * (
-        np.eye(mdp.n_states) + dense[states, actions]
-    )  # half a step, so that periodic chains settle too
+    limit = 0.5 * (np.eye(mdp.n_states) + dense[states, actions])  # half a step: periodic chains converge too
     for _ in range(60):  # 2**60 steps
         limit = limit @ limit
         limit /= limit.sum(axis=-1, keepdims=True)
@@ -68,7 +62,7 @@ def all_gains(mdp: MDP, first: int, last: int) -> Floats:
 
 
 def _digits(first: int, last: int, base: int, n: int) -> Ints:
-    """The numbers from `first` to before `last` by their digits, the smallest first."""
+    """Write the numbers from `first` to before `last` by their digits, the lowest first."""
     digits = np.zeros((last - first, n), np.int64)
     rest = np.arange(last - first, dtype=object) + first if last > 2**62 else np.arange(first, last)
     for k in range(n):

@@ -1,4 +1,4 @@
-"""The moments of the rewards of an MDP: the bounds u and v that robust agents ask for, exactly."""
+"""The moments of the rewards of an MDP: the exact u and v of which robust agents need a bound."""
 
 from functools import lru_cache
 from typing import Literal
@@ -12,9 +12,9 @@ from heavytail.mdp import MDP
 
 
 def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") -> Floats:
-    """E|r|**p of each state and action, [S, A] or [H, S, A] as `mdp.mean_rewards`.
+    """Compute E|r|**p of each state and action, [S, A] or [H, S, A] as `mdp.mean_rewards`.
 
-    "central": of the reward less its mean.
+    "central" moments are those of the reward less its mean.
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms")
@@ -25,18 +25,16 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
         raise InputError(f"reward_moments: kind is {kind!r}; it must be 'raw' or 'central'")
     laws, rows = laws_from_table(mdp.laws), mdp.rows()
     centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
-    moments = np.array(
-        [_moment(laws[i], p, center) for i, center in zip(mdp.law.tolist(), centers.tolist(), strict=True)]
-    )
+    slots = zip(mdp.law.tolist(), centers.tolist(), strict=True)
+    moments = np.array([_moment(laws[i], p, center) for i, center in slots])
     weights = mdp.probabilities()
     with np.errstate(invalid="ignore"):  # an infinite moment that never occurs
-        total = np.bincount(
-            rows, weights=np.where(weights > 0, weights * moments, 0.0), minlength=len(mdp.row_means)
-        )
+        weighted = np.where(weights > 0, weights * moments, 0.0)
+    total = np.bincount(rows, weights=weighted, minlength=len(mdp.row_means))
     return np.asarray(total, np.float64).reshape(mdp.mean_rewards.shape)
 
 
 @lru_cache(maxsize=4096)
 def _moment(law: Law, p: float, center: float) -> float:
-    """Each is an integral, and most MDPs and all studies ask for the same few again and again."""
+    """Remember moments: each is an integral, and MDPs and studies ask for the same few again."""
     return law.moment(p, center)
