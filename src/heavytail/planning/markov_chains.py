@@ -128,11 +128,10 @@ def evaluate(factors: FactorisedChain, rewards: Floats) -> tuple[Floats, Floats]
     bias[recurrent] -= means[label[recurrent]]
     if transient.size:
         entering = factors.chain[transient][:, recurrent]
-        # Relative to the first class's gain: where all classes earn the same, so do transient states, exactly.
+        # Relative to the first class's gain: if all classes earn the same, transient states do so exactly.
         gain[transient] = gains[0] + factors.before.solve(entering @ (gain[recurrent] - gains[0]))
-        bias[transient] = factors.before.solve(
-            above[transient] - gain[transient] + entering @ bias[recurrent]
-        )
+        earned = above[transient] - gain[transient] + entering @ bias[recurrent]
+        bias[transient] = factors.before.solve(earned)
     return gain + middle, bias
 
 
