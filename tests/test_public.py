@@ -5,6 +5,7 @@ import pkgutil
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,23 +95,18 @@ def test_the_example_agent_is_thirty_lines_and_learns_with_any_estimator() -> No
     import my_agent
 
     for estimator in ("truncated_mean", "median_of_means"):
-        learner = ht.make_agent(
-            "greedy",
-            ht.make_mdp("six_arms"),
-            epsilon=0.05,
-            moment=14.25,
-            estimator=estimator,
-            exploration=0.2,
-        )
+        parameters: dict[str, Any] = {
+            "epsilon": 0.05,
+            "moment": 14.25,
+            "estimator": estimator,
+            "exploration": 0.2,
+        }
+        learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), **parameters)
         learner.learn(episodes=2000)
         assert learner.predict(1) == 0  # staying pays there, and leaving does not
     lines = inspect.getsource(my_agent).splitlines()
-    code = [
-        line
-        for line in lines
-        if line.strip() and not line.lstrip().startswith(("#", '"""', "from ", "import "))
-    ]
-    assert len(code) <= 35
+    no_code = ("#", '"""', "from ", "import ")
+    assert sum(bool(line.strip()) and not line.lstrip().startswith(no_code) for line in lines) <= 35
 
 
 def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
@@ -121,7 +117,9 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     from heavytail.kernels.compiling import entry
     learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25)
     learner.learn(10)
-    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
+    agent, mdp, streams = learner.agent, learner.mdp, learner.streams
+    recorded = fused.new_checkpoints(learner.curve.at, agent)
+    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.clock, recorded)
     print(sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
     """
     first, second = (

@@ -20,10 +20,10 @@ laws: Any = ht.laws
 
 def test_everything_registered_is_named_after_its_builder_and_documented() -> None:
     for kind in ("agent", "env", "estimator", "law"):
-        found = registered(kind)
-        assert found
-        assert [r.name for r in found] == sorted({r.name for r in found})
-        assert all(r.builder.__name__ == r.name and r.doc for r in found)
+        entries = registered(kind)
+        assert entries
+        assert [entry.name for entry in entries] == sorted({entry.name for entry in entries})
+        assert all(entry.builder.__name__ == entry.name and entry.doc for entry in entries)
 
 
 @pytest.mark.parametrize(
@@ -148,9 +148,10 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     mdp = ht.make_mdp("triangle", law=ht.laws.triangular(loc=2.0))
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)
-    recorded = fused.new_checkpoints(curve.at, learner.agent)
-    chunk = entry(fused.run_chunk, learner.agent, mdp, learner.streams, new_reward_batch(mdp), learner.clock, recorded)
-    print(curve.mean_reward[-1], abs(curve.realised_reward[-1] / curve.mean_reward[-1] - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
+    agent, streams, recorded = learner.agent, learner.streams, fused.new_checkpoints(curve.at, learner.agent)
+    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.clock, recorded)
+    mean, realised = curve.mean_reward[-1], curve.realised_reward[-1]
+    print(mean, abs(realised / mean - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
     """
     first, second = (
         python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2)

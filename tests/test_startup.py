@@ -8,7 +8,7 @@ from support.processes import python
 
 
 def test_sparing_numba_its_probe_takes_nothing_from_other_code(tmp_path: Path) -> None:
-    """Matrix products and correlations, which use a BLAS, compile in the same process, before and after; SciPy imports as ever."""
+    """Matrix products and correlations, which use a BLAS, still compile, and SciPy still imports."""
     script = """
     import sys, heavytail as ht
     ht.make_mdp("six_arms")

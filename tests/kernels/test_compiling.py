@@ -87,7 +87,8 @@ ASK = """
     learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
     agent = Stepwise(learner.agent, learner.streams.agent, learner.problem)
     agent.update(0, 0, 3.0, 1)
-    print(agent.act(0), sum(agent._act.stats.cache_hits.values()) + sum(agent._update.stats.cache_hits.values()))
+    hits = [sum(entry.stats.cache_hits.values()) for entry in (agent._act, agent._update)]
+    print(agent.act(0), sum(hits))
 """
 
 
@@ -104,7 +105,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _ask(folder: Path) -> tuple[int, int]:
-    """What the outside agent answers in a fresh process, and how many of its two entries came from the disk."""
+    """What the outside agent answers in a fresh process, and how many of its entries came from the disk."""
     # Without bytecode files: Python itself would serve a stale one after two edits within a second.
     printed = python(
         ASK, folder=folder, HEAVYTAIL_CACHE_DIR=str(folder / "kept"), PYTHONDONTWRITEBYTECODE="1"
@@ -130,9 +131,8 @@ def test_an_edited_kernel_is_never_served_stale(
     text = (outside / name).read_text()
     stamp = (outside / name).stat()
     (outside / name).write_text(text.replace(old, new))
-    os.utime(
-        outside / name, ns=(stamp.st_atime_ns, stamp.st_mtime_ns)
-    )  # not even when its time says that nothing happened
+    # Not even when its time says that nothing happened.
+    os.utime(outside / name, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     assert _ask(outside)[0] == answer
     assert _ask(outside) == (answer, 2)
 
@@ -165,7 +165,9 @@ FUSED = """
     from heavytail.kernels.compiling import entry
     learner = ht.make_agent("random", ht.make_mdp("six_arms"))
     total = learner.learn(10).realised_reward[-1]
-    chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
+    agent, mdp, streams = learner.agent, learner.mdp, learner.streams
+    recorded = fused.new_checkpoints(learner.curve.at, agent)
+    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.clock, recorded)
     print(total, sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
 """
 
@@ -213,9 +215,7 @@ def _add(x: int, y: int) -> int:
     return x + y
 
 
-def test_folders_that_nobody_used_for_a_month_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_unused_for_a_month_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
     old, recent, foreign = tmp_path / ("a" * 20), tmp_path / ("b" * 20), tmp_path / "thesis"
     month_ago = time.time() - compiling.KEEP_UNUSED_SECONDS - 60
@@ -284,7 +284,8 @@ def test_as_much_is_allocated_for_ten_episodes_as_for_ten_thousand(tmp_path: Pat
         return rtsys.get_allocation_stats().alloc - before
     allocating = njit(lambda: np.zeros(3).sum())
     allocating()
-    print([allocations(lambda: learner.learn(n, checkpoints=10)) for n in (10, 10_000)], allocations(allocating))
+    learnt = [allocations(lambda: learner.learn(n, checkpoints=10)) for n in (10, 10_000)]
+    print(learnt, allocations(allocating))
     """
     assert python(script, folder=tmp_path, NUMBA_NRT_STATS="1") == "[0, 0] 1"
 

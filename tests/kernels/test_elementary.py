@@ -1,4 +1,4 @@
-"""The functions of `heavytail.kernels.elementary` and `heavytail.kernels.count_powers` against Python's decimals, which are exact to forty digits here."""
+"""Elementary functions and powers of counts against Python's decimals, exact to forty digits here."""
 
 import importlib.util
 import math
@@ -55,14 +55,14 @@ LOGS = [
     *(10.0**x for x in spread(-300.0, 300.0)),
     *(math.sqrt(0.5) * (1.0 + k * 2.0**-52) for k in range(-3, 4)),  # where the exponent changes
 ]
-MAX_INT = math.nextafter(709.0, 0.0)
+MAX_ARGUMENT = math.nextafter(709.0, 0.0)
 EXPM1S = [
     *spread(0.0, 1.0),
-    *spread(0.0, MAX_INT),
-    *(10.0**x for x in spread(-300.0, math.log10(MAX_INT))),
+    *spread(0.0, MAX_ARGUMENT),
+    *(10.0**x for x in spread(-300.0, math.log10(MAX_ARGUMENT))),
     1e-300,
     2.0**-53,
-    MAX_INT,
+    MAX_ARGUMENT,
 ]
 EXPS = spread(-708.0, 709.0, -708.0, math.nextafter(709.0, 0.0), 0.0, 1e-20, -1e-20, *spread(-1.0, 1.0))
 
@@ -92,7 +92,7 @@ def test_the_error_of_a_power_grows_with_the_exponent(p: float) -> None:
 
     In the last places of the power these count twice at most, and `exp` adds its own.
     """
-    ordinary = [x for x in BASES if -708.0 < p * math.log(x) < MAX_INT]
+    ordinary = [x for x in BASES if -708.0 < p * math.log(x) < MAX_ARGUMENT]
     errors = [last_places(elementary.power(x, p), Decimal(x) ** Decimal(p)) for x in ordinary]
     assert all(error <= 1.0 + 3.0 * abs(p * math.log(x)) for x, error in zip(ordinary, errors, strict=True))
 
@@ -139,7 +139,7 @@ def _all_expm1(x: Floats, out: Floats) -> None:
         out[i] = elementary.expm1(x[i])
 
 
-def _all_raised(x: Floats, out: Floats) -> None:
+def _all_power(x: Floats, out: Floats) -> None:
     for i in range(x.size):
         out[i] = elementary.power(x[i], ORDER)
 
@@ -168,7 +168,7 @@ BEYOND = [1e300, -1e300, math.inf]
         (_all_log, LOGS, ()),
         (_all_exp, [*EXPS, *BEYOND], ()),
         (_all_expm1, [*EXPM1S, 0.0, 709.0, math.inf], ()),
-        (_all_raised, [*BASES, 0.0, 5e-324, math.inf], (ORDER,)),
+        (_all_power, [*BASES, 0.0, 5e-324, math.inf], (ORDER,)),
     ],
 )
 def test_a_vector_of_them_has_the_bits_of_plain_python(

@@ -37,8 +37,9 @@ SMALLEST_U, LARGEST_U = 2.0**-53, 1.0 - 2.0**-53
 SMALLEST_E, LARGEST_E = 2.0**-53, 53.0 * math.log(2.0)
 
 STABLE = [
-    (1.1, 0.0, 0.0, 1.0), (1.5, 0.5, 0.0, 1.0), (1.5, 1.0, 0.0, 1.0), (0.8, -0.7, 0.0, 1.0), (1.0, 0.5, 0.0, 1.0), (1.0, -1.0, 0.0, 1.0),
-    (2.0, 0.0, 0.0, 1.0), (0.5, 1.0, 0.0, 1.0), (1.9, -1.0, 0.0, 1.0), (1.0, 0.0, 0.3, 1.7), (1.0, 0.5, 0.3, 1.7), (1.3, -0.4, 0.3, 1.7),
+    (1.1, 0.0, 0.0, 1.0), (1.5, 0.5, 0.0, 1.0), (1.5, 1.0, 0.0, 1.0), (0.8, -0.7, 0.0, 1.0),
+    (1.0, 0.5, 0.0, 1.0), (1.0, -1.0, 0.0, 1.0), (2.0, 0.0, 0.0, 1.0), (0.5, 1.0, 0.0, 1.0),
+    (1.9, -1.0, 0.0, 1.0), (1.0, 0.0, 0.3, 1.7), (1.0, 0.5, 0.3, 1.7), (1.3, -0.4, 0.3, 1.7),
 ]  # fmt: skip
 DATA = (1.0, 4.0, 4.0, -2.5)
 
@@ -101,7 +102,7 @@ def plain_draw(law: Law) -> Any:
 
 def drawn_by_hand(law: Law, size: int, seed: int) -> Floats:
     table, rng, draw = law_table([law]), stream(seed), plain_draw(law)
-    with np.errstate(over="ignore"):  # compiled code wraps whole numbers and overflows floats without a word
+    with np.errstate(over="ignore"):  # compiled code wraps whole numbers and overflows floats silently
         return np.array([draw(table, 0, *pair(rng)) for _ in range(size)])
 
 
