@@ -1,25 +1,22 @@
 import math
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, cast
 
 import numpy as np
 import pytest
-from annotated_types import Gt, Le
-from hypothesis import given
-from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.checks import cast_value
 from heavytail.errors import InputError
-from heavytail.registry import find, register, registered
+from heavytail.registry import Kind, _own_modules, find, register, registered
 from support.processes import python
 
 # A type checker would find most of the mistakes below by itself.
 laws: Any = ht.laws
+KINDS: tuple[Kind, ...] = ("agent", "env", "estimator", "law")
 
 
 def test_everything_registered_is_named_after_its_builder_and_documented() -> None:
-    for kind in ("agent", "env", "estimator", "law"):
+    for kind in KINDS:
         entries = registered(kind)
         assert entries
         assert [entry.name for entry in entries] == sorted({entry.name for entry in entries})
@@ -88,46 +85,6 @@ def test_one_name_cannot_mean_two_things() -> None:
         register("law", "normal")(lambda: None)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(2**53), 2**53))
-def test_any_finite_number_becomes_the_same_float(value: float) -> None:
-    for form in (value, np.float64(value)):
-        cast = cast_value(form, float, "x")
-        assert type(cast) is float
-        assert cast == value
-
-
-@given(st.integers(-(2**53), 2**53))
-def test_whole_numbers_stay_whole_also_as_floats(value: int) -> None:
-    for form in (value, float(value), np.int64(value)):
-        cast = cast_value(form, int, "x")
-        assert type(cast) is int
-        assert cast == value
-
-
-@given(
-    st.none()
-    | st.booleans()
-    | st.text()
-    | st.floats()
-    | st.integers()
-    | st.lists(st.integers())
-    | st.binary()
-)
-def test_anything_else_is_an_input_error_or_fits(value: Any) -> None:
-    """Whatever is given: a value of the right type, or one line."""
-    for hint, kind in (
-        (Annotated[float, Gt(0), Le(1)], float),
-        (int, int),
-        (bool, bool),
-        (Literal["a", "b"], str),
-        (float | None, (float, type(None))),
-    ):
-        try:
-            assert isinstance(cast_value(value, hint, "x"), kind)
-        except InputError as error:
-            assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
-
-
 def test_arguments_come_back_complete_and_cast() -> None:
     assert find("law", "normal").arguments(1, scale=np.float32(2)) == {"loc": 1.0, "scale": 2.0}
     assert list(find("law", "student_t").parameters) == ["df", "loc", "scale"]
@@ -157,3 +114,15 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
         python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2)
     )
     assert (first, second) == ("2000.0 True 0", "2000.0 True 1")
+
+
+def test_helpers_of_a_package_are_not_taken_for_its_members() -> None:
+    for kind in KINDS:
+        assert not any(name.startswith("_") for name in _own_modules(kind))
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    with pytest.raises(InputError, match="there is no kind 'agents'; did you mean 'agent'"):
+        registered(cast("Kind", "agents"))
+    with pytest.raises(InputError, match="there is no kind 'laws'; did you mean 'law'"):
+        register(cast("Kind", "laws"), "x")

@@ -1,0 +1,73 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from heavytail.errors import InputError
+from heavytail.files import read_arrays, save_figure, write_arrays, write_whole
+
+
+def figure(y: float) -> Figure:
+    drawn = Figure()
+    drawn.add_subplot().plot([0.0, 1.0], [0.0, y])
+    return drawn
+
+
+@pytest.mark.parametrize("name", ["a.svg", "a.png", "a.PNG"])
+def test_the_same_figure_is_the_same_bytes(tmp_path: Path, name: str) -> None:
+    assert save_figure(figure(1.0), tmp_path / name) == tmp_path / name
+    first = (tmp_path / name).read_bytes()
+    save_figure(figure(1.0), tmp_path / name)
+    assert (tmp_path / name).read_bytes() == first
+    assert list(tmp_path.iterdir()) == [tmp_path / name]
+
+
+def test_a_figure_that_cannot_be_drawn_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save_figure(figure(1.0), tmp_path / "a.svg")
+    before = path.read_bytes()
+    broken = figure(2.0)
+    monkeypatch.setattr(broken, "savefig", lambda out, **_: out.write(b"<svg") and 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        save_figure(broken, path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("a.pdf", "'a.pdf' is no name for a picture; it must end in .svg or .png"),
+        ("none/a.svg", "none/a.svg cannot be written: there is no folder"),
+    ],
+)
+def test_a_figure_needs_a_known_kind_and_a_folder(tmp_path: Path, name: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        save_figure(figure(1.0), tmp_path / name)
+    assert message in str(caught.value)
+
+
+def test_an_interrupted_file_is_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    write_whole(path, lambda out: out.write(b"old"))
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(path, _interrupted)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def _interrupted(out: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_arrays_come_back_and_other_files_are_refused_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_arrays(path, {"x": np.arange(3)})
+    assert read_arrays(path, "agent file")["x"].tolist() == [0, 1, 2]
+    path.write_text("something else")
+    with pytest.raises(InputError, match=r"a\.npz is no agent file, or a damaged one"):
+        read_arrays(path, "agent file")
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        read_arrays(tmp_path / "b.npz", "agent file")
