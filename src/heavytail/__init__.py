@@ -7,8 +7,8 @@
 >>> learner.predict(0) in range(6)
 True
 
-Names are imported when they are first used, so that ``import heavytail`` is quick. It makes the ids known to
-Gymnasium: ``gymnasium.make("heavytail/SixArms-v0")``.
+Names are imported when they are first used, so that ``import heavytail`` is quick. The import registers
+Gymnasium's ids: ``gymnasium.make("heavytail/SixArms-v0")``.
 """
 
 from importlib import import_module
@@ -92,11 +92,8 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"heavytail has no {name!r}")
     with gc_paused():
-        value = (
-            getattr(import_module(f"heavytail.{_HOME[name]}"), name)
-            if name in _HOME
-            else import_module(f"heavytail.{name}")
-        )
+        module = import_module(f"heavytail.{_HOME.get(name, name)}")
+        value = getattr(module, name) if name in _HOME else module
     globals()[name] = value
     return value
 

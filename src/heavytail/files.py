@@ -44,7 +44,7 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
 
 
 def _read_umask() -> int:
-    """The permissions that new files go without; the system only tells them when they are set."""
+    """Return the permissions that new files go without; the system tells them only when they are set."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -66,7 +66,7 @@ class TruncatedMean(NamedTuple):
         return ("value", "level", "next_node")
 
     def counter_names(self) -> tuple[str, ...]:
-        """How many samples do not count."""
+        """The number of samples that do not count."""
         return ("truncated",)
 
 

@@ -1,4 +1,4 @@
-"""Powers of a count: t**p for a fixed p and t = 1, 2, 3, ..., from a small table and a short polynomial.
+"""Powers of a count: t**p for a fixed p and t = 1, 2, 3, ..., from a table and a short polynomial.
 
 Exploration bonuses need such a power at every step, and a library's `pow` costs as much as the rest of the
 step. With t = 2**k c (1 + x), c near the centre of one of 64 pieces of [1, 2),

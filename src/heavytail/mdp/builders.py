@@ -272,7 +272,7 @@ def _parse_start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
 
 
 def _cumulative(p: Floats, offsets: Ints) -> Floats:
-    """Sum probabilities within each row; the last of a row is exactly 1, so that every uniform finds a slot.
+    """Sum probabilities within each row; the last is exactly 1, so that every uniform finds a slot.
 
     One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th
     slots of all rows are added at once.

@@ -101,9 +101,9 @@ def policy_gain(mdp: MDP, policy: npt.ArrayLike) -> float:
 
 
 def stationary_distribution(mdp: MDP, policy: npt.ArrayLike) -> Floats:
-    """Compute how often each state [S] is visited in the long run under a stationary policy, from the start.
+    """Compute how often each state [S] is visited in the long run under a stationary policy.
 
-    Where the policy has several recurrent classes, they are weighted by how likely the start leads to each.
+    Where it has several recurrent classes, they are weighted by how likely the start leads to each.
     """
     chain, _ = make_chain(mdp, policy)
     return stationary(chain, mdp.start)
