@@ -41,20 +41,15 @@ def test_dense_arrays_come_back(transitions: Any) -> None:
 @given(dense(), st.integers(0, 2**32))
 @settings(max_examples=25, deadline=None)  # the first example compiles
 def test_a_step_equals_naive_inversion(transitions: Any, seed: int) -> None:
-    mdp = ht.mdp_from_arrays(
-        transitions,
-        np.zeros((*transitions.shape[-4:-1], 1))
-        if transitions.ndim == 4
-        else np.zeros(transitions.shape[:2]),
-    )
+    shape = transitions.shape
+    mdp = ht.mdp_from_arrays(transitions, np.zeros((*shape[:3], 1) if len(shape) == 4 else shape[:2]))
     run, twin = streams(seed), streams(seed)
     for h in range(mdp.n_stages):
         for s in range(mdp.n_states):
             for a in range(mdp.n_actions):
                 row = transitions[h, s, a] if mdp.n_stages > 1 else transitions[s, a]
-                assert entry(_next, mdp)(mdp, s, a, h, run.transitions, run.rewards) == successor(
-                    row, uniform(twin.transitions)
-                )
+                s_next = entry(_next, mdp)(mdp, s, a, h, run.transitions, run.rewards)
+                assert s_next == successor(row, uniform(twin.transitions))
 
 
 def _next(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> int:
@@ -114,12 +109,8 @@ def test_laws_by_cell_by_slot_and_by_step_agree() -> None:
     by_cell = ht.mdp_from_arrays(p, laws=[[law], [1.0]], horizon=2)
     by_slot = ht.mdp_from_arrays(p, laws=[[[law, law]], [[1.0, 1.0]]], horizon=2)
     by_step = ht.mdp_from_arrays(p, laws=[[[law], [1.0]]] * 2, horizon=2)
-    assert (
-        by_cell.mean_rewards.tolist()
-        == by_slot.mean_rewards.tolist()
-        == by_step.mean_rewards[1].tolist()
-        == [[2.0], [1.0]]
-    )
+    for means in (by_cell.mean_rewards, by_slot.mean_rewards, by_step.mean_rewards[1]):
+        assert means.tolist() == [[2.0], [1.0]]
     assert len(by_step.laws.code) == 2
     assert by_step.n_stages == 2
 
@@ -134,8 +125,11 @@ def test_a_large_chain_is_built_from_slots() -> None:
         probabilities=np.tile([0.5, 0.5, 0.2, 0.8], n),
         laws=[ht.laws.constant(0.0), ht.laws.alpha_stable(1.1, loc=1.0)],
         law=np.arange(4 * n) == 4 * n - 1,
-        n_states=n, n_actions=2, horizon=10, start=np.full(n, 1 / n),
-    )  # fmt: skip
+        n_states=n,
+        n_actions=2,
+        horizon=10,
+        start=np.full(n, 1 / n),
+    )
     assert mdp.mean_rewards[-1].tolist() == [0.0, 0.8]
     learner = ht.make_agent("random", mdp)
     assert learner.learn(1000).mean_reward[-1] >= 0
@@ -294,9 +288,9 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
         mdp._replace(row_means=mdp.row_means * np.inf),
         mdp._replace(horizon=0),
     ]
-    for each in broken:
+    for mdp in broken:
         with pytest.raises(InputError, match="do not fit together"):
-            check_mdp(each)
+            check_mdp(mdp)
 
 
 def test_an_edited_mdp_is_refused_before_compiled_code_sees_it() -> None:
@@ -323,6 +317,5 @@ def test_probabilities_that_nearly_sum_to_one_are_made_to() -> None:
         [0, 0, 0], [0, 0, 0], np.array([0.5, 0.5 + 9e-9, 1e-12]), np.zeros(3), n_states=1, n_actions=1
     )
     assert (mdp.probabilities() >= 0).all()
-    assert ht.mdp_from_arrays(
-        np.full((3, 1, 3), 1 / 3, np.float32), np.zeros((3, 1))
-    ).transitions.sum() == pytest.approx(3.0)
+    thirds = ht.mdp_from_arrays(np.full((3, 1, 3), 1 / 3, np.float32), np.zeros((3, 1)))
+    assert thirds.transitions.sum() == pytest.approx(3.0)

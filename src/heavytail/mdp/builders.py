@@ -80,9 +80,9 @@ def mdp_from_slots(
         row_means=row_means.astype(np.float64),
         start_states=start_states,
         start_cumulative=start_cumulative,
-        n_states=int(n_states),
-        n_actions=int(n_actions),
-        n_stages=int(n_stages),
+        n_states=n_states,
+        n_actions=n_actions,
+        n_stages=n_stages,
         horizon=horizon,
     )
 
@@ -218,23 +218,13 @@ def _as_law(value: Any) -> Law:
 def _laws_by_slot(
     rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int
 ) -> tuple[Ints, list[Law]]:
+    """Return which law each of the n slots has, and the laws."""
     if rewards is not None:
         if len(laws) or law is not None:
             raise InputError(
                 "an MDP takes the rewards of its slots, or laws and which law each slot has, and not both"
             )
-        values = as_floats("rewards", rewards)
-        if values.shape != (n,):
-            raise InputError(
-                f"rewards must be one number for each of the {n} slots, got shape {values.shape}"
-            )
-        if not np.isfinite(values).all():
-            where = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise InputError(
-                f"the reward of slot {where} is {values[where]}; every reward must be a finite number"
-            )
-        distinct, which = np.unique(values, return_inverse=True)
-        return which.reshape(-1), [constant(x) for x in distinct]
+        return _constant_laws(as_floats("rewards", rewards), n)
     if law is None:
         raise InputError("an MDP needs the rewards of its slots, or laws and which law each slot has")
     if not all(isinstance(entry, Law) for entry in laws):
@@ -243,6 +233,17 @@ def _laws_by_slot(
     if which.shape != (n,) or (n and not 0 <= which.min() <= which.max() < len(laws)):
         raise InputError(f"law must give one of the {len(laws)} laws for each of the {n} slots")
     return which, list(laws)
+
+
+def _constant_laws(rewards: Floats, n: int) -> tuple[Ints, list[Law]]:
+    if rewards.shape != (n,):
+        raise InputError(f"rewards must be one number for each of the {n} slots, got shape {rewards.shape}")
+    for slot in np.flatnonzero(~np.isfinite(rewards))[:1]:
+        raise InputError(
+            f"the reward of slot {slot} is {rewards[slot]}; every reward must be a finite number"
+        )
+    distinct, which = np.unique(rewards, return_inverse=True)
+    return which.reshape(-1), [constant(x) for x in distinct]
 
 
 def _finite_means(laws: Sequence[Law], used: Ints) -> Floats:
