@@ -122,7 +122,7 @@ def back_up_often(agent: UCRL2, times: int) -> None:
         backup(
             agent.model,
             agent.rewards,
-            agent.halves,
+            agent.half_widths,
             agent.values,
             i & 1,
             agent.policy,
@@ -132,14 +132,14 @@ def back_up_often(agent: UCRL2, times: int) -> None:
         )
 
 
-def dense_backup(transitions: Floats, rewards: Floats, halves: Floats, values: Floats) -> Floats:
+def dense_backup(transitions: Floats, rewards: Floats, half_widths: Floats, values: Floats) -> Floats:
     """The same over an array of all successors, vectorised.
 
     Successors in the order of their values, and the lowest mass by cumulative sums.
     """
     order = np.argsort(values)
     ascending, best = values[order], order[-1]
-    mass = np.minimum(halves, 1.0 - transitions[:, best])
+    mass = np.minimum(half_widths, 1.0 - transitions[:, best])
     below = np.minimum(np.cumsum(transitions[:, order], axis=1), mass[:, None])
     below[:, 1:] -= below[:, :-1].copy()
     q = rewards + transitions @ values + mass * values[best] - below @ ascending
@@ -151,7 +151,7 @@ def check(agent: UCRL2, transitions: Floats) -> None:
     n = agent.model.n_states
     agent.values[0, :n] = np.random.default_rng(1).random(n)
     agent.values[:, n] = 0.0
-    expected = dense_backup(transitions, agent.rewards, agent.halves, agent.values[0, :n])
+    expected = dense_backup(transitions, agent.rewards, agent.half_widths, agent.values[0, :n])
     entry(back_up_often, agent)(agent, 1)
     if not np.allclose(agent.values[1, :n], expected, rtol=1e-12, atol=0):
         raise SystemExit(f"with {n} states the dense plan finds other values than heavytail")
@@ -175,7 +175,7 @@ def dense_turns(agent: UCRL2, quick: bool) -> dict[str, Callable[[], float]]:
     )
     return {
         "dense_backup": partial(
-            seconds_each, partial(dense_backup, dense, agent.rewards, agent.halves, values), 1, calls
+            seconds_each, partial(dense_backup, dense, agent.rewards, agent.half_widths, values), 1, calls
         ),
         "dense_product": partial(seconds_each, partial(np.matmul, dense, values), 1, calls),
     }
@@ -184,7 +184,7 @@ def dense_turns(agent: UCRL2, quick: bool) -> dict[str, Callable[[], float]]:
 def measure(n_states: int, quick: bool) -> Plan:
     """All figures of one size."""
     agent = new_agent(n_states)
-    observed = int(agent.model.used.sum())
+    observed = int(agent.model.size.sum())
     backups, plans = entry(back_up_often, agent), entry(plan_often, agent)
     times = max(scaled(WORK, quick) // (HORIZON * observed), 1)
     backups(agent, 1)  # compiles, or loads

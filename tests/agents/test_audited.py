@@ -162,7 +162,7 @@ def test_how_narrow_intervals_are() -> None:
         found = learner.learn(5000).counters["narrowest"][-1]
         n, level = learner.agent.agent.model.visits.max(), 7 * math.log(4 * 5001 / 0.05)
         width = reward_scale * (2 + math.sqrt(2) + 1 / 3) * math.sqrt(2 * level / n)
-        assert found == pytest.approx(max(width, learner.agent.agent.halves.min()))
+        assert found == pytest.approx(max(width, learner.agent.agent.half_widths.min()))
         assert (found == pytest.approx(width)) == (reward_scale == 1.0)
     learner = ht.make_agent(
         "audited", mdp, agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000
@@ -217,7 +217,7 @@ def test_mistakes_are_one_line() -> None:
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (changing, HEAVY, ("^audited compares an agent with the MDP it plays in, and this environment is none, or one"
 " that changes; give it an MDP")),
-        (mdps.mixed(), {"agent": "psrl"}, ("^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning,"
+        (mdps.mixed(), {"agent": "psrl"}, ("^audited: psrl promises nothing that could be audited; choose from: heavy_q_learning,"
 " heavy_ucrl2")),
         (mdps.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
         (mdps.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.agents._bonuses import Hoeffding, new_bonus, pay
+from heavytail.agents._bonuses import Hoeffding, new_bonus, next_bonus
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats, Record
 from heavytail.kernels.compiling import entry
@@ -28,7 +28,7 @@ H, S, A, R_MAX, IOTA = 3, 2, 2, 1.7, 9.0
 def _pay_all(bonus: Record, cell: int, horizon: float, values: Floats, out: Floats) -> None:
     for i in range(values.size):
         t = float(i + 1)
-        out[i] = pay(bonus, cell, t, (horizon + 1.0) / (horizon + t), values[i])
+        out[i] = next_bonus(bonus, cell, t, (horizon + 1.0) / (horizon + t), values[i])
 
 
 def paid(bonus: Any, values: list[float], cell: int = 5, horizon: int = H) -> Floats:

@@ -19,7 +19,7 @@ from heavytail.agents._extended_value_iteration import (
     plan_average,
     plan_episode,
 )
-from heavytail.agents._transition_counts import TransitionCounts, new_model, observe
+from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe
 from heavytail.arrays import Floats, Indices, Ints
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
@@ -31,7 +31,7 @@ class Guess(NamedTuple):
 
     model: TransitionCounts
     rewards: Floats
-    halves: Floats
+    half_widths: Floats
     values: Floats
     policy: Indices
     keys: Floats
@@ -45,15 +45,17 @@ TOLERANCE = 1e-6  # the linear programs' own is 1e-7
 def _plan(g: Guess, kind: int, tolerance: float, out: Floats) -> int:
     """Plan for an episode, or for the average reward with one more backup behind it, or write the optimistic expectation of values[0] after every cell."""
     if kind == EPISODE:
-        plan_episode(g.model, g.rewards, g.halves, g.values, g.policy, g.keys, g.weights)
+        plan_episode(g.model, g.rewards, g.half_widths, g.values, g.policy, g.keys, g.weights)
         return 0
     if kind == AVERAGE:
-        taken = plan_average(g.model, g.rewards, g.halves, g.values, g.policy, g.keys, g.weights, tolerance)
-        backup(g.model, g.rewards, g.halves, g.values, 0, g.policy, 1, g.keys, g.weights)
+        taken = plan_average(
+            g.model, g.rewards, g.half_widths, g.values, g.policy, g.keys, g.weights, tolerance
+        )
+        backup(g.model, g.rewards, g.half_widths, g.values, 0, g.policy, 1, g.keys, g.weights)
         return taken
     best = best_state(g.model, g.values, 0)
     for cell in range(out.size):
-        out[cell] = optimistic_value(g.model, cell, g.values, 0, best, g.halves[cell], g.keys, g.weights)
+        out[cell] = optimistic_value(g.model, cell, g.values, 0, best, g.half_widths[cell], g.keys, g.weights)
     return best
 
 
@@ -65,7 +67,7 @@ def _tell(model: TransitionCounts, counts: Ints) -> bool:
     for cell in range(counts.shape[0]):
         for s_next in range(counts.shape[1]):
             for _ in range(counts[cell, s_next]):
-                if model.top[0] + 2 * model.widest[0] > model.times.size:
+                if model.pool_used[0] + 2 * model.max_capacity[0] > model.counts.size:
                     return False
                 observe(model, cell, min(s_next, model.n_states - 1), s_next == model.n_states)
     return True
@@ -74,11 +76,11 @@ def _tell(model: TransitionCounts, counts: Ints) -> bool:
 def guess(counts: Ints, rewards: Floats, distances: Floats, horizon: int) -> Guess:
     """From counts [S, A, S + 1], optimistic rewards [S, A] and L1 distances [S, A]."""
     S, A = rewards.shape
-    model = new_model(S, A)
-    while model.times.size < 32 * S * A:  # more than enough
-        model.top[0] = model.times.size
+    model = new_transition_counts(S, A)
+    while model.counts.size < 32 * S * A:  # more than enough
+        model.pool_used[0] = model.counts.size
         model = with_larger_pools(model)
-    model.top[0] = 0
+    model.pool_used[0] = 0
     assert entry(_tell, model)(model, np.ascontiguousarray(counts.reshape(S * A, S + 1)))
     return Guess(
         model, rewards.ravel().copy(), distances.ravel() / 2, np.zeros((2, S + 1)), np.zeros((horizon or 2, S), np.uint32), np.zeros(S + 1), np.zeros(S + 1)

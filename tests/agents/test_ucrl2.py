@@ -112,7 +112,7 @@ def test_it_does_what_its_slow_twin_does(kind: str, horizon: int | None) -> None
         assert any(step.terminated for step in path)
         np.testing.assert_array_equal(learner.agent.policy, twin.policy)
         np.testing.assert_allclose(learner.agent.rewards.reshape(4, 2), twin.rewards, rtol=1e-9)
-        np.testing.assert_allclose(2 * learner.agent.halves.reshape(4, 2), twin.distances, rtol=1e-12)
+        np.testing.assert_allclose(2 * learner.agent.half_widths.reshape(4, 2), twin.distances, rtol=1e-12)
 
 
 @pytest.mark.parametrize("horizon", [4, None])
@@ -314,7 +314,7 @@ def _tables(learner: Learner) -> list[Floats]:
         return [agent.table.q]
     if learner.name == "heavy_ucbvi":  # Q is infinite before the first visit, as it should be
         return [agent.rewards, agent.q[agent.q != math.inf]]
-    return [agent.rewards, agent.values, agent.halves]
+    return [agent.rewards, agent.values, agent.half_widths]
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -36,8 +36,8 @@ def test_best_arms_move_on_at_times_spread_over_the_run() -> None:
     assert 0.3 < curve.mean_reward[-1] / 1001 < 0.37
 
 
-def test_too_few_steps_for_the_stretches_are_one_line() -> None:
+def test_too_few_steps_for_the_periods_are_one_line() -> None:
     with pytest.raises(
-        InputError, match=r"^changing_bandits: planned_steps is 3; for 5 stretches it must be at least 5$"
+        InputError, match=r"^changing_bandits: planned_steps is 3; for 5 periods it must be at least 5$"
     ):
         ht.make_changing_mdp("changing_bandits", changes=5, planned_steps=3)
