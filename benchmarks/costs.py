@@ -92,7 +92,7 @@ class Running:
 
     def so_far(self) -> tuple[int, float]:
         """Episodes, and the expected rewards of all of them."""
-        return int(self.learner.clock.units[0]), float(self.learner.clock.totals[0])
+        return int(self.learner.run_state.episodes_or_steps[0]), float(self.learner.run_state.totals[0])
 
 
 def in_turns(stretches: Mapping[Case, Running], steps: int, turns: int) -> dict[Case, float]:

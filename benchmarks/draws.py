@@ -22,21 +22,21 @@ LIMIT = 10.0
 LAWS = {"alpha-stable": ht.laws.alpha_stable(1.1), "normal": ht.laws.normal()}
 
 
-def one_family(ahead: RewardBatch, rewards: Stream, times: int, family: int) -> None:
+def one_family(batch: RewardBatch, rewards: Stream, times: int, family: int) -> None:
     """Prepare so many stretches, as if every reward of the last one had been of this family."""
     for _ in range(times):
-        ahead.wanted[family] = ahead.first.size
-        refill(ahead, rewards)
+        batch.demand[family] = batch.first.size
+        refill(batch, rewards)
 
 
 def in_batches(law: ht.laws.Law, draws: int) -> float:
     """Nanoseconds per draw, the random bits included."""
-    ahead = new_reward_batch(ht.mdp_from_arrays([[[1.0]]], laws=[[law]], horizon=1))
-    compiled, family, times = entry(one_family, ahead), int(ahead.family[0]), draws // ahead.first.size
-    compiled(ahead, stream(0), 1, family)
+    batch = new_reward_batch(ht.mdp_from_arrays([[[1.0]]], laws=[[law]], horizon=1))
+    compiled, family, times = entry(one_family, batch), int(batch.family[0]), draws // batch.first.size
+    compiled(batch, stream(0), 1, family)
     started = cpu_seconds()
-    compiled(ahead, stream(0), times, family)
-    return (cpu_seconds() - started) / (times * ahead.first.size) * 1e9
+    compiled(batch, stream(0), times, family)
+    return (cpu_seconds() - started) / (times * batch.first.size) * 1e9
 
 
 def one_by_one(law: ht.laws.Law, draws: int) -> float:

@@ -61,7 +61,7 @@ def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
     learner = new_learner(mdp)
     agent, world = one_by_one(learner), stepwise.MDPStepper(mdp, learner.streams)
     nothing = fused.new_checkpoints(np.zeros(0, np.int64), learner.agent)
-    return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
+    return per_step(lambda: stepwise.run(agent, world, H, learner.run_state, nothing, episodes), episodes * H)
 
 
 def gymnasium_cost(new_agent: Callable[[], OneByOne], mdp: ht.MDP, episodes: int) -> float:
@@ -80,7 +80,7 @@ def check_totals(program: Path, new: Callable[[], ht.Learner], episodes: int, no
     """Relative difference of the rewards of both programs; more than a few last places is an error."""
     floor, learner = run_floor(program, new(), episodes, noise), new()
     learner.learn(episodes)
-    pairs = list(zip(learner.clock.totals, (floor.mean_reward, floor.realised_reward), strict=True))
+    pairs = list(zip(learner.run_state.totals, (floor.mean_reward, floor.realised_reward), strict=True))
     if any(abs(ours - theirs) > LAST_PLACES * math.ulp(ours) for ours, theirs in pairs):
         raise SystemExit(
             f"{program.name} (noise {'on' if noise else 'off'}) learns something else than heavytail: {pairs}"

@@ -52,9 +52,9 @@ def settled() -> Trained:
     """The learner after its training, and no other than one that plays the heavy arm, which is worth a third more than the light one."""
     learner = new_learner()
     learner.learn(TRAINED - LAST)
-    before = float(learner.clock.totals[0])
+    before = float(learner.run_state.totals[0])
     trained = Trained(learner, LAST)
-    if (gained := (float(learner.clock.totals[0]) - before) / LAST) < ENOUGH * ht.planning.optimal_value(
+    if (gained := (float(learner.run_state.totals[0]) - before) / LAST) < ENOUGH * ht.planning.optimal_value(
         learner.mdp
     ):
         raise SystemExit(

@@ -108,8 +108,8 @@ def dense_transitions(agent: UCRL2) -> Floats:
     model = agent.model
     dense = np.zeros((model.visits.size, model.n_states))
     for cell in range(model.visits.size):
-        places = slice(model.first[cell], model.first[cell] + model.used[cell])
-        dense[cell, model.successor[places]] = model.times[places] / model.visits[cell]
+        block = slice(model.start[cell], model.start[cell] + model.size[cell])
+        dense[cell, model.successor[block]] = model.counts[block] / model.visits[cell]
     return dense
 
 

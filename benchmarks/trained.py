@@ -14,9 +14,12 @@ def advance(learner: ht.Learner, units: int) -> float:
     Returns the seconds it took.
     """
     x = learner
-    nothing, until = fused.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + units
+    nothing, until = (
+        fused.new_checkpoints(np.zeros(0, np.int64), x.agent),
+        int(x.run_state.episodes_or_steps[0]) + units,
+    )
     started = cpu_seconds()
-    x.agent = fused.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
+    x.agent = fused.run(x.agent, x.mdp, x.streams, x.run_state, nothing, until)
     return cpu_seconds() - started
 
 
@@ -30,7 +33,7 @@ class Trained:
         self.learner = learner
         advance(learner, units)
         self.agent = learner.agent
-        records = {"agent": learner.agent, "streams": learner.streams, "clock": learner.clock}
+        records = {"agent": learner.agent, "streams": learner.streams, "run_state": learner.run_state}
         self.arrays = [
             array
             for name, record in records.items()

@@ -149,7 +149,7 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)
     recorded = fused.new_checkpoints(curve.at, learner.agent)
-    chunk = entry(fused.run_chunk, learner.agent, mdp, learner.streams, new_reward_batch(mdp), learner.clock, recorded)
+    chunk = entry(fused.run_chunk, learner.agent, mdp, learner.streams, new_reward_batch(mdp), learner.run_state, recorded)
     print(curve.mean_reward[-1], abs(curve.realised_reward[-1] / curve.mean_reward[-1] - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
     """
     first, second = (

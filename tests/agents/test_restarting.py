@@ -92,7 +92,7 @@ def test_restarts_come_when_the_schedule_says_and_are_counted(world: str) -> Non
     expected = list(islice(starts(2, 3), 40))[1:]
     for _ in range(150):
         curve = learner.learn(7) if learner.unit == "episodes" else learner.learn(steps=7)
-        steps = int(learner.clock.steps[0])
+        steps = int(learner.run_state.steps[0])
         assert curve.counters["restarts"][-1] == sum(start <= steps + 1 for start in expected)
         assert learner.agent.agent.steps[0] == steps + 1 - max(
             [1, *(start for start in expected if start <= steps + 1)]

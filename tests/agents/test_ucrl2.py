@@ -131,7 +131,9 @@ def test_phases_are_few(horizon: int | None) -> None:
             for at, phases in zip(curve.at, curve.counters["phases"], strict=True):
                 steps = at * (horizon or 1)  # at least as many as were made
                 assert steps < cells or phases <= cells * math.log2(8 * steps / cells)
-            assert curve.counters["phases"][-1] > 0.1 * cells * math.log2(8 * learner.clock.steps[0] / cells)
+            assert curve.counters["phases"][-1] > 0.1 * cells * math.log2(
+                8 * learner.run_state.steps[0] / cells
+            )
 
 
 def test_clip_optimism_cuts_at_r_max() -> None:
@@ -327,7 +329,7 @@ def test_an_infinite_reward_leaves_beliefs_finite(name: str) -> None:
     learner.learn(5000)
     assert all(np.isfinite(table).all() for table in _tables(learner))
     assert learner.name != "heavy_ucbvi" or np.isfinite(learner.agent.q).all()
-    assert not math.isfinite(learner.clock.totals[1])
+    assert not math.isfinite(learner.run_state.totals[1])
 
 
 def bandit_with_infinities() -> MDP:

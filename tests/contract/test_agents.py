@@ -70,7 +70,7 @@ def test_an_infinite_reward_was_met(plain: dict[str, traces.Trace]) -> None:
     """Otherwise the identity above would not cover it."""
     runs = [trace for name, trace in plain.items() if name.endswith(":infinite")]
     assert runs
-    assert not any(np.isfinite(trace["clock/totals"][1]) for trace in runs)
+    assert not any(np.isfinite(trace["run_state/totals"][1]) for trace in runs)
 
 
 @pytest.mark.parametrize(("agent", "world"), CASES)
@@ -152,7 +152,7 @@ def test_the_builder_is_documented(agent: str) -> None:
 
 
 def _arrays(learner: ht.Learner) -> traces.Trace:
-    records = {"agent": learner.agent, "clock": learner.clock, "streams": learner.streams}
+    records = {"agent": learner.agent, "run_state": learner.run_state, "streams": learner.streams}
     return {path: array for name, record in records.items() for path, array in flatten(name, record).items()}
 
 

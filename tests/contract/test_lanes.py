@@ -57,10 +57,10 @@ class Side(NamedTuple):
 
     agent: Record
     mdp: MDP
-    rest: tuple[Any, ...]  # streams, clock, checkpoints
+    rest: tuple[Any, ...]  # streams, run_state, checkpoints
 
     def trace(self) -> traces.Trace:
-        named = zip(("agent", "streams", "clock", "recorded"), (self.agent, *self.rest), strict=True)
+        named = zip(("agent", "streams", "run_state", "recorded"), (self.agent, *self.rest), strict=True)
         return {path: array.copy() for name, record in named for path, array in flatten(name, record).items()}
 
     def with_room(self) -> "Side":
@@ -70,28 +70,28 @@ class Side(NamedTuple):
 def side(agent: Record, mdp: MDP) -> Side:
     units = UNITS[mdp.horizon == 0]
     return Side(
-        agent, mdp, (streams(3), fused.new_clock(), fused.new_checkpoints(np.array([1, 7, units]), agent))
+        agent, mdp, (streams(3), fused.new_run_state(), fused.new_checkpoints(np.array([1, 7, units]), agent))
     )
 
 
-def fused_chunk(run: Side, most_steps: int) -> int:
-    (own, clock, recorded), ahead = run.rest, new_reward_batch(run.mdp)
-    chunk = entry(fused.run_chunk, run.agent, run.mdp, own, ahead, clock, recorded)
-    return chunk(run.agent, run.mdp, own, ahead, clock, recorded, int(recorded.at[-1]), most_steps)
+def fused_chunk(run: Side, max_steps: int) -> int:
+    (own, run_state, recorded), batch = run.rest, new_reward_batch(run.mdp)
+    chunk = entry(fused.run_chunk, run.agent, run.mdp, own, batch, run_state, recorded)
+    return chunk(run.agent, run.mdp, own, batch, run_state, recorded, int(recorded.at[-1]), max_steps)
 
 
-def lane_chunk(run: Side, most_steps: int) -> int:
-    own, clock, recorded = run.rest
-    chunk = entry(run_lane, run.agent, run.mdp, own, clock, recorded)
-    return chunk(run.agent, run.mdp, own, clock, recorded, int(recorded.at[-1]), most_steps)
+def lane_chunk(run: Side, max_steps: int) -> int:
+    own, run_state, recorded = run.rest
+    chunk = entry(run_lane, run.agent, run.mdp, own, run_state, recorded)
+    return chunk(run.agent, run.mdp, own, run_state, recorded, int(recorded.at[-1]), max_steps)
 
 
 def statuses_met(build: Callable[[], Record], mdp: MDP) -> list[int]:
     """Run both ways to the end, and compare all there is at every stop; why they stopped."""
     one, lane, met = side(build(), mdp), side(build(), mdp), list[int]()
-    for most_steps in cycle(STOPS):
-        met.append(fused_chunk(one, most_steps))
-        assert lane_chunk(lane, most_steps) == met[-1]
+    for max_steps in cycle(STOPS):
+        met.append(fused_chunk(one, max_steps))
+        assert lane_chunk(lane, max_steps) == met[-1]
         traces.assert_same(one.trace(), lane.trace())
         if met[-1] == fused.FULL:
             one, lane = one.with_room(), lane.with_room()

@@ -28,7 +28,7 @@ def new_learner(agent: str, world: str, seed: int = 3) -> Learner:
 def trace_of(learner: Learner, recorded: fused.Checkpoints) -> Trace:
     records = {
         "agent": learner.agent,
-        "clock": learner.clock,
+        "run_state": learner.run_state,
         "streams": learner.streams,
         "recorded": recorded,
     }
@@ -45,7 +45,7 @@ def learn(learner: Learner, units: int) -> ht.Curve:
 
 def run_fused(agent: str, world: str) -> Trace:
     learner, recorded, until = _start(agent, world)
-    learner.agent = fused.run(learner.agent, learner.mdp, learner.streams, learner.clock, recorded, until)
+    learner.agent = fused.run(learner.agent, learner.mdp, learner.streams, learner.run_state, recorded, until)
     return trace_of(learner, recorded)
 
 
@@ -56,7 +56,7 @@ def one_by_one(agent: str, world: str) -> Trace:
         steps,
         stepwise.MDPStepper(learner.mdp, learner.streams),
         learner.mdp.horizon,
-        learner.clock,
+        learner.run_state,
         recorded,
         until,
     )

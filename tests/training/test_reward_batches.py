@@ -112,7 +112,7 @@ def test_the_commonest_stable_law_is_prepared_and_the_others_draw_by_themselves(
 
 def test_nothing_is_prepared_where_nothing_is_wanted() -> None:
     record = prepared(ht.mdp_from_arrays([[[1.0]]], [[1.0]], horizon=3))
-    assert not record.drawn.any()
+    assert not record.prefilled.any()
 
 
 class Case:
@@ -157,7 +157,7 @@ def test_a_run_uses_one_pair_for_every_step(case: str) -> None:
     learner, rewards = CASES[case].learner(), streams(5).rewards
     traces.learn(learner, 100)
     with np.errstate(over="ignore"):
-        for _ in range(int(learner.clock.steps[0])):
+        for _ in range(int(learner.run_state.steps[0])):
             skip_pair(rewards)
     np.testing.assert_array_equal(learner.streams.rewards, rewards)
 
@@ -180,12 +180,12 @@ def _steps(
 ) -> None:
     """Rewards of one cell, by hand: stretch after stretch."""
     for i in range(out.size):
-        if record.taken[0] == record.first.size:
+        if record.used[0] == record.first.size:
             reward_batches.refill(record, rewards)
-        _, out[i], _, _ = reward_batches.step_ahead(
-            mdp, 0, 0, 0, transitions, record, record.drawn[0] == 1, record.taken[0], rewards
+        _, out[i], _, _ = reward_batches.step_in_batch(
+            mdp, 0, 0, 0, transitions, record, record.prefilled[0] == 1, record.used[0], rewards
         )
-        record.taken[0] += 1
+        record.used[0] += 1
     reward_batches.rewind(record, rewards)
 
 

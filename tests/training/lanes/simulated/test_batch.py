@@ -27,9 +27,9 @@ from heavytail.training.lanes.layout import (
     Deduplicated,
     IndexedArrays,
     in_lanes,
-    lane_of,
     own_arrays,
-    shape_of,
+    read_lane,
+    record_shape,
 )
 from heavytail.training.learner import Learner
 
@@ -71,15 +71,15 @@ def assert_as_alone(lanes: Lanes, runs: Sequence[Run], skip: Collection[int] = (
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that more steps were made than planned
             curve = learner.learn(**{learner.unit: int(lanes.at[-1])}, checkpoints=lanes.at.tolist())  # type: ignore[arg-type]
-        standing = lanes.standing
+        state = lanes.state
         assert np.array_equal(values[i, :, fused.MEAN], curve.mean_reward)
         assert np.array_equal(values[i, :, fused.REALISED], curve.realised_reward)
         for k, counted in enumerate(curve.counters.values()):
-            assert np.array_equal(values[i, :, fused.OWN + k], counted, equal_nan=True)
+            assert np.array_equal(values[i, :, fused.FIRST_COUNTER + k], counted, equal_nan=True)
         for found, expected in zip(
-            standing[:3], (learner.agent, learner.streams, learner.clock), strict=True
+            state[:3], (learner.agent, learner.streams, learner.run_state), strict=True
         ):
-            assert_same(lane_of(found, i), expected)
+            assert_same(read_lane(found, i), expected)
 
 
 def assert_same(found: Any, expected: Any) -> None:
@@ -115,7 +115,7 @@ def points_and_seeds(*worlds: ChangingMDP) -> list[Run]:
 @pytest.mark.usefixtures("short_chunks")
 def test_points_seeds_and_mdps_side_by_side() -> None:
     mdps = [ht.make_mdp("six_arms", law=ht.laws.student_t(df)) for df in (1.5, 3.0)]
-    assert shape_of(mdps[0]) == shape_of(mdps[1])
+    assert record_shape(mdps[0]) == record_shape(mdps[1])
     runs, chunks = points_and_seeds(*map(world, mdps)), list[float]()
     lanes = lanes_of(runs)
     shared = in_lanes(Deduplicated(mdps, np.array([0, 1])))
@@ -141,9 +141,9 @@ def wandering(seed: int, broken: float | None = None) -> MDP:
 def test_pools_grow() -> None:
     runs = [Run("ucrl2", {}, world(wandering(0)), seed) for seed in range(3)]
     lanes = lanes_of(runs, at=np.array([10, 400, 900]))
-    before = lanes.standing.agents
+    before = lanes.state.agents
     lanes.run()
-    shapes = [dict(zip(*_paths(record), strict=True)) for record in (before, lanes.standing.agents)]
+    shapes = [dict(zip(*_paths(record), strict=True)) for record in (before, lanes.state.agents)]
     assert shapes[0] != shapes[1]
     assert_as_alone(lanes, runs)
 
@@ -242,7 +242,7 @@ def test_there_are_few_widths() -> None:
 def test_the_memory_of_a_lane_is_that_of_all_lanes_divided() -> None:
     run = points_and_seeds(world(ht.make_mdp("six_arms")))[0]
     lanes = lanes_of([run] * 5)
-    held = sum(array.nbytes for path, array in lanes.arrays().items() if path != "trouble")
+    held = sum(array.nbytes for path, array in lanes.arrays().items() if path != "error_status")
     each = bytes_per_lane(run.learner().agent, len(AT))
     assert held / width_for(5) <= each < 1.05 * held / width_for(5)
 
