@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    import accuracy
+    import bench_accuracy
 
 N = 1_000
 ROBUST = ("truncated_mean", "median_of_means")
@@ -29,10 +29,10 @@ def benchmark() -> Any:
     folder = str(Path(__file__).parents[2] / "benchmarks")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        import accuracy
+        import bench_accuracy
 
-        yield accuracy
-    for name in ("accuracy", "report"):
+        yield bench_accuracy
+    for name in ("bench_accuracy", "_figures"):
         sys.modules.pop(name, None)
 
 
@@ -44,7 +44,7 @@ def errors(benchmark: Any) -> dict[Any, Any]:
     return found
 
 
-def within(errors: "accuracy.Errors", quoted: tuple[float, float], tail_factor: float = FACTOR) -> bool:
+def within(errors: "bench_accuracy.Errors", quoted: tuple[float, float], tail_factor: float = FACTOR) -> bool:
     """Are the median and the 95 % quantile those quoted, up to sampling error?"""
     ratios = np.abs(np.log(errors.quantiles()[:, 0] / quoted))
     return bool(np.all(ratios < np.log([FACTOR, tail_factor])))
