@@ -1,8 +1,8 @@
 """DQN with the paper's network on MountainCar: one run beside Stable-Baselines3, and batches of runs.
 
 The single runs train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their
-own that may use one core, and take turns. Stable-Baselines3 lives in the environment of ``make test-interop``,
-which ``make peers`` makes too; without it there is no peer.
+own that may use one core, and take turns. Stable-Baselines3 lives in the environment of
+``make test-interop``, which ``make peers`` makes too; without it there is no peer.
 """
 
 import json

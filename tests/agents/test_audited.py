@@ -1,4 +1,4 @@
-"""The auditor against a slow one, that it changes nothing, and the promises of the theory at full width and at a tenth of it."""
+"""The auditor against a slow twin, and the promises of the theory at full width and at a tenth of it."""
 
 import math
 from collections import defaultdict
@@ -63,7 +63,10 @@ def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
 
 
 def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
-    """Whether the MDP is in the confidence set of Heavy-UCRL2 with the truncated mean, all computed anew from what was seen."""
+    """Tell whether the MDP is in the confidence set of Heavy-UCRL2 with the truncated mean.
+
+    Everything is computed from scratch, from what was seen.
+    """
     S, A, t = mdp.n_states, mdp.n_actions, sum(map(len, rewards.values())) + 1
     level = 7 * math.log(2 * S * A * t / agent.delta)
     constant = (1.5 + math.sqrt(2) + 1 / 3) * HEAVY["moment"] ** (1 / 1.5)
@@ -199,10 +202,18 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator:
     for scale in (1.0, 0.1):
         runs = [
             ht.make_agent(
-                "audited", mdp, seed=seed, agent="heavy_ucrl2", estimator=estimator, epsilon=epsilon, moment=moment, delta=0.1, bonus_scale=scale
+                "audited",
+                mdp,
+                seed=seed,
+                agent="heavy_ucrl2",
+                estimator=estimator,
+                epsilon=epsilon,
+                moment=moment,
+                delta=0.1,
+                bonus_scale=scale,
             )
             for seed in range(40)
-        ]  # fmt: skip
+        ]
         escaped[scale] = sum(
             run.learn(steps=50_000, checkpoints=1).counters["escapes"][-1] > 0 for run in runs
         )
@@ -215,14 +226,26 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator:
 def test_mistakes_are_one_line() -> None:
     changing = ht.make_changing_mdp("changing_bandits")
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (changing, HEAVY, ("^audited compares an agent with the MDP it plays in, and this environment is none, or one"
-" that changes; give it an MDP")),
-        (mdps.mixed(), {"agent": "psrl"}, ("^audited: psrl promises nothing that could be audited; choose from: heavy_q_learning,"
-" heavy_ucrl2")),
+        (
+            changing,
+            HEAVY,
+            (
+                "^audited compares an agent with the MDP it plays in, and this environment is none, or one"
+                " that changes; give it an MDP"
+            ),
+        ),
+        (
+            mdps.mixed(),
+            {"agent": "psrl"},
+            (
+                "^audited: psrl promises nothing that could be audited; choose from: heavy_q_learning,"
+                " heavy_ucrl2"
+            ),
+        ),
         (mdps.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
         (mdps.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
         (mdps.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),
-    ]  # fmt: skip
+    ]
     for env, parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
             ht.make_agent("audited", env, **parameters)

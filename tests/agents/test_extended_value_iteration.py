@@ -1,4 +1,4 @@
-"""Extended value iteration against linear programs, which know nothing of sorting, partitioning or half distances."""
+"""Extended value iteration against linear programs, which need no sorting and no half distances."""
 
 import itertools
 import math
@@ -27,7 +27,7 @@ from support.naive_agents import best_expectation_by_linear_program, best_expect
 
 
 class Guess(NamedTuple):
-    """What a plan is made from, and room for it."""
+    """What a plan is made from, and its output."""
 
     model: TransitionCounts
     rewards: Floats
@@ -43,7 +43,10 @@ TOLERANCE = 1e-6  # the linear programs' own is 1e-7
 
 
 def _plan(g: Guess, kind: int, tolerance: float, out: Floats) -> int:
-    """Plan for an episode, or for the average reward with one more backup behind it, or write the optimistic expectation of values[0] after every cell."""
+    """Plan for an episode, or for the average reward with one more backup after it.
+
+    Or write the optimistic expectation of values[0] after every cell.
+    """
     if kind == EPISODE:
         plan_episode(g.model, g.rewards, g.half_widths, g.values, g.policy, g.keys, g.weights)
         return 0
@@ -83,8 +86,14 @@ def guess(counts: Ints, rewards: Floats, distances: Floats, horizon: int) -> Gue
     model.pool_used[0] = 0
     assert entry(_tell, model)(model, np.ascontiguousarray(counts.reshape(S * A, S + 1)))
     return Guess(
-        model, rewards.ravel().copy(), distances.ravel() / 2, np.zeros((2, S + 1)), np.zeros((horizon or 2, S), np.uint32), np.zeros(S + 1), np.zeros(S + 1)
-    )  # fmt: skip
+        model,
+        rewards.ravel().copy(),
+        distances.ravel() / 2,
+        np.zeros((2, S + 1)),
+        np.zeros((horizon or 2, S), np.uint32),
+        np.zeros(S + 1),
+        np.zeros(S + 1),
+    )
 
 
 def planned(g: Guess, kind: int, tolerance: float = 1e-9, out: Floats | None = None) -> int:
@@ -199,7 +208,11 @@ def test_an_episode_is_planned_as_by_linear_programs(world: tuple[Ints, Floats, 
 
 
 def test_an_episode_is_planned_as_by_brute_force() -> None:
-    """All policies of two states, two actions and three steps, each in the best of all MDPs made of extreme points: with two states they are the ends of an interval."""
+    """The plan is as good as the best of all policies in the best MDP made of extreme points.
+
+    There are two states, two actions and three steps; with two states the extreme points are the ends of an
+    interval.
+    """
     rng, H, S, A = np.random.default_rng(3), 3, 2, 2
     for _ in range(5):
         counts = np.append(rng.integers(0, 5, (S, A, S)), np.zeros((S, A, 1), int), axis=2)
@@ -327,7 +340,10 @@ def test_a_plan_starts_from_the_one_before_and_never_runs_for_ever() -> None:
 
 
 def test_a_tolerance_below_the_resolution_of_floats_is_not_waited_for() -> None:
-    """Rewards of 1e100, as an honest interval of the sample mean may give, whose differences never come below 1e84 unless they vanish."""
+    """Rewards may be 1e100, as a valid interval of the sample mean may give.
+
+    Their differences never come below 1e84 unless they vanish.
+    """
     rng, taken = np.random.default_rng(0), []
     for _ in range(20):
         counts = np.append(rng.integers(1, 30, (3, 2, 3)), np.zeros((3, 2, 1), int), axis=2)

@@ -35,7 +35,10 @@ def _work(
     out: Floats,
     forget: bool,
 ) -> int:
-    """Take in transitions until all are in or there is no room, and write the expectation of values[1] after every cell, then the uniformity; how many are in."""
+    """Count transitions until all are counted or a pool is full; return how many were.
+
+    Writes the expectation of values[1] after every cell, and last the uniformity.
+    """
     if forget:
         reset(model)
     taken = 0
@@ -51,7 +54,10 @@ def _work(
 def shown(
     model: TransitionCounts, seen: list[tuple[int, int, bool]], values: Floats, forget: bool = False
 ) -> tuple[TransitionCounts, Floats]:
-    """The model after these transitions, the expectation of `values` after each cell and, last, how evenly actions were played."""
+    """Return the model after these transitions, and the expectation of `values` after each cell.
+
+    The last number says how evenly actions were played.
+    """
     cells, successors, ends = (
         np.array([x[0] for x in seen], int),
         np.array([x[1] for x in seen], int),

@@ -62,7 +62,10 @@ def test_every_registered_estimator_is_measured(benchmark: Any, errors: dict[Any
 
 
 def test_robust_estimators_err_less_than_the_sample_mean(benchmark: Any, errors: dict[Any, Any]) -> None:
-    """By the notes by a factor of 2 in the median and of nearly 6 at 95 %, of which sampling error leaves at least 1.3 and 2.4 (at three standard deviations)."""
+    """They err less by factors of 2 in the median and nearly 6 at 95 %, say the notes.
+
+    Of these sampling error leaves at least 1.3 and 2.4, at three standard deviations.
+    """
     median, high = errors[benchmark.Series("sample_mean")].quantiles()[:, 0]
     for s in (*map(benchmark.Series, ROBUST), benchmark.Series("truncated_mean", benchmark.HIGH_LEVEL)):
         own = errors[s].quantiles()[:, 0]

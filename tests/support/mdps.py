@@ -27,7 +27,10 @@ def all_laws() -> list[ht.laws.Law]:
 
 
 def mixed(horizon: int | None = 4) -> MDP:
-    """Three states, two actions, another law in every successor slot, a random start and, in episodes, a terminal state."""
+    """Make three states and two actions with another law in every successor slot and a random start.
+
+    In episodes there is a terminal state.
+    """
     rng = np.random.default_rng(5)
     transitions = rng.dirichlet(np.ones(3), size=(3, 2))
     transitions[1, 1] = [0.0, 1.0, 0.0]

@@ -118,9 +118,12 @@ def best_expectation_by_linear_program(p: Floats, distance: float, values: Float
     upper = np.vstack([np.hstack([one, -one]), np.hstack([-one, -one]), np.hstack([np.zeros(n), np.ones(n)])])
     found = linprog(
         np.concatenate([-values, np.zeros(n)]),
-        A_ub=upper, b_ub=np.concatenate([p, -p, [distance]]),
-        A_eq=np.hstack([np.ones((1, n)), nothing[:1]]), b_eq=[1.0], bounds=(0.0, None),
-    )  # fmt: skip
+        A_ub=upper,
+        b_ub=np.concatenate([p, -p, [distance]]),
+        A_eq=np.hstack([np.ones((1, n)), nothing[:1]]),
+        b_eq=[1.0],
+        bounds=(0.0, None),
+    )
     assert found.success
     return -float(found.fun)
 
@@ -151,9 +154,18 @@ class UCRL2:
     """
 
     def __init__(
-        self, S: int, A: int, H: int, estimate: Estimate, radius: Radius, *,
-        delta: float, transition_scale: float, reward_scale: float, largest_reward: float = math.inf,
-    ) -> None:  # fmt: skip
+        self,
+        S: int,
+        A: int,
+        H: int,
+        estimate: Estimate,
+        radius: Radius,
+        *,
+        delta: float,
+        transition_scale: float,
+        reward_scale: float,
+        largest_reward: float = math.inf,
+    ) -> None:
         self.S, self.A, self.H = S, A, H
         self.estimate, self.radius = estimate, radius
         self.delta, self.transition_scale, self.reward_scale, self.largest_reward = (
@@ -225,7 +237,7 @@ class UCRL2:
             self.policy[h], values = q.argmax(axis=1), q.max(axis=1)
 
     def plan_average(self) -> None:
-        """Values move nine tenths of the way, until a backup raises all states by the same up to 1 / sqrt(t_k)."""
+        """Move values nine tenths of the way, until a backup raises all by the same, up to 1 / sqrt(t_k)."""
         while True:
             q = self.backup(self.values)
             new = q.max(axis=1)
@@ -241,9 +253,19 @@ class UCBVI:
     """Algorithm 1 of Azar et al. (2017), rewards being estimated."""
 
     def __init__(
-        self, S: int, A: int, H: int, estimate: Estimate, radius: Radius, *,
-        level: float, reward_scale: float, bonus: list[float], cap: list[float], clipped: bool,
-    ) -> None:  # fmt: skip
+        self,
+        S: int,
+        A: int,
+        H: int,
+        estimate: Estimate,
+        radius: Radius,
+        *,
+        level: float,
+        reward_scale: float,
+        bonus: list[float],
+        cap: list[float],
+        clipped: bool,
+    ) -> None:
         self.S, self.A, self.H = S, A, H
         self.estimate, self.radius, self.level, self.reward_scale = estimate, radius, level, reward_scale
         self.bonus, self.cap, self.clipped = bonus, cap, clipped
@@ -324,7 +346,10 @@ class Met(NamedTuple):
 
 
 class QLearning:
-    """Q-learning whose bonus at visit t is b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t), beta_t a function of t and of the variance W_t."""
+    """Q-learning whose bonus at visit t is b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t).
+
+    beta_t is a function of t and of the variance W_t.
+    """
 
     def __init__(
         self,

@@ -59,9 +59,15 @@ def test_q_learning_equals_its_naive_twin() -> None:
             )
             learner.learn(300)
             twin = naive.q_learning(
-                exact, 300, partial(uniform, streams(4).transitions), partial(_mean, exact),
-                delta=0.05, planned_steps=10_000_000, scale=0.05, paper=constants == "paper",
-            )  # fmt: skip
+                exact,
+                300,
+                partial(uniform, streams(4).transitions),
+                partial(_mean, exact),
+                delta=0.05,
+                planned_steps=10_000_000,
+                scale=0.05,
+                paper=constants == "paper",
+            )
             for (h, s, a), value in twin.items():
                 assert learner.agent.q[h, s, a] == pytest.approx(value, rel=1e-12)
 

@@ -117,7 +117,8 @@ INTERRUPTED = """
         learner.learn(LENGTH, checkpoints=[10, LENGTH])
     except KeyboardInterrupt:
         done = int(learner.run_state.episodes_or_steps[0])
-        assert learner.run_state.steps[0] == 25 * done + learner.run_state.h[0] * learner.run_state.in_episode[0]
+        state = learner.run_state
+        assert state.steps[0] == 25 * done + state.h[0] * state.in_episode[0]
         learner.save("interrupted.npz")
         print(done, len(learner.curve.at))
 """

@@ -1,4 +1,4 @@
-"""Rewards made in batches are the rewards made one by one, bit for bit, and leave the stream where those leave it."""
+"""Batches give the rewards drawn one by one, bit for bit, and leave the stream where those leave it."""
 
 from pathlib import Path
 from typing import Any

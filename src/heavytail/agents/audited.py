@@ -1,6 +1,7 @@
 r"""An agent under audit: how often the true MDP leaves its confidence set.
 
-The theory promises that it stays inside with probability 1 - delta. The auditor knows the MDP, changes nothing and checks
+The theory promises that it stays inside with probability 1 - delta. The auditor knows the MDP, changes
+nothing and checks
 
 * UCRL2 and Heavy-UCRL2 whenever a phase starts: whether for every state and action the mean reward lies
   within the interval, and the transitions within their L1 distance;

@@ -18,9 +18,25 @@ FILES = sorted(Path(__file__).with_name("simulated").glob("test_*.py"))
 def test_in_the_simulator(file: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "--color", "no", "-p", "no:cacheprovider", str(file)],
-        env={**environment, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            "0",
+            "--color",
+            "no",
+            "-p",
+            "no:cacheprovider",
+            str(file),
+        ],
+        env={**environment, "NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     last = (done.stdout.strip().splitlines() or [""])[-1]
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.fullmatch(r"\d+ passed in .*", last), done.stdout + done.stderr  # none was skipped
