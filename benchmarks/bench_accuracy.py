@@ -289,12 +289,12 @@ def palette() -> dict[str, str]:
 def draw_panel(
     axes: "Axes",
     setting: Setting,
-    found: Mapping[Series, Errors],
+    results: Mapping[Series, Errors],
     sizes: Sequence[int],
     colours: Mapping[str, str],
 ) -> None:
     """Draw all estimators on one law."""
-    for s, errors in found.items():
+    for s, errors in results.items():
         draw_series(axes, s, errors, sizes, colours[s.estimator])
     axes.set_title(f"{setting.title}; ε = {setting.epsilon:g}", fontsize=10.5)
     axes.grid(which="major", color="#E6E6E6", linewidth=0.6)
@@ -325,10 +325,10 @@ def draw_series(axes: "Axes", s: Series, errors: Errors, sizes: Sequence[int], c
 
 def limits(results: Mapping[str, Mapping[Series, Errors]]) -> tuple[float, float]:
     """Return the y limits: all that is drawn, except for the sample mean's radius of thousands."""
-    found = [(s, errors) for panel in results.values() for s, errors in panel.items()]
-    low = [errors.quantiles()[0] for _, errors in found]
-    high = [errors.radius for s, errors in found if s.estimator != "sample_mean"] + [
-        errors.quantiles()[1] for _, errors in found
+    series = [(s, errors) for panel in results.values() for s, errors in panel.items()]
+    low = [errors.quantiles()[0] for _, errors in series]
+    high = [errors.radius for s, errors in series if s.estimator != "sample_mean"] + [
+        errors.quantiles()[1] for _, errors in series
     ]
     least, most = (np.concatenate(values) for values in (low, high))
     return 0.7 * float(least[least > 0].min()), 1.4 * float(most[np.isfinite(most)].max())

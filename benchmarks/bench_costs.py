@@ -184,15 +184,16 @@ def section(quick: bool) -> dict[str, Any]:
     costs = {task: measure(ht.make_mdp(task), cases(), quick) for task in TASKS} | {
         ONE_ARM: measure(one_arm(), PAPERS, quick)
     }
-    for task, found in costs.items():
+    for task, by_case in costs.items():
         print_table(
             f"Agents on {task}: time per step and memory of the whole agent",
             header(quick),
-            [row(*item) for item in found.items()],
+            [row(*item) for item in by_case.items()],
         )
     print("\n".join(remarks(costs, scaled(MOMENTS[-1], quick))))
     psrl = costs["six_arms"][Case("psrl")].ns
     print(f"psrl on six_arms: {psrl:.0f} ns a step, <= {PSRL_LIMIT:.0f} {verdict(psrl, PSRL_LIMIT)}.")
     return {
-        task: {case.label: cost._asdict() for case, cost in found.items()} for task, found in costs.items()
+        task: {case.label: cost._asdict() for case, cost in by_case.items()}
+        for task, by_case in costs.items()
     }

@@ -48,14 +48,14 @@ def one_by_one(law: ht.laws.Law, draws: int) -> float:
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
-    draws, found = scaled(DRAWS, quick), {}
+    draws, costs = scaled(DRAWS, quick), {}
     for name, law in LAWS.items():
-        found[name] = best_of(
+        costs[name] = best_of(
             REPEATS, {"batches": partial(in_batches, law, draws), "single": partial(one_by_one, law, draws)}
         )
     rows = [
         [name, nanoseconds(x["batches"]), nanoseconds(x["single"]), verdict(x["batches"], LIMIT)]
-        for name, x in found.items()
+        for name, x in costs.items()
     ]
     print_table("Random rewards", ["ns/draw", "in batches", "one by one", f"<= {LIMIT:.0f}"], rows)
-    return {"ns": found, "limit": LIMIT}
+    return {"ns": costs, "limit": LIMIT}

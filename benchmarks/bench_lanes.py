@@ -80,11 +80,11 @@ def section(quick: bool) -> dict[str, Any]:
         return {}
     learner = ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), **WORKING_POINT)
     kilobytes = bytes_per_lane(learner.agent, 1) / 1e3
-    found = {(lanes, SHORT): steps_per_second(lanes, scaled(SHORT, quick)) for lanes in (*OTHERS, LANES)}
-    found |= {(LANES, EPISODES): steps_per_second(LANES, scaled(EPISODES, quick))}
+    results = {(lanes, SHORT): steps_per_second(lanes, scaled(SHORT, quick)) for lanes in (*OTHERS, LANES)}
+    results |= {(LANES, EPISODES): steps_per_second(LANES, scaled(EPISODES, quick))}
     rows = [
         [f"{n:,}", f"{scaled(episodes, quick):,}", f"{rate:.3g}", f"{seconds:.1f}"]
-        for (n, episodes), (rate, seconds) in found.items()
+        for (n, episodes), (rate, seconds) in results.items()
     ]
     print_table(
         f"Lanes, {kilobytes:.1f} kB each, on {device.name}",
@@ -93,7 +93,7 @@ def section(quick: bool) -> dict[str, Any]:
     )
     figures = [
         {"lanes": n, "episodes": scaled(e, quick), "steps_per_second": rate, "seconds": s}
-        for (n, e), (rate, s) in found.items()
+        for (n, e), (rate, s) in results.items()
     ]
     FIGURES.write_text(
         json.dumps({"device": device.name, "quick": quick, "figures": figures}, indent=1) + "\n"

@@ -52,8 +52,8 @@ def own_costs(episodes: int) -> Costs:
 def least(turns: list[Costs]) -> Costs:
     """Return the least of each figure."""
     return {
-        name: {noise: min(turn[name][noise] for turn in turns) for noise in found}
-        for name, found in turns[0].items()
+        name: {noise: min(turn[name][noise] for turn in turns) for noise in by_noise}
+        for name, by_noise in turns[0].items()
     }
 
 
@@ -78,8 +78,8 @@ def section(quick: bool) -> dict[str, Any]:
     ours, theirs = measure(quick)
     rows = [
         row(name, noise, ours[name][noise], peer)
-        for name, found in theirs.items()
-        for noise, peer in found.items()
+        for name, by_noise in theirs.items()
+        for noise, peer in by_noise.items()
     ]
     print_table(
         "Agents on SixArms, beside rlberry's",

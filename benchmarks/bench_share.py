@@ -62,7 +62,7 @@ def measure(case: Case, task: str, quick: bool) -> Share:
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
-    found = {(task, case): measure(case, task, quick) for task in TASKS for case in (UCRL2, UCRL2_BLOCKS)}
+    shares = {(task, case): measure(case, task, quick) for task in TASKS for case in (UCRL2, UCRL2_BLOCKS)}
     rows = [
         [
             f"{task}, {case.label}",
@@ -72,7 +72,7 @@ def section(quick: bool) -> dict[str, Any]:
             f"{100 * x.share:.2f} %",
             verdict(x.share, LIMIT),
         ]
-        for (task, case), x in found.items()
+        for (task, case), x in shares.items()
     ]
     header = ["task and agent", "run, s", "phases", "one plan, us", "planning", f"<= {100 * LIMIT:.0f} %"]
     print_table(
@@ -80,4 +80,4 @@ def section(quick: bool) -> dict[str, Any]:
         header,
         rows,
     )
-    return {f"{task}, {case.label}": {**x._asdict(), "share": x.share} for (task, case), x in found.items()}
+    return {f"{task}, {case.label}": {**x._asdict(), "share": x.share} for (task, case), x in shares.items()}

@@ -97,18 +97,18 @@ def section(quick: bool) -> dict[str, Any]:
     if CORES == 1:
         print("\nThere is one core, so there is nothing to say about more workers.")
         return {}
-    found = measure(quick)
-    one, every, start_one, start_every, loop_one, loop_every = found.values()
-    working = (one - start_one) / (every - start_every)
+    seconds = measure(quick)
+    one, all_cores, start_one, start_all, loop_one, loop_all = seconds.values()
+    working = (one - start_one) / (all_cores - start_all)
     rows = [
-        ["a study", f"{one:.2f}", f"{every:.2f}", f"{one / every:.2f}"],
-        ["of which the start", f"{start_one:.2f}", f"{start_every:.2f}", ""],
-        ["and the work", f"{one - start_one:.2f}", f"{every - start_every:.2f}", f"{working:.2f}"],
+        ["a study", f"{one:.2f}", f"{all_cores:.2f}", f"{one / all_cores:.2f}"],
+        ["of which the start", f"{start_one:.2f}", f"{start_all:.2f}", ""],
+        ["and the work", f"{one - start_one:.2f}", f"{all_cores - start_all:.2f}", f"{working:.2f}"],
         [
             "a loop in independent processes, each as much",
             f"{loop_one:.2f}",
-            f"{loop_every:.2f}",
-            f"{CORES * loop_one / loop_every:.2f}",
+            f"{loop_all:.2f}",
+            f"{CORES * loop_one / loop_all:.2f}",
         ],
     ]
     print_table(
@@ -116,8 +116,8 @@ def section(quick: bool) -> dict[str, Any]:
     )
     return {
         "cores": CORES,
-        "seconds": found,
-        "throughput": one / every,
+        "seconds": seconds,
+        "throughput": one / all_cores,
         "of_the_work": working,
-        "ceiling": CORES * loop_one / loop_every,
+        "ceiling": CORES * loop_one / loop_all,
     }

@@ -159,9 +159,9 @@ def test_the_lowest_mass_is_what_sorting_finds(pairs: list[tuple[float, int]], s
 @given(tiny(ends=True), st.data())
 @settings(deadline=None, max_examples=60)
 def test_the_optimistic_value_is_the_best_over_the_confidence_set(
-    world: tuple[Ints, Floats, Floats], data: st.DataObject
+    case: tuple[Ints, Floats, Floats], data: st.DataObject
 ) -> None:
-    counts, rewards, distances = world
+    counts, rewards, distances = case
     S = len(counts)
     values = np.array(data.draw(st.lists(st.floats(-5, 5) | st.just(1.0), min_size=S, max_size=S)))
     g, out = guess(counts, rewards, distances, 3), np.zeros(rewards.size)
@@ -192,13 +192,13 @@ def test_the_slow_twins_sorting_is_the_linear_program(
 
 @given(tiny(ends=True))
 @settings(deadline=None, max_examples=25)
-def test_an_episode_is_planned_as_by_linear_programs(world: tuple[Ints, Floats, Floats]) -> None:
+def test_an_episode_is_planned_as_by_linear_programs(case: tuple[Ints, Floats, Floats]) -> None:
     H = 3
-    g = guess(*world, H)
+    g = guess(*case, H)
     planned(g, EPISODE)
-    values, S = np.zeros(len(world[0])), len(world[0])
+    values, S = np.zeros(len(case[0])), len(case[0])
     for h in reversed(range(H)):
-        q = plausible_q(*world, values)
+        q = plausible_q(*case, values)
         values = q.max(axis=1)
         np.testing.assert_allclose(
             q[np.arange(S), g.policy[h]], values, atol=TOLERANCE
@@ -258,13 +258,13 @@ def extended(counts: Ints, rewards: Floats, distances: Floats) -> ht.MDP:
 
 @given(tiny(ends=False))
 @settings(deadline=None, max_examples=25)
-def test_the_average_reward_is_planned_up_to_its_tolerance(world: tuple[Ints, Floats, Floats]) -> None:
+def test_the_average_reward_is_planned_up_to_its_tolerance(case: tuple[Ints, Floats, Floats]) -> None:
     """What a backup adds lies around the optimal gain, whatever the values.
 
     So a backup by linear programs proves the plan right.
     """
-    counts, rewards, distances = world
-    S, g = len(counts), guess(*world, 0)
+    counts, rewards, distances = case
+    S, g = len(counts), guess(*case, 0)
     taken = planned(g, AVERAGE, 1e-9)
     assert taken < MAX_BACKUPS
     q, values = plausible_q(counts, rewards, distances, g.values[0]), g.values[0, :S]
@@ -282,11 +282,11 @@ def test_the_average_reward_is_planned_up_to_its_tolerance(world: tuple[Ints, Fl
 @given(tiny(ends=False), st.floats(0.01, 1.0))
 @settings(deadline=None, max_examples=15)
 def test_a_wider_tolerance_costs_no_more_than_itself(
-    world: tuple[Ints, Floats, Floats], tolerance: float
+    case: tuple[Ints, Floats, Floats], tolerance: float
 ) -> None:
     """In the best MDP for the policy found its gain is within the tolerance of the best."""
-    counts, rewards, distances = world
-    g = guess(*world, 0)
+    counts, rewards, distances = case
+    g = guess(*case, 0)
     planned(g, AVERAGE, tolerance)
     best = extended(counts, rewards, distances)
     per_action = best.n_actions // rewards.shape[1]

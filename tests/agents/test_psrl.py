@@ -42,7 +42,7 @@ def drawn(agent: PSRL, n: int, seed: int = 0) -> tuple[Floats, Floats]:
 
 
 def learnt(**parameters: Any) -> PSRL:
-    """An agent that has seen this and that; what it was told goes in as arrays."""
+    """Make an agent that has seen some transitions and rewards, given as arrays."""
     agent = psrl(PROBLEM, **parameters)
     rng = np.random.default_rng(4)
     seen = rng.integers(0, 6, agent.weights.shape) * (rng.random(agent.weights.shape) < 0.7)

@@ -268,8 +268,8 @@ def test_the_honest_interval_of_the_sample_mean_learns_nothing() -> None:
     heavy: dict[str, Any] = {"interval": "heavy", "epsilon": 0.05, "moment": 13.26}
     blind = {"with": mdp, "without": without}
     visits = {}
-    for name, world in blind.items():
-        learner = ht.make_agent("ucrl2", world, seed=0, **heavy)
+    for name, mdp in blind.items():
+        learner = ht.make_agent("ucrl2", mdp, seed=0, **heavy)
         learner.learn(20_000)
         visits[name] = learner.agent.model.visits.tolist()
     assert visits["with"] == visits["without"]

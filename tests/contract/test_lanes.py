@@ -1,4 +1,4 @@
-"""The loop of a lane is the plain twin of the fused one.
+"""The loop of a lane gives what the fused loop gives.
 
 The same bits after any number of steps, for every registered agent.
 """
@@ -32,9 +32,9 @@ UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
 
 
 def nan_now_and_then() -> MDP:
-    """Wherever one is and whatever one does, one reward in twenty is no number.
+    """Make an MDP in which one reward in twenty is NaN, in every state and for every action.
 
-    No law has such a mean: the sample is changed behind its back.
+    No law has such a mean, so the sample is changed after building.
     """
     mdp = ht.mdp_from_arrays(
         np.full((2, 2, 2), 0.5), laws=[[ht.laws.empirical(range(20))] * 2] * 2, horizon=3
@@ -43,7 +43,7 @@ def nan_now_and_then() -> MDP:
     return mdp
 
 
-WORLDS: dict[str, Callable[[], MDP]] = {
+MDPS: dict[str, Callable[[], MDP]] = {
     "six_arms": lambda: ht.make_mdp("six_arms"),
     "river_swim": lambda: ht.make_mdp("river_swim", horizon=None),
     "terminal": mixed,
@@ -104,9 +104,9 @@ def builder(agent: str, mdp: MDP) -> Callable[[], Record]:
     return lambda: ht.make_agent(agent, mdp, **find("agent", agent).example).agent
 
 
-def can(agent: str, world: str) -> bool:
+def can(agent: str, mdp: str) -> bool:
     try:
-        builder(agent, WORLDS[world]())()
+        builder(agent, MDPS[mdp]())()
     except InputError as error:
         if "continuing" not in str(error):
             raise
@@ -114,21 +114,19 @@ def can(agent: str, world: str) -> bool:
     return True
 
 
-CASES = [
-    (found.name, world) for found in ht.registered("agent") for world in WORLDS if can(found.name, world)
-]
+CASES = [(found.name, mdp) for found in ht.registered("agent") for mdp in MDPS if can(found.name, mdp)]
 
 
-def test_every_world_is_used() -> None:
-    assert {world for _, world in CASES} == set(WORLDS)
+def test_every_mdp_is_used() -> None:
+    assert {mdp for _, mdp in CASES} == set(MDPS)
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_a_lane_goes_as_the_fused_loop_does(agent: str, world: str) -> None:
-    mdp = WORLDS[world]()
+@pytest.mark.parametrize(("agent", "name"), CASES)
+def test_a_lane_goes_as_the_fused_loop_does(agent: str, name: str) -> None:
+    mdp = MDPS[name]()
     met = statuses_met(builder(agent, mdp), mdp)
-    assert met[-1] == (fused.NAN if world == "nan" else fused.DONE)
-    assert world == "nan" or met.count(fused.PAUSED) > 1
+    assert met[-1] == (fused.NAN if name == "nan" else fused.DONE)
+    assert name == "nan" or met.count(fused.PAUSED) > 1
 
 
 def test_pools_grow_in_both() -> None:

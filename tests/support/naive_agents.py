@@ -2,7 +2,7 @@
 
 Lists of everything that was seen, dense arrays, written from the papers.
 
-A twin has the three methods of an agent. `play` lets one loose in an MDP with the random numbers of a seed,
+A twin has the three methods of an agent. `play` runs one in an MDP with the random numbers of a seed,
 so that a fused run with that seed meets the same noise.
 """
 
@@ -40,14 +40,14 @@ class Twin(Protocol):
 
 def play(twin: Twin, mdp: MDP, seed: int, units: int) -> list[Step]:
     """Everything that a twin meets in so many episodes, or steps in a continuing problem."""
-    world, path, done = MDPStepper(mdp, streams(seed)), [], 0
+    env, path, done = MDPStepper(mdp, streams(seed)), [], 0
     s, h = -1, -1
     while done < units:
         if s < 0:
-            s, h = world.reset(), 0
+            s, h = env.reset(), 0
             twin.begin(s)
         a = twin.act(s, h)
-        s_next, r, terminated, _ = world.step(s, a, h)
+        s_next, r, terminated, _ = env.step(s, a, h)
         twin.update(s, a, r, s_next, h, terminated)
         path.append(Step(done, h, s, a, r, s_next, terminated))
         if mdp.horizon == 0:
@@ -90,7 +90,7 @@ class Observed:
         return np.bincount(self.successors[s, a], minlength=self.S + 1) / self.n(s, a)
 
     def ended(self) -> bool:
-        return any(self.S in found for found in self.successors.values())
+        return any(self.S in cell for cell in self.successors.values())
 
 
 # Optimism
@@ -116,7 +116,7 @@ def best_expectation_by_linear_program(p: Floats, distance: float, values: Float
     n = len(p)
     one, nothing = np.eye(n), np.zeros((n, n))
     upper = np.vstack([np.hstack([one, -one]), np.hstack([-one, -one]), np.hstack([np.zeros(n), np.ones(n)])])
-    found = linprog(
+    solution = linprog(
         np.concatenate([-values, np.zeros(n)]),
         A_ub=upper,
         b_ub=np.concatenate([p, -p, [distance]]),
@@ -124,8 +124,8 @@ def best_expectation_by_linear_program(p: Floats, distance: float, values: Float
         b_eq=[1.0],
         bounds=(0.0, None),
     )
-    assert found.success
-    return -float(found.fun)
+    assert solution.success
+    return -float(solution.fun)
 
 
 Estimate = Callable[[list[float], float], float]  # of samples at a log-confidence

@@ -35,9 +35,9 @@ def _chunked(
     return run_state, recorded
 
 
-@pytest.mark.parametrize("world", ["mixed", "staged", "continuing"])
-def test_where_chunks_end_changes_nothing(world: str) -> None:
-    mdp = mdps.WORLDS[world]()
+@pytest.mark.parametrize("name", ["mixed", "staged", "continuing"])
+def test_where_chunks_end_changes_nothing(name: str) -> None:
+    mdp = mdps.MDPS[name]()
     runs = [
         _chunked(ht.make_agent("random", mdp).agent, mdp, 100, sizes) for sizes in ([10**9], [1], [2, 3, 50])
     ]
@@ -90,7 +90,7 @@ def test_q_learning_finds_the_best_policy_when_rewards_are_light() -> None:
     assert learner.predict(0, 0) == 1
 
 
-def test_curves_are_cumulative_and_end_with_the_clock() -> None:
+def test_curves_are_cumulative_and_end_with_the_totals() -> None:
     learner = ht.make_agent("random", mdps.mixed(), seed=2)
     curve = learner.learn(50, checkpoints=[1, 2, 3, 50])
     assert curve.mean_reward[-1] == learner.run_state.totals[fused.MEAN]

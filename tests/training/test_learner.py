@@ -290,7 +290,7 @@ def test_foreign_arrays_are_one_line(tmp_path: Path) -> None:
 
 
 def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) -> None:
-    """Change a saved file as no honest program would, keeping its checksums right."""
+    """Change the contents of a saved file, with valid checksums."""
     file = read_agent_file(path)
     write_agent_file(
         path,
@@ -333,7 +333,7 @@ def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) 
         ),
     ],
 )
-def test_a_file_that_lies_is_one_line(
+def test_an_inconsistent_file_is_one_line(
     saved: bytes, tmp_path: Path, metadata: dict[str, Any], arrays: dict[str, Any], message: str
 ) -> None:
     path = tmp_path / "agent.npz"
@@ -366,7 +366,7 @@ def test_a_file_of_another_format_says_so(saved: bytes, tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_a_loop_of_ones_own_is_checked_and_learns_what_the_learner_learns() -> None:
+def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
     problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
     agent = ht.make_stepwise("q_learning", problem, seed=1)
     for call, message in (

@@ -110,7 +110,7 @@ def test_the_commonest_stable_law_is_prepared_and_the_others_draw_by_themselves(
     assert record.alpha == 1.1
 
 
-def test_nothing_is_prepared_where_nothing_is_wanted() -> None:
+def test_nothing_is_prepared_without_demand() -> None:
     record = prepared(ht.mdp_from_arrays([[[1.0]]], [[1.0]], horizon=3))
     assert not record.prefilled.any()
 
@@ -127,7 +127,7 @@ class Case:
 
 
 def everything(learner: ht.Learner) -> traces.Trace:
-    return traces.trace_of(learner, fused.new_checkpoints(np.zeros(0, np.int64), learner.agent))
+    return traces.make_trace(learner, fused.new_checkpoints(np.zeros(0, np.int64), learner.agent))
 
 
 CASES = {
@@ -192,7 +192,7 @@ def _steps(
 @pytest.mark.parametrize(
     "law", [laws.normal(1.0), laws.alpha_stable(1.1, loc=2.0), laws.pareto(1.5), laws.constant(4.0)], ids=str
 )
-def test_rewards_in_stretches_are_the_draws_of_the_law(law: ht.laws.Law) -> None:
+def test_rewards_in_batches_are_the_draws_of_the_law(law: ht.laws.Law) -> None:
     mdp, out, rewards = one_law(law), np.empty(700), stream(3)
     record: Record = reward_batches.new_reward_batch(mdp)
     entry(_steps, mdp, record)(mdp, record, stream(0), rewards, out)

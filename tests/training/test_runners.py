@@ -179,7 +179,7 @@ class Stray(Shifted):
         return 10**8, 0.0, False, False, {}
 
 
-def test_a_stray_observation_is_an_error_not_a_place_in_memory() -> None:
+def test_a_stray_observation_is_an_error() -> None:
     with pytest.raises(InputError, match="100000000 is none of the observations"):
         ht.make_agent("random", Stray(), horizon=3).learn(1)
 
@@ -271,13 +271,13 @@ def test_a_change_comes_when_it_should_and_the_state_stays() -> None:
 
 @pytest.mark.parametrize("parts", [[100], [1, 99], [30, 30, 40]])
 def test_learning_through_a_change_in_parts_equals_learning_at_once(parts: list[int], tmp_path: Path) -> None:
-    world = ht.changing_mdp([_two(0, 5), _two(1, 5)], at=[50])
-    learner = ht.make_agent("q_learning", world, seed=2)
+    changing = ht.changing_mdp([_two(0, 5), _two(1, 5)], at=[50])
+    learner = ht.make_agent("q_learning", changing, seed=2)
     for part in parts:
         learner.learn(part)
         learner.save(tmp_path / "agent.npz")
         learner = ht.load_agent(tmp_path / "agent.npz")
-    whole = ht.make_agent("q_learning", world, seed=2)
+    whole = ht.make_agent("q_learning", changing, seed=2)
     whole.learn(100)
     np.testing.assert_array_equal(learner.agent.q, whole.agent.q)
     np.testing.assert_array_equal(learner.run_state.totals, whole.run_state.totals)

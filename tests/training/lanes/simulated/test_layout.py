@@ -164,7 +164,7 @@ class Kept(NamedTuple):
         return ("kept",)
 
 
-def test_what_nobody_writes_is_there_once() -> None:
+def test_constant_arrays_are_stored_once() -> None:
     one, two, three = (Kept(np.full(3, x), np.zeros((2, 2)), np.zeros(1, np.int64)) for x in (1.0, 2.0, 1.0))
     alike = in_lanes(Deduplicated([one, three], np.array([0, 1, 0])))
     assert isinstance(alike.fixed_table, SharedArray)

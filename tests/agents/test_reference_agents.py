@@ -21,13 +21,13 @@ EPISODIC: dict[str, MDP] = {
 }
 
 
-@pytest.mark.parametrize("world", list(EPISODIC))
-def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
+@pytest.mark.parametrize("name", list(EPISODIC))
+def test_optimal_reaches_the_optimal_value_of_an_episode(name: str) -> None:
     """Exactly in expectation, and in 20,000 episodes up to five standard errors.
 
     Fails once in 400,000 for the four together.
     """
-    mdp = EPISODIC[world]
+    mdp = EPISODIC[name]
     best = ht.planning.optimal_value(mdp)
     learner = ht.make_agent("optimal", mdp, seed=1)
     assert ht.planning.policy_value(mdp, learner.agent.policy.astype(int)) == pytest.approx(best, rel=1e-12)
@@ -36,10 +36,10 @@ def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "mdp"),
+    ("name", "mdp"),
     [("mixed", mdps.mixed(horizon=None)), ("six_arms", ht.make_mdp("six_arms", horizon=None))],
 )
-def test_optimal_reaches_the_optimal_gain(world: str, mdp: MDP) -> None:
+def test_optimal_reaches_the_optimal_gain(name: str, mdp: MDP) -> None:
     """It is so in expectation, and up to five standard errors of the means of 200 parts of the run.
 
     Parts of 1,000 steps are nearly independent.
