@@ -52,7 +52,7 @@ def test_hoeffdings_bonus_is_its_formula() -> None:
 @given(VALUES, st.sampled_from([0.1, 1.0]), st.sampled_from([0.002, 0.01, 9.0]))
 @settings(deadline=None, max_examples=60)
 def test_bernsteins_bonuses_add_up_to_half_of_beta(values: list[float], c: float, iota: float) -> None:
-    """Weighted as Q weighs them; beta_t from the variance of all values met so far, computed anew.
+    """They are weighted as Q weighs them; beta_t is computed from the variance of all values met so far.
 
     With iota = 0.002 the first branch of beta comes into play at t = 4.
     """

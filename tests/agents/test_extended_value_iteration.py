@@ -304,7 +304,7 @@ def test_a_wider_tolerance_costs_no_more_than_itself(
 def test_a_periodic_chain_is_planned_all_the_same() -> None:
     """Two states that follow each other, rewards 0 and 1: gain 1/2.
 
-    Undamped backups swap the differences for ever; an action that stays for 0.4 is not worth it.
+    Undamped backups swap the differences forever; an action that stays for 0.4 is not worth it.
     """
     counts = np.zeros((2, 2, 3), int)
     counts[0, 0, 1] = counts[1, 0, 0] = counts[0, 1, 0] = counts[1, 1, 1] = 1000

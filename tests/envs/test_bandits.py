@@ -28,11 +28,11 @@ def test_regret_counts_worse_arms_and_nothing_else() -> None:
 
 
 def test_best_arms_move_on_at_times_spread_over_the_run() -> None:
-    world = ht.make_changing_mdp("changing_bandits", changes=4, planned_steps=1001, n_actions=3, gap=1.0)
-    assert world.at == (250, 500, 750)
-    assert [mdp.mean_rewards[0].argmax() for mdp in world.mdps] == [0, 1, 2, 0]
+    changing = ht.make_changing_mdp("changing_bandits", changes=4, planned_steps=1001, n_actions=3, gap=1.0)
+    assert changing.at == (250, 500, 750)
+    assert [mdp.mean_rewards[0].argmax() for mdp in changing.mdps] == [0, 1, 2, 0]
     assert len(ht.make_changing_mdp("changing_bandits", changes=1).mdps) == 1
-    curve = ht.make_agent("random", world).learn(steps=1001)
+    curve = ht.make_agent("random", changing).learn(steps=1001)
     assert 0.3 < curve.mean_reward[-1] / 1001 < 0.37
 
 

@@ -32,7 +32,7 @@ STABLE = [
 def one_law(*given: ht.laws.Law) -> MDP:
     """A state in which every action pays by a law of its own.
 
-    Laws without a mean are put in behind its back.
+    Laws without a mean are put in after building.
     """
     stand_in = [laws.constant(float(i)) for i in range(len(given))]
     mdp = ht.mdp_from_arrays(np.ones((1, len(given), 1)), laws=[stand_in], horizon=10)
@@ -178,7 +178,7 @@ def test_a_run_saved_in_the_middle_of_a_batch_goes_on_as_if_it_had_not_been(
 def _steps(
     mdp: MDP, record: reward_batches.RewardBatch, transitions: Stream, rewards: Stream, out: Floats
 ) -> None:
-    """Rewards of one cell, by hand: stretch after stretch."""
+    """Fill `out` with rewards of one cell, batch by batch."""
     for i in range(out.size):
         if record.used[0] == record.first.size:
             reward_batches.refill(record, rewards)

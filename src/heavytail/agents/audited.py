@@ -42,7 +42,7 @@ ROUNDING = 1e-9  # relative to the largest value: so little below Q* is no escap
 
 
 class GroundTruth(NamedTuple):
-    """What is true of an MDP. A row is (stage, state, action)."""
+    """The exact quantities of an MDP. A row is (stage, state, action)."""
 
     means: Floats  # [G*S*A]
     transitions: Floats  # [G*S*A, S + 1], the end last

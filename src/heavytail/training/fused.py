@@ -51,7 +51,7 @@ ERROR_MESSAGES = {
 
 
 class RunState(NamedTuple):
-    """How far a run is. A unit is an episode, or a step in a continuing problem."""
+    """The progress of a run. A unit is an episode, or a step in a continuing problem."""
 
     steps: Ints  # [1]
     episodes_or_steps: Ints  # [1] units so far
@@ -62,7 +62,7 @@ class RunState(NamedTuple):
 
 
 class Checkpoints(NamedTuple):
-    """Where a curve is recorded, and its values."""
+    """A curve: where to record it, and its values so far."""
 
     at: Ints  # [C] units, ascending
     reached: Ints  # [1] how many rows are recorded

@@ -26,7 +26,7 @@ NEUTRAL_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordE
 
 
 class MDPRunner:
-    """The fused loop in MDP records, one after the other; usually there is one."""
+    """The fused loop in an MDP that may change; most never do."""
 
     def __init__(self, mdp: ChangingMDP) -> None:
         self.mdp = mdp
@@ -60,7 +60,7 @@ class MDPRunner:
 
 
 class GymRunner:
-    """A Gymnasium environment with discrete observations and actions.
+    """The stepwise loop in a Gymnasium environment with discrete observations and actions.
 
     Its own random numbers come from `seed` at the first reset; they are not part of an agent file. An episode
     that was interrupted is not continued: the next `learn` starts with a new one.

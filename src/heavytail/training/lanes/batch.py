@@ -133,7 +133,7 @@ class Lanes:
         if set(arrays) != {"error_status", *dict(own_arrays("lanes", self.state))}:
             raise InputError(
                 "these lanes were left by another version of heavytail, which remembered other"
-                " things; remove their file to start them anew"
+                " things; remove their file to start them again"
             )
         self.error_status, self.state = arrays["error_status"], with_arrays("lanes", self.state, arrays)
 
