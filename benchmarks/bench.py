@@ -8,33 +8,33 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-import costs
-import deep
-import draws
-import fused
-import heavy
-import lanes
-import libraries
-import plans
-import share
-import size
-import startup
-import workers
-from report import FIGURES, machine, write_figures
+import bench_costs
+import bench_deep
+import bench_draws
+import bench_fused
+import bench_heavy
+import bench_lanes
+import bench_libraries
+import bench_plans
+import bench_share
+import bench_size
+import bench_startup
+import bench_workers
+from _figures import FIGURES, machine, write_figures
 
 SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
-    "draws": draws.section,
-    "fused": fused.section,
-    "libraries": libraries.section,
-    "heavy": heavy.section,
-    "agents": costs.section,
-    "share": share.section,
-    "planning": plans.section,
-    "size": size.section,
-    "startup": startup.section,
-    "workers": workers.section,
-    "lanes": lanes.section,
-    "deep": deep.section,
+    "draws": bench_draws.section,
+    "fused": bench_fused.section,
+    "libraries": bench_libraries.section,
+    "heavy": bench_heavy.section,
+    "agents": bench_costs.section,
+    "share": bench_share.section,
+    "planning": bench_plans.section,
+    "size": bench_size.section,
+    "startup": bench_startup.section,
+    "workers": bench_workers.section,
+    "lanes": bench_lanes.section,
+    "deep": bench_deep.section,
 }
 
 

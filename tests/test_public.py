@@ -119,7 +119,7 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     learner.learn(10)
     agent, mdp, streams = learner.agent, learner.mdp, learner.streams
     recorded = fused.new_checkpoints(learner.curve.at, agent)
-    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.clock, recorded)
+    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.run_state, recorded)
     print(sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
     """
     first, second = (

@@ -106,7 +106,7 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     learner = ht.make_agent("stubborn", mdp, action=1)
     curve = learner.learn(1000)
     agent, streams, recorded = learner.agent, learner.streams, fused.new_checkpoints(curve.at, learner.agent)
-    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.clock, recorded)
+    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.run_state, recorded)
     mean, realised = curve.mean_reward[-1], curve.realised_reward[-1]
     print(mean, abs(realised / mean - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
     """

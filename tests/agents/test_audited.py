@@ -1,4 +1,4 @@
-"""The auditor against a slow one, that it changes nothing, and the promises of the theory at full width and at a tenth of it."""
+"""The auditor against a slow twin, and the promises of the theory at full width and at a tenth of it."""
 
 import math
 from collections import defaultdict
@@ -27,7 +27,7 @@ INNER: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("agent", list(INNER))
-def test_it_changes_nothing(agent: str) -> None:
+def test_an_audit_changes_nothing(agent: str) -> None:
     parameters = {**INNER[agent], "bonus_scale": 0.1, "delta": 0.2}
     alone = ht.make_agent(agent, mdps.mixed(), seed=4, **parameters)
     watched = ht.make_agent("audited", mdps.mixed(), seed=4, agent=agent, **parameters)
@@ -39,22 +39,22 @@ def test_it_changes_nothing(agent: str) -> None:
 
 
 def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
-    """One step at a time.
+    """Yield what is known, one step at a time.
 
     After each begin and each update the agent, what was done, and all rewards and successors of each cell so
     far.
     """
     run = streams(seed)
-    world, steps = MDPStepper(watched.mdp, run), Stepwise(watched.agent, run.agent, watched.problem)
+    env, steps = MDPStepper(watched.mdp, run), Stepwise(watched.agent, run.agent, watched.problem)
     rewards: dict[tuple[int, int], list[float]] = defaultdict(list)
     follows: dict[tuple[int, int], list[int]] = defaultdict(list)
     for _ in range(units):
-        s, terminated, h = world.reset(), False, 0
+        s, terminated, h = env.reset(), False, 0
         steps.begin(s)
         yield steps.agent, None, rewards, follows
         while not terminated and h < watched.problem.horizon:
             a = steps.act(s, h)
-            s_next, r, terminated, _ = world.step(s, a, h)
+            s_next, r, terminated, _ = env.step(s, a, h)
             steps.update(s, a, r, s_next, h, terminated)
             rewards[s, a].append(r)
             follows[s, a].append(watched.problem.n_states if terminated else s_next)
@@ -63,7 +63,10 @@ def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
 
 
 def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
-    """Whether the MDP is in the confidence set of Heavy-UCRL2 with the truncated mean, all computed anew from what was seen."""
+    """Tell whether the MDP is in the confidence set of Heavy-UCRL2 with the truncated mean.
+
+    Everything is computed from scratch, from what was seen.
+    """
     S, A, t = mdp.n_states, mdp.n_actions, sum(map(len, rewards.values())) + 1
     level = 7 * math.log(2 * S * A * t / agent.delta)
     constant = (1.5 + math.sqrt(2) + 1 / 3) * HEAVY["moment"] ** (1 / 1.5)
@@ -83,10 +86,10 @@ def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize("world", ["mixed", "staged"])
+@pytest.mark.parametrize("name", ["mixed", "staged"])
 @pytest.mark.parametrize("scales", [{"bonus_scale": 1.0}, {"reward_scale": 0.05}, {"transition_scale": 0.03}])
-def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(world: str, scales: dict[str, Any]) -> None:
-    mdp = mdps.WORLDS[world]()
+def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(name: str, scales: dict[str, Any]) -> None:
+    mdp = mdps.MDPS[name]()
     watched = ht.make_agent("audited", mdp, seed=6, agent="heavy_ucrl2", **HEAVY, **scales)
     audits = escapes = 0
     for agent, _, rewards, follows in path_of(watched, 150, 6):
@@ -98,11 +101,11 @@ def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(world: str, scales: d
     assert (escapes > 0) == (scales != {"bonus_scale": 1.0})
 
 
-@pytest.mark.parametrize("world", ["mixed", "staged"])
+@pytest.mark.parametrize("name", ["mixed", "staged"])
 @pytest.mark.parametrize("agent", ["q_learning", "heavy_q_learning"])
-def test_of_q_learning_it_finds_what_a_slow_auditor_finds(agent: str, world: str) -> None:
+def test_of_q_learning_it_finds_what_a_slow_auditor_finds(agent: str, name: str) -> None:
     """The slow one looks at the whole table; an escape is an update that leaves its own cell below Q*."""
-    mdp = mdps.WORLDS[world]()
+    mdp = mdps.MDPS[name]()
     best = optimal_q(mdp)
     watched = ht.make_agent("audited", mdp, seed=1, agent=agent, **INNER[agent], bonus_scale=0.002)
     audits = escapes = 0
@@ -148,7 +151,7 @@ def test_the_truth_is_the_mdp() -> None:
     assert ground_truth(mdps.mixed(horizon=None)).values.size == 0
 
 
-def test_how_narrow_intervals_are() -> None:
+def test_the_relative_width_is_that_of_the_most_visited_cell() -> None:
     """The formulas, at the most visited cell.
 
     Of UCRL2 the wider of radius over r_max and half the L1 distance, of Heavy-Q-Learning the bonus over H
@@ -162,7 +165,7 @@ def test_how_narrow_intervals_are() -> None:
         found = learner.learn(5000).counters["narrowest"][-1]
         n, level = learner.agent.agent.model.visits.max(), 7 * math.log(4 * 5001 / 0.05)
         width = reward_scale * (2 + math.sqrt(2) + 1 / 3) * math.sqrt(2 * level / n)
-        assert found == pytest.approx(max(width, learner.agent.agent.halves.min()))
+        assert found == pytest.approx(max(width, learner.agent.agent.half_widths.min()))
         assert (found == pytest.approx(width)) == (reward_scale == 1.0)
     learner = ht.make_agent(
         "audited", mdp, agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000
@@ -199,10 +202,18 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator:
     for scale in (1.0, 0.1):
         runs = [
             ht.make_agent(
-                "audited", mdp, seed=seed, agent="heavy_ucrl2", estimator=estimator, epsilon=epsilon, moment=moment, delta=0.1, bonus_scale=scale
+                "audited",
+                mdp,
+                seed=seed,
+                agent="heavy_ucrl2",
+                estimator=estimator,
+                epsilon=epsilon,
+                moment=moment,
+                delta=0.1,
+                bonus_scale=scale,
             )
             for seed in range(40)
-        ]  # fmt: skip
+        ]
         escaped[scale] = sum(
             run.learn(steps=50_000, checkpoints=1).counters["escapes"][-1] > 0 for run in runs
         )
@@ -215,14 +226,26 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str, estimator:
 def test_mistakes_are_one_line() -> None:
     changing = ht.make_changing_mdp("changing_bandits")
     cases: list[tuple[Any, dict[str, Any], str]] = [
-        (changing, HEAVY, ("^audited compares an agent with the MDP it plays in, and this environment is none, or one"
-" that changes; give it an MDP")),
-        (mdps.mixed(), {"agent": "psrl"}, ("^audited: psrl promises nothing that could be looked at; choose from: heavy_q_learning,"
-" heavy_ucrl2")),
+        (
+            changing,
+            HEAVY,
+            (
+                "^audited compares an agent with the MDP it plays in, and this environment is none, or one"
+                " that changes; give it an MDP"
+            ),
+        ),
+        (
+            mdps.mixed(),
+            {"agent": "psrl"},
+            (
+                "^audited: psrl promises nothing that could be audited; choose from: heavy_q_learning,"
+                " heavy_ucrl2"
+            ),
+        ),
         (mdps.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
         (mdps.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
         (mdps.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),
-    ]  # fmt: skip
+    ]
     for env, parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
             ht.make_agent("audited", env, **parameters)

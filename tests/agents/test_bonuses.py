@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.agents._bonuses import Hoeffding, new_bonus, pay
+from heavytail.agents._bonuses import Hoeffding, new_bonus, next_bonus
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats, Record
 from heavytail.kernels.compiling import entry
@@ -25,16 +25,16 @@ from support import naive_agents as slow
 H, S, A, R_MAX, IOTA = 3, 2, 2, 1.7, 9.0
 
 
-def _pay_all(bonus: Record, cell: int, horizon: float, values: Floats, out: Floats) -> None:
+def _fill_bonuses(bonus: Record, cell: int, horizon: float, values: Floats, out: Floats) -> None:
     for i in range(values.size):
         t = float(i + 1)
-        out[i] = pay(bonus, cell, t, (horizon + 1.0) / (horizon + t), values[i])
+        out[i] = next_bonus(bonus, cell, t, (horizon + 1.0) / (horizon + t), values[i])
 
 
-def paid(bonus: Any, values: list[float], cell: int = 5, horizon: int = H) -> Floats:
-    """The bonuses of a cell whose next states were worth `values`."""
+def bonuses(bonus: Any, values: list[float], cell: int = 5, horizon: int = H) -> Floats:
+    """Return the bonuses of a cell whose next states were worth `values`."""
     out = np.zeros(len(values))
-    entry(_pay_all, bonus)(bonus, cell, float(horizon), np.array(values), out)
+    entry(_fill_bonuses, bonus)(bonus, cell, float(horizon), np.array(values), out)
     return out
 
 
@@ -43,7 +43,7 @@ VALUES = st.lists(st.floats(0, H * R_MAX), min_size=1, max_size=60)
 
 def test_hoeffdings_bonus_is_its_formula() -> None:
     bonus = new_bonus("hoeffding", (H, S, A), R_MAX, IOTA, 0.4)
-    found = paid(bonus, [1.0] * 50)
+    found = bonuses(bonus, [1.0] * 50)
     np.testing.assert_allclose(
         found, [0.4 * R_MAX * math.sqrt(H**3 * IOTA / t) for t in range(1, 51)], rtol=1e-12
     )
@@ -52,12 +52,12 @@ def test_hoeffdings_bonus_is_its_formula() -> None:
 @given(VALUES, st.sampled_from([0.1, 1.0]), st.sampled_from([0.002, 0.01, 9.0]))
 @settings(deadline=None, max_examples=60)
 def test_bernsteins_bonuses_add_up_to_half_of_beta(values: list[float], c: float, iota: float) -> None:
-    """Weighted as Q weighs them; beta_t from the variance of all values met so far, computed anew.
+    """They are weighted as Q weighs them; beta_t is computed from the variance of all values met so far.
 
     With iota = 0.002 the first branch of beta comes into play at t = 4.
     """
     bonus = new_bonus("bernstein", (H, S, A), R_MAX, iota, c)
-    found = paid(bonus, values)
+    found = bonuses(bonus, values)
     for t in range(1, len(values) + 1):
         total = sum(w * b for w, b in zip(naive.learning_rates(H, t), found[:t], strict=True))
         beta = slow.bernstein_beta(t, float(np.var(values[:t])), H, S, A, r_max=R_MAX, iota=iota, c=c)
@@ -72,7 +72,7 @@ def test_both_branches_of_beta_are_met_and_no_bonus_is_negative() -> None:
     - alpha_t = (t - 1)/(t + H).
     """
     values, iota = [0.0, 5.0] * 10 + [2.5] * 60, 0.002
-    found = paid(new_bonus("bernstein", (H, S, A), R_MAX, iota, 1.0), values)
+    found = bonuses(new_bonus("bernstein", (H, S, A), R_MAX, iota, 1.0), values)
     betas = [
         slow.bernstein_beta(t, float(np.var(values[:t])), H, S, A, r_max=R_MAX, iota=iota, c=1.0)
         for t in range(1, len(values) + 1)
@@ -90,17 +90,20 @@ def test_both_branches_of_beta_are_met_and_no_bonus_is_negative() -> None:
 def test_bernstein_is_equivariant_under_scaling_and_cells_are_apart() -> None:
     values = np.random.default_rng(0).uniform(0, H, 100)
     one, ten = (new_bonus("bernstein", (H, S, A), r_max, IOTA, 0.01) for r_max in (1.0, 10.0))
-    np.testing.assert_allclose(paid(ten, (10 * values).tolist()), 10 * paid(one, values.tolist()), rtol=1e-9)
+    np.testing.assert_allclose(
+        bonuses(ten, (10 * values).tolist()), 10 * bonuses(one, values.tolist()), rtol=1e-9
+    )
     np.testing.assert_array_equal(
-        paid(one, values.tolist(), 6),
-        paid(new_bonus("bernstein", (H, S, A), 1.0, IOTA, 0.01), values.tolist()),
+        bonuses(one, values.tolist(), 6),
+        bonuses(new_bonus("bernstein", (H, S, A), 1.0, IOTA, 0.01), values.tolist()),
     )
 
 
-def test_nothing_is_paid_at_scale_0() -> None:
+def test_the_bonus_is_zero_at_scale_0() -> None:
     for literal in (None, 0.05):
         assert (
-            paid(new_bonus("bernstein", (25, S, A), R_MAX, IOTA, 0.0, literal), [1.0, 2.0, 3.0], 0, 25) == 0
+            bonuses(new_bonus("bernstein", (25, S, A), R_MAX, IOTA, 0.0, literal), [1.0, 2.0, 3.0], 0, 25)
+            == 0
         ).all()
     assert new_bonus("hoeffding", (25, S, A), R_MAX, IOTA, 0.0) == Hoeffding(0.0)
 
@@ -140,7 +143,7 @@ def test_q_learning_with_bernsteins_bonus_is_its_slow_twin() -> None:
 
 
 @pytest.mark.parametrize(("horizon", "episodes"), [(1, 1500), (2, 4000)])
-def test_heavy_q_learning_pays_the_papers_beta_letter_by_letter(horizon: int, episodes: int) -> None:
+def test_heavy_q_learning_uses_the_papers_beta_literally(horizon: int, episodes: int) -> None:
     """With `constants="paper"` 8 H u^a (iota / t)^b stands inside of beta'.
 
     With r_max = 9 its first branch is the smaller one in the end, both times.
@@ -163,9 +166,18 @@ def test_heavy_q_learning_pays_the_papers_beta_letter_by_letter(horizon: int, ep
     twin = slow.QLearning(2, 2, [9.0 * horizon] * horizon, beta, kept)
     path = slow.play(twin, mdp, 8, episodes)
     learner = ht.make_agent(
-        "heavy_q_learning", mdp, seed=8, bonus="bernstein", constants="paper", epsilon=epsilon, moment=moment, r_max=9.0,
-        planned_steps=horizon * episodes, transition_scale=0.02, reward_scale=0.03,
-    )  # fmt: skip
+        "heavy_q_learning",
+        mdp,
+        seed=8,
+        bonus="bernstein",
+        constants="paper",
+        epsilon=epsilon,
+        moment=moment,
+        r_max=9.0,
+        planned_steps=horizon * episodes,
+        transition_scale=0.02,
+        reward_scale=0.03,
+    )
     curve = learner.learn(episodes)
     assert curve.realised_reward[-1] == pytest.approx(sum(step.r for step in path))
     np.testing.assert_allclose(learner.agent.table.q, twin.q, rtol=1e-9)
@@ -186,7 +198,9 @@ def test_at_the_papers_epsilon_the_first_branch_of_beta_never_counts() -> None:
         bonus = new_bonus("bernstein", (25, 7, 6), 2.0, 20.0, 1.0, literal_epsilon=epsilon)
         total = sum(
             w * b
-            for w, b in zip(naive.learning_rates(25, 300), paid(bonus, [1.0, 2.0] * 150, 0, 25), strict=True)
+            for w, b in zip(
+                naive.learning_rates(25, 300), bonuses(bonus, [1.0, 2.0] * 150, 0, 25), strict=True
+            )
         )
         assert total == pytest.approx(2.0 * math.sqrt(25**3 * 20.0 / 300))
 
@@ -247,16 +261,26 @@ STUDENT = ht.laws.student_t(3.0, loc=1.0, scale=0.3)
 TWO_STATES = [[[0.5, 0.5], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]]]
 TASKS: dict[str, tuple[MDP, ht.laws.Law, int]] = {  # and how many episodes bring the bonus below H r_max / 4
     "rare, one step": (ht.mdp_from_arrays([[[1.0], [1.0]]], laws=[[RARE, RARE]], horizon=1), RARE, 50_000),
-    "rare, two steps": (ht.mdp_from_arrays(TWO_STATES, laws=[[RARE, RARE], [RARE, RARE]], horizon=2), RARE, 40_000),
-    "student, two steps": (
-        ht.mdp_from_arrays(TWO_STATES, laws=[[STUDENT, STUDENT.with_mean(0.8)], [STUDENT, STUDENT]], horizon=2), STUDENT, 10_000,
+    "rare, two steps": (
+        ht.mdp_from_arrays(TWO_STATES, laws=[[RARE, RARE], [RARE, RARE]], horizon=2),
+        RARE,
+        40_000,
     ),
-}  # fmt: skip
+    "student, two steps": (
+        ht.mdp_from_arrays(
+            TWO_STATES, laws=[[STUDENT, STUDENT.with_mean(0.8)], [STUDENT, STUDENT]], horizon=2
+        ),
+        STUDENT,
+        10_000,
+    ),
+}
 
 
 @pytest.mark.parametrize("task", list(TASKS))
 def test_heavy_q_learning_stays_above_the_optimal_values(task: str) -> None:
-    """In 200 runs Q is nowhere below Q*, at any of 15 checkpoints, in at least a share 1 - delta of them, while the bonus comes below H r_max / 4.
+    """Q is nowhere below Q*, at any of 15 checkpoints, in at least a share 1 - delta of 200 runs.
+
+    Meanwhile the bonus comes below H r_max / 4.
 
     Measured: all 200. With a tenth of the bonus, none where rewards are rare (they are all truncated at
     first) and 95 for Student's t: the test can fail.
@@ -268,8 +292,15 @@ def test_heavy_q_learning_stays_above_the_optimal_values(task: str) -> None:
         above = 0
         for seed in range(runs):
             learner = ht.make_agent(
-                "heavy_q_learning", mdp, seed=seed, epsilon=1.0, moment=law.moment(2.0), delta=delta, planned_steps=episodes * mdp.horizon, bonus_scale=scale
-            )  # fmt: skip
+                "heavy_q_learning",
+                mdp,
+                seed=seed,
+                epsilon=1.0,
+                moment=law.moment(2.0),
+                delta=delta,
+                planned_steps=episodes * mdp.horizon,
+                bonus_scale=scale,
+            )
             above += _always_above(learner, best, episodes)
             if scale == 1.0:
                 t = learner.agent.table.visits.max(axis=(1, 2))

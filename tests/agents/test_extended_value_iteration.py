@@ -1,4 +1,4 @@
-"""Extended value iteration against linear programs, which know nothing of sorting, partitioning or half distances."""
+"""Extended value iteration against linear programs, which need no sorting and no half distances."""
 
 import itertools
 import math
@@ -19,7 +19,7 @@ from heavytail.agents._extended_value_iteration import (
     plan_average,
     plan_episode,
 )
-from heavytail.agents._transition_counts import TransitionCounts, new_model, observe
+from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe
 from heavytail.arrays import Floats, Indices, Ints
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
@@ -27,11 +27,11 @@ from support.naive_agents import best_expectation_by_linear_program, best_expect
 
 
 class Guess(NamedTuple):
-    """What a plan is made from, and room for it."""
+    """What a plan is made from, and its output."""
 
     model: TransitionCounts
     rewards: Floats
-    halves: Floats
+    half_widths: Floats
     values: Floats
     policy: Indices
     keys: Floats
@@ -43,17 +43,22 @@ TOLERANCE = 1e-6  # the linear programs' own is 1e-7
 
 
 def _plan(g: Guess, kind: int, tolerance: float, out: Floats) -> int:
-    """Plan for an episode, or for the average reward with one more backup behind it, or write the optimistic expectation of values[0] after every cell."""
+    """Plan for an episode, or for the average reward with one more backup after it.
+
+    Or write the optimistic expectation of values[0] after every cell.
+    """
     if kind == EPISODE:
-        plan_episode(g.model, g.rewards, g.halves, g.values, g.policy, g.keys, g.weights)
+        plan_episode(g.model, g.rewards, g.half_widths, g.values, g.policy, g.keys, g.weights)
         return 0
     if kind == AVERAGE:
-        taken = plan_average(g.model, g.rewards, g.halves, g.values, g.policy, g.keys, g.weights, tolerance)
-        backup(g.model, g.rewards, g.halves, g.values, 0, g.policy, 1, g.keys, g.weights)
+        taken = plan_average(
+            g.model, g.rewards, g.half_widths, g.values, g.policy, g.keys, g.weights, tolerance
+        )
+        backup(g.model, g.rewards, g.half_widths, g.values, 0, g.policy, 1, g.keys, g.weights)
         return taken
     best = best_state(g.model, g.values, 0)
     for cell in range(out.size):
-        out[cell] = optimistic_value(g.model, cell, g.values, 0, best, g.halves[cell], g.keys, g.weights)
+        out[cell] = optimistic_value(g.model, cell, g.values, 0, best, g.half_widths[cell], g.keys, g.weights)
     return best
 
 
@@ -65,7 +70,7 @@ def _tell(model: TransitionCounts, counts: Ints) -> bool:
     for cell in range(counts.shape[0]):
         for s_next in range(counts.shape[1]):
             for _ in range(counts[cell, s_next]):
-                if model.top[0] + 2 * model.widest[0] > model.times.size:
+                if model.pool_used[0] + 2 * model.max_capacity[0] > model.counts.size:
                     return False
                 observe(model, cell, min(s_next, model.n_states - 1), s_next == model.n_states)
     return True
@@ -74,15 +79,21 @@ def _tell(model: TransitionCounts, counts: Ints) -> bool:
 def guess(counts: Ints, rewards: Floats, distances: Floats, horizon: int) -> Guess:
     """From counts [S, A, S + 1], optimistic rewards [S, A] and L1 distances [S, A]."""
     S, A = rewards.shape
-    model = new_model(S, A)
-    while model.times.size < 32 * S * A:  # more than enough
-        model.top[0] = model.times.size
+    model = new_transition_counts(S, A)
+    while model.counts.size < 32 * S * A:  # more than enough
+        model.pool_used[0] = model.counts.size
         model = with_larger_pools(model)
-    model.top[0] = 0
+    model.pool_used[0] = 0
     assert entry(_tell, model)(model, np.ascontiguousarray(counts.reshape(S * A, S + 1)))
     return Guess(
-        model, rewards.ravel().copy(), distances.ravel() / 2, np.zeros((2, S + 1)), np.zeros((horizon or 2, S), np.uint32), np.zeros(S + 1), np.zeros(S + 1)
-    )  # fmt: skip
+        model,
+        rewards.ravel().copy(),
+        distances.ravel() / 2,
+        np.zeros((2, S + 1)),
+        np.zeros((horizon or 2, S), np.uint32),
+        np.zeros(S + 1),
+        np.zeros(S + 1),
+    )
 
 
 def planned(g: Guess, kind: int, tolerance: float = 1e-9, out: Floats | None = None) -> int:
@@ -148,9 +159,9 @@ def test_the_lowest_mass_is_what_sorting_finds(pairs: list[tuple[float, int]], s
 @given(tiny(ends=True), st.data())
 @settings(deadline=None, max_examples=60)
 def test_the_optimistic_value_is_the_best_over_the_confidence_set(
-    world: tuple[Ints, Floats, Floats], data: st.DataObject
+    case: tuple[Ints, Floats, Floats], data: st.DataObject
 ) -> None:
-    counts, rewards, distances = world
+    counts, rewards, distances = case
     S = len(counts)
     values = np.array(data.draw(st.lists(st.floats(-5, 5) | st.just(1.0), min_size=S, max_size=S)))
     g, out = guess(counts, rewards, distances, 3), np.zeros(rewards.size)
@@ -181,13 +192,13 @@ def test_the_slow_twins_sorting_is_the_linear_program(
 
 @given(tiny(ends=True))
 @settings(deadline=None, max_examples=25)
-def test_an_episode_is_planned_as_by_linear_programs(world: tuple[Ints, Floats, Floats]) -> None:
+def test_an_episode_is_planned_as_by_linear_programs(case: tuple[Ints, Floats, Floats]) -> None:
     H = 3
-    g = guess(*world, H)
+    g = guess(*case, H)
     planned(g, EPISODE)
-    values, S = np.zeros(len(world[0])), len(world[0])
+    values, S = np.zeros(len(case[0])), len(case[0])
     for h in reversed(range(H)):
-        q = plausible_q(*world, values)
+        q = plausible_q(*case, values)
         values = q.max(axis=1)
         np.testing.assert_allclose(
             q[np.arange(S), g.policy[h]], values, atol=TOLERANCE
@@ -197,7 +208,11 @@ def test_an_episode_is_planned_as_by_linear_programs(world: tuple[Ints, Floats, 
 
 
 def test_an_episode_is_planned_as_by_brute_force() -> None:
-    """All policies of two states, two actions and three steps, each in the best of all MDPs made of extreme points: with two states they are the ends of an interval."""
+    """The plan is as good as the best of all policies in the best MDP made of extreme points.
+
+    There are two states, two actions and three steps; with two states the extreme points are the ends of an
+    interval.
+    """
     rng, H, S, A = np.random.default_rng(3), 3, 2, 2
     for _ in range(5):
         counts = np.append(rng.integers(0, 5, (S, A, S)), np.zeros((S, A, 1), int), axis=2)
@@ -243,13 +258,13 @@ def extended(counts: Ints, rewards: Floats, distances: Floats) -> ht.MDP:
 
 @given(tiny(ends=False))
 @settings(deadline=None, max_examples=25)
-def test_the_average_reward_is_planned_up_to_its_tolerance(world: tuple[Ints, Floats, Floats]) -> None:
+def test_the_average_reward_is_planned_up_to_its_tolerance(case: tuple[Ints, Floats, Floats]) -> None:
     """What a backup adds lies around the optimal gain, whatever the values.
 
     So a backup by linear programs proves the plan right.
     """
-    counts, rewards, distances = world
-    S, g = len(counts), guess(*world, 0)
+    counts, rewards, distances = case
+    S, g = len(counts), guess(*case, 0)
     taken = planned(g, AVERAGE, 1e-9)
     assert taken < MAX_BACKUPS
     q, values = plausible_q(counts, rewards, distances, g.values[0]), g.values[0, :S]
@@ -267,11 +282,11 @@ def test_the_average_reward_is_planned_up_to_its_tolerance(world: tuple[Ints, Fl
 @given(tiny(ends=False), st.floats(0.01, 1.0))
 @settings(deadline=None, max_examples=15)
 def test_a_wider_tolerance_costs_no_more_than_itself(
-    world: tuple[Ints, Floats, Floats], tolerance: float
+    case: tuple[Ints, Floats, Floats], tolerance: float
 ) -> None:
     """In the best MDP for the policy found its gain is within the tolerance of the best."""
-    counts, rewards, distances = world
-    g = guess(*world, 0)
+    counts, rewards, distances = case
+    g = guess(*case, 0)
     planned(g, AVERAGE, tolerance)
     best = extended(counts, rewards, distances)
     per_action = best.n_actions // rewards.shape[1]
@@ -289,7 +304,7 @@ def test_a_wider_tolerance_costs_no_more_than_itself(
 def test_a_periodic_chain_is_planned_all_the_same() -> None:
     """Two states that follow each other, rewards 0 and 1: gain 1/2.
 
-    Undamped backups swap the differences for ever; an action that stays for 0.4 is not worth it.
+    Undamped backups swap the differences forever; an action that stays for 0.4 is not worth it.
     """
     counts = np.zeros((2, 2, 3), int)
     counts[0, 0, 1] = counts[1, 0, 0] = counts[0, 1, 0] = counts[1, 1, 1] = 1000
@@ -325,7 +340,10 @@ def test_a_plan_starts_from_the_one_before_and_never_runs_for_ever() -> None:
 
 
 def test_a_tolerance_below_the_resolution_of_floats_is_not_waited_for() -> None:
-    """Rewards of 1e100, as an honest interval of the sample mean may give, whose differences never come below 1e84 unless they vanish."""
+    """Rewards may be 1e100, as a valid interval of the sample mean may give.
+
+    Their differences never come below 1e84 unless they vanish.
+    """
     rng, taken = np.random.default_rng(0), []
     for _ in range(20):
         counts = np.append(rng.integers(1, 30, (3, 2, 3)), np.zeros((3, 2, 1), int), axis=2)

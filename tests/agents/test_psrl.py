@@ -42,7 +42,7 @@ def drawn(agent: PSRL, n: int, seed: int = 0) -> tuple[Floats, Floats]:
 
 
 def learnt(**parameters: Any) -> PSRL:
-    """An agent that has seen this and that; what it was told goes in as arrays."""
+    """Make an agent that has seen some transitions and rewards, given as arrays."""
     agent = psrl(PROBLEM, **parameters)
     rng = np.random.default_rng(4)
     seen = rng.integers(0, 6, agent.weights.shape) * (rng.random(agent.weights.shape) < 0.7)
@@ -133,8 +133,8 @@ def test_it_counts_what_it_meets_and_expects_an_end_only_where_it_saw_one() -> N
     agent = learner.agent
     seen = agent.weights - np.array([[1.0], [1.0], [1.0], [0.0]])
     np.testing.assert_array_equal(seen.sum(axis=0), agent.visits)
-    assert agent.visits.sum() == learner.clock.steps[0]
-    assert agent.sums.sum() == pytest.approx(learner.clock.totals[1])
+    assert agent.visits.sum() == learner.run_state.steps[0]
+    assert agent.sums.sum() == pytest.approx(learner.run_state.totals[1])
     assert (seen[2] == 0).all()  # state 2 is terminal: to go there is to end
     can_end = mdp.transitions.reshape(6, 3)[:, 2] > 0
     assert (seen[3, can_end & (agent.visits > 10)] > 0).all()

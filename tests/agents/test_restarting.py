@@ -83,16 +83,16 @@ def test_a_schedule_that_never_comes_is_one_line() -> None:
     assert restart_steps(0.01, 1, 3000)[-1][1] == math.inf  # beyond the largest float, and no error
 
 
-@pytest.mark.parametrize("world", ["mixed", "continuing"])
-def test_restarts_come_when_the_schedule_says_and_are_counted(world: str) -> None:
+@pytest.mark.parametrize("name", ["mixed", "continuing"])
+def test_restarts_come_when_the_schedule_says_and_are_counted(name: str) -> None:
     """In the fused loop, as many as there are starts up to the next step."""
     learner = ht.make_agent(
-        "restarting", mdps.WORLDS[world](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0
+        "restarting", mdps.MDPS[name](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0
     )
     expected = list(islice(starts(2, 3), 40))[1:]
     for _ in range(150):
         curve = learner.learn(7) if learner.unit == "episodes" else learner.learn(steps=7)
-        steps = int(learner.clock.steps[0])
+        steps = int(learner.run_state.steps[0])
         assert curve.counters["restarts"][-1] == sum(start <= steps + 1 for start in expected)
         assert learner.agent.agent.steps[0] == steps + 1 - max(
             [1, *(start for start in expected if start <= steps + 1)]
@@ -107,15 +107,15 @@ def test_it_learns_again_after_a_change() -> None:
     10,000 plays stand against it.
     """
     arms = [ht.laws.normal(mean, 0.1) for mean in (0.1, 0.9)]
-    world = ht.changing_mdp(
+    changing = ht.changing_mdp(
         [ht.mdp_from_arrays(np.ones((1, 2, 1)), laws=[order], horizon=1) for order in (arms, arms[::-1])],
         at=[10_000],
     )
     known: dict[str, Any] = {"epsilon": 0.5, "moment": 1.0, "bonus_scale": 0.2}
     for seed in range(5):
         learners = (
-            ht.make_agent("restarting", world, seed=seed, agent="heavy_ucrl2", changes=2, **known),
-            ht.make_agent("heavy_ucrl2", world, seed=seed, **known),
+            ht.make_agent("restarting", changing, seed=seed, agent="heavy_ucrl2", changes=2, **known),
+            ht.make_agent("heavy_ucrl2", changing, seed=seed, **known),
         )
         curves = [learner.learn(20_000, checkpoints=4).mean_reward for learner in learners]
         restarted, forever = ((float(curve[-1] - curve[-2]) / 5000 - 0.1) / 0.8 for curve in curves)
@@ -189,16 +189,16 @@ def report(name: str, folder: Path) -> dict[str, Any]:
     learner = new(name)
     at_first = same(learner.agent.agent, inner(name, learner))
     run = streams(5)
-    world, steps = MDPStepper(learner.mdp, run), Stepwise(learner.agent, run.agent, learner.problem)
+    env, steps = MDPStepper(learner.mdp, run), Stepwise(learner.agent, run.agent, learner.problem)
     made, restarts, as_new, due = 0, [], [], starts(1, CHANGES)
     next(due)
     following = next(due)
     for _ in range(60):
-        s, terminated, h = world.reset(), False, 0
+        s, terminated, h = env.reset(), False, 0
         steps.begin(s)
         while not terminated and h < learner.problem.horizon:
             a = steps.act(s, h)
-            s_next, r, terminated, _ = world.step(s, a, h)
+            s_next, r, terminated, _ = env.step(s, a, h)
             rng = run.agent.copy()
             steps.update(s, a, r, s_next, h, terminated)
             made, s, h = made + 1, s_next, h + 1

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heavytail.agents._transition_counts import TransitionCounts, expected, new_model, observe, uniformity
+from heavytail.agents._transition_counts import (
+    TransitionCounts,
+    expected,
+    new_transition_counts,
+    observe,
+    uniformity,
+)
 from heavytail.arrays import Bools, Floats, Ints, record_bytes
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
@@ -29,7 +35,10 @@ def _work(
     out: Floats,
     forget: bool,
 ) -> int:
-    """Take in transitions until all are in or there is no room, and write the expectation of values[1] after every cell, then the uniformity; how many are in."""
+    """Count transitions until all are counted or a pool is full; return how many were.
+
+    Writes the expectation of values[1] after every cell, and last the uniformity.
+    """
     if forget:
         reset(model)
     taken = 0
@@ -45,7 +54,10 @@ def _work(
 def shown(
     model: TransitionCounts, seen: list[tuple[int, int, bool]], values: Floats, forget: bool = False
 ) -> tuple[TransitionCounts, Floats]:
-    """The model after these transitions, the expectation of `values` after each cell and, last, how evenly actions were played."""
+    """Return the model after these transitions, and the expectation of `values` after each cell.
+
+    The last number says how evenly actions were played.
+    """
     cells, successors, ends = (
         np.array([x[0] for x in seen], int),
         np.array([x[1] for x in seen], int),
@@ -55,7 +67,7 @@ def shown(
     done = entry(_work, model)(model, cells, successors, ends, rows, out, forget)
     while done < len(seen):
         larger = with_larger_pools(model)
-        assert larger.times.size == larger.successor.size == 2 * model.times.size
+        assert larger.counts.size == larger.successor.size == 2 * model.counts.size
         model = larger
         done += entry(_work, model)(model, cells[done:], successors[done:], ends[done:], rows, out, False)
     return model, out
@@ -71,11 +83,11 @@ def twin(seen: list[tuple[int, int, bool]]) -> dict[int, Counter[int]]:
 def found(model: TransitionCounts) -> dict[int, dict[int, int]]:
     places = {
         cell: slice(first, first + used)
-        for cell, (first, used) in enumerate(zip(model.first, model.used, strict=True))
+        for cell, (first, used) in enumerate(zip(model.start, model.size, strict=True))
         if used
     }
     return {
-        cell: dict(zip(model.successor[at].tolist(), model.times[at].tolist(), strict=True))
+        cell: dict(zip(model.successor[at].tolist(), model.counts[at].tolist(), strict=True))
         for cell, at in places.items()
     }
 
@@ -86,11 +98,11 @@ VALUES = np.random.default_rng(0).normal(size=S + 1)
 @given(st.one_of(SEEN, FEW_CELLS))
 @settings(deadline=None)  # the first example compiles
 def test_the_model_is_a_dictionary_of_counts(seen: list[tuple[int, int, bool]]) -> None:
-    model, expectations = shown(new_model(S, A), seen, VALUES)
+    model, expectations = shown(new_transition_counts(S, A), seen, VALUES)
     counts = twin(seen)
     assert found(model) == counts
     assert model.visits.tolist() == [counts[cell].total() if cell in counts else 0 for cell in range(S * A)]
-    assert model.ended[0] == any(terminated for _, _, terminated in seen)
+    assert model.saw_terminal[0] == any(terminated for _, _, terminated in seen)
     for cell in range(S * A):
         mean = (
             sum(n * VALUES[s] for s, n in counts[cell].items()) / counts[cell].total()
@@ -105,7 +117,7 @@ def test_the_model_is_a_dictionary_of_counts(seen: list[tuple[int, int, bool]]) 
 @given(SEEN)
 @settings(deadline=None, max_examples=30)
 def test_uniformity_is_the_entropy_of_actions_weighted_by_visits(seen: list[tuple[int, int, bool]]) -> None:
-    model, out = shown(new_model(S, A), seen, VALUES)
+    model, out = shown(new_transition_counts(S, A), seen, VALUES)
     visits = model.visits.reshape(S, A)
     weighted = 0.0
     for row in visits:
@@ -116,15 +128,15 @@ def test_uniformity_is_the_entropy_of_actions_weighted_by_visits(seen: list[tupl
 @given(SEEN, st.integers(4, 12))
 @settings(deadline=None, max_examples=30)
 def test_the_size_of_the_pool_changes_nothing(seen: list[tuple[int, int, bool]], doublings: int) -> None:
-    small, roomy = new_model(S, A), new_model(S, A)
+    small, roomy = new_transition_counts(S, A), new_transition_counts(S, A)
     size = 2**doublings
-    roomy = roomy._replace(successor=np.zeros(size, np.uint32), times=np.zeros(size, np.int64))
+    roomy = roomy._replace(successor=np.zeros(size, np.uint32), counts=np.zeros(size, np.int64))
     (one, first), (two, second) = shown(small, seen, VALUES), shown(roomy, seen, VALUES)
     np.testing.assert_array_equal(first, second)
     for name in set(TransitionCounts._fields) - set(small.pools()):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    used = int(one.top[0])
-    np.testing.assert_array_equal(one.times[:used], two.times[:used])
+    used = int(one.pool_used[0])
+    np.testing.assert_array_equal(one.counts[:used], two.counts[:used])
     np.testing.assert_array_equal(one.successor[:used], two.successor[:used])
 
 
@@ -133,16 +145,16 @@ def test_the_size_of_the_pool_changes_nothing(seen: list[tuple[int, int, bool]],
 def test_reset_forgets_everything(
     before: list[tuple[int, int, bool]], after: list[tuple[int, int, bool]]
 ) -> None:
-    model, _ = shown(new_model(S, A), before, VALUES)
+    model, _ = shown(new_transition_counts(S, A), before, VALUES)
     again, expectations = shown(model, after, VALUES, forget=True)
-    fresh, others = shown(new_model(S, A), after, VALUES)
+    fresh, others = shown(new_transition_counts(S, A), after, VALUES)
     assert found(again) == found(fresh)
     np.testing.assert_array_equal(expectations, others)
 
 
 def test_an_end_is_one_successor_whatever_the_state() -> None:
     model, expectations = shown(
-        new_model(S, A), [(0, 3, True), (0, 5, True), (0, 5, False)], np.append(np.zeros(S), 6.0)
+        new_transition_counts(S, A), [(0, 3, True), (0, 5, True), (0, 5, False)], np.append(np.zeros(S), 6.0)
     )
     assert found(model) == {0: {S: 2, 5: 1}}
     assert expectations[0] == pytest.approx(4.0)
@@ -153,7 +165,7 @@ def _memory(n_states: int, seen: list[tuple[int, int, bool]]) -> tuple[int, int]
 
     And how many successors were.
     """
-    empty = new_model(n_states, 1)
+    empty = new_transition_counts(n_states, 1)
     model, _ = shown(empty, seen, np.zeros(n_states + 1))
     return record_bytes(model) - record_bytes(empty), len({x[:2] for x in seen})
 

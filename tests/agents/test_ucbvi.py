@@ -42,9 +42,17 @@ def test_it_does_what_its_slow_twin_does(heavy: bool, clipped: bool) -> None:
     )
     radius = slow.truncated_radius(epsilon, moment) if heavy else slow.hoeffding_radius(r_max)
     twin = slow.UCBVI(
-        3, 2, 4, estimate, radius,
-        level=level, reward_scale=0.04, bonus=[0.06 * b for b in tight_bonus(4, 3, 2, T, delta, r_max)], cap=[(4 - h) * r_max for h in range(4)], clipped=clipped,
-    )  # fmt: skip
+        3,
+        2,
+        4,
+        estimate,
+        radius,
+        level=level,
+        reward_scale=0.04,
+        bonus=[0.06 * b for b in tight_bonus(4, 3, 2, T, delta, r_max)],
+        cap=[(4 - h) * r_max for h in range(4)],
+        clipped=clipped,
+    )
     parameters: dict[str, Any] = {
         "planned_steps": T,
         "delta": delta,

@@ -1,4 +1,4 @@
-"""UCRL2 and Heavy-UCRL2 against a slow twin, and what an infinite reward does to agents that promise to bear it."""
+"""UCRL2 and Heavy-UCRL2 against a slow twin, and heavy agents that survive infinite rewards."""
 
 import math
 from functools import partial
@@ -112,7 +112,7 @@ def test_it_does_what_its_slow_twin_does(kind: str, horizon: int | None) -> None
         assert any(step.terminated for step in path)
         np.testing.assert_array_equal(learner.agent.policy, twin.policy)
         np.testing.assert_allclose(learner.agent.rewards.reshape(4, 2), twin.rewards, rtol=1e-9)
-        np.testing.assert_allclose(2 * learner.agent.halves.reshape(4, 2), twin.distances, rtol=1e-12)
+        np.testing.assert_allclose(2 * learner.agent.half_widths.reshape(4, 2), twin.distances, rtol=1e-12)
 
 
 @pytest.mark.parametrize("horizon", [4, None])
@@ -131,7 +131,9 @@ def test_phases_are_few(horizon: int | None) -> None:
             for at, phases in zip(curve.at, curve.counters["phases"], strict=True):
                 steps = at * (horizon or 1)  # at least as many as were made
                 assert steps < cells or phases <= cells * math.log2(8 * steps / cells)
-            assert curve.counters["phases"][-1] > 0.1 * cells * math.log2(8 * learner.clock.steps[0] / cells)
+            assert curve.counters["phases"][-1] > 0.1 * cells * math.log2(
+                8 * learner.run_state.steps[0] / cells
+            )
 
 
 def test_clip_optimism_cuts_at_r_max() -> None:
@@ -155,7 +157,10 @@ def test_clip_optimism_cuts_at_r_max() -> None:
 
 
 def test_the_log_confidence_of_a_phase_reaches_estimate_radius_and_counter() -> None:
-    """The estimates of the last phase are truncated means at L = 7 log(2 S A t / delta), t its first step; `truncated` counts what they leave out, and what came since."""
+    """The estimates of the last phase are truncated means at L = 7 log(2 S A t / delta), t its first step.
+
+    `truncated` counts what they leave out, and what was truncated since.
+    """
     mdp = small(5, ht.laws.student_t(1.3, scale=3.0))
     epsilon, moment, units = HEAVY["epsilon"], HEAVY["moment"], 200
     twin, learner = heavy_twin(mdp), ht.make_agent("heavy_ucrl2", mdp, seed=3, **HEAVY)
@@ -204,8 +209,16 @@ def test_any_estimator_works_inside(estimator: str, options: dict[str, Any] | No
     best, chance = ht.planning.optimal_value(mdp), ht.planning.policy_value(mdp, np.full((4, 2), 0.5))
     for seed in range(3):
         learner = ht.make_agent(
-            "heavy_ucrl2", mdp, seed=seed, epsilon=1.0, moment=1.0, estimator=estimator, estimator_options=options, transition_scale=0.02, reward_scale=0.1
-        )  # fmt: skip
+            "heavy_ucrl2",
+            mdp,
+            seed=seed,
+            epsilon=1.0,
+            moment=1.0,
+            estimator=estimator,
+            estimator_options=options,
+            transition_scale=0.02,
+            reward_scale=0.1,
+        )
         curve = learner.learn(10_000)
         worth = ht.planning.policy_value(mdp, learner.agent.policy.astype(int))
         assert (learner.agent.model.visits > 0).all()
@@ -255,15 +268,17 @@ def test_the_honest_interval_of_the_sample_mean_learns_nothing() -> None:
     heavy: dict[str, Any] = {"interval": "heavy", "epsilon": 0.05, "moment": 13.26}
     blind = {"with": mdp, "without": without}
     visits = {}
-    for name, world in blind.items():
-        learner = ht.make_agent("ucrl2", world, seed=0, **heavy)
+    for name, mdp in blind.items():
+        learner = ht.make_agent("ucrl2", mdp, seed=0, **heavy)
         learner.learn(20_000)
         visits[name] = learner.agent.model.visits.tolist()
     assert visits["with"] == visits["without"]
 
 
 def test_the_honest_interval_of_the_sample_mean_plays_nearly_at_random() -> None:
-    """The counter `uniformity` (entropy of the actions in a state over log A, weighted by visits) after 20,000 episodes of SixArms; 1 is uniform.
+    """The counter `uniformity` after 20,000 episodes of SixArms; 1 is uniform.
+
+    It is the entropy of the actions in a state over log A, weighted by visits.
 
     Measured on seeds 0 to 3: .93 to .95, falling slowly from .99, against .39 to .47 with the interval for
     light tails and .00 to .04 with that at a scale at which it learns. In the hub alone it is above .99. In
@@ -272,8 +287,10 @@ def test_the_honest_interval_of_the_sample_mean_plays_nearly_at_random() -> None
     mdp = ht.make_mdp("six_arms")
     found: dict[str, list[float]] = {}
     for kind, parameters in {
-        "heavy": {"interval": "heavy", "epsilon": 0.05, "moment": 13.26}, "light": {}, "learns": {"transition_scale": 0.01, "reward_scale": 0.1},
-    }.items():  # fmt: skip
+        "heavy": {"interval": "heavy", "epsilon": 0.05, "moment": 13.26},
+        "light": {},
+        "learns": {"transition_scale": 0.01, "reward_scale": 0.1},
+    }.items():
         for seed in range(10, 13):
             learner = ht.make_agent("ucrl2", mdp, seed=seed, **parameters)  # type: ignore[arg-type]  # the seed is not among them
             curve = learner.learn(20_000, checkpoints=10)
@@ -314,7 +331,7 @@ def _tables(learner: Learner) -> list[Floats]:
         return [agent.table.q]
     if learner.name == "heavy_ucbvi":  # Q is infinite before the first visit, as it should be
         return [agent.rewards, agent.q[agent.q != math.inf]]
-    return [agent.rewards, agent.values, agent.halves]
+    return [agent.rewards, agent.values, agent.half_widths]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -327,7 +344,7 @@ def test_an_infinite_reward_leaves_beliefs_finite(name: str) -> None:
     learner.learn(5000)
     assert all(np.isfinite(table).all() for table in _tables(learner))
     assert learner.name != "heavy_ucbvi" or np.isfinite(learner.agent.q).all()
-    assert not math.isfinite(learner.clock.totals[1])
+    assert not math.isfinite(learner.run_state.totals[1])
 
 
 def bandit_with_infinities() -> MDP:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    import accuracy
+    import bench_accuracy
 
 N = 1_000
 ROBUST = ("truncated_mean", "median_of_means")
@@ -29,10 +29,10 @@ def benchmark() -> Any:
     folder = str(Path(__file__).parents[2] / "benchmarks")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
-        import accuracy
+        import bench_accuracy
 
-        yield accuracy
-    for name in ("accuracy", "report"):
+        yield bench_accuracy
+    for name in ("bench_accuracy", "_figures"):
         sys.modules.pop(name, None)
 
 
@@ -44,7 +44,7 @@ def errors(benchmark: Any) -> dict[Any, Any]:
     return found
 
 
-def within(errors: "accuracy.Errors", quoted: tuple[float, float], tail_factor: float = FACTOR) -> bool:
+def within(errors: "bench_accuracy.Errors", quoted: tuple[float, float], tail_factor: float = FACTOR) -> bool:
     """Are the median and the 95 % quantile those quoted, up to sampling error?"""
     ratios = np.abs(np.log(errors.quantiles()[:, 0] / quoted))
     return bool(np.all(ratios < np.log([FACTOR, tail_factor])))
@@ -62,7 +62,10 @@ def test_every_registered_estimator_is_measured(benchmark: Any, errors: dict[Any
 
 
 def test_robust_estimators_err_less_than_the_sample_mean(benchmark: Any, errors: dict[Any, Any]) -> None:
-    """By the notes by a factor of 2 in the median and of nearly 6 at 95 %, of which sampling error leaves at least 1.3 and 2.4 (at three standard deviations)."""
+    """They err less by factors of 2 in the median and nearly 6 at 95 %, say the notes.
+
+    Of these sampling error leaves at least 1.3 and 2.4, at three standard deviations.
+    """
     median, high = errors[benchmark.Series("sample_mean")].quantiles()[:, 0]
     for s in (*map(benchmark.Series, ROBUST), benchmark.Series("truncated_mean", benchmark.HIGH_LEVEL)):
         own = errors[s].quantiles()[:, 0]

@@ -18,15 +18,15 @@ from heavytail.kernels.pools import constant_fields, pool_fields
 from heavytail.training.agent_file import flatten
 from heavytail.training.stepwise import Stepwise
 from support import traces
-from support.mdps import WORLDS
+from support.mdps import MDPS
 
 AGENTS = [r.name for r in ht.registered("agent")]
 
 
-def _can(agent: str, world: str) -> bool:
+def _can(agent: str, mdp: str) -> bool:
     """Whether an agent takes this kind of problem; one that does not must say so in a word about episodes."""
     try:
-        traces.new_learner(agent, world)
+        traces.new_learner(agent, mdp)
     except InputError as error:
         if "continuing" not in str(error):
             raise
@@ -34,14 +34,14 @@ def _can(agent: str, world: str) -> bool:
     return True
 
 
-CASES = [(agent, world) for agent in AGENTS for world in WORLDS if _can(agent, world)]
+CASES = [(agent, mdp) for agent in AGENTS for mdp in MDPS if _can(agent, mdp)]
 
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, traces.Trace]:
     """All runs again, as plain Python."""
     out = tmp_path_factory.mktemp("plain") / "traces.npz"
-    names = [f"{agent}:{world}" for agent, world in CASES]
+    names = [f"{agent}:{mdp}" for agent, mdp in CASES]
     folders = os.pathsep.join([str(Path(traces.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": folders}
     subprocess.run([sys.executable, "-m", "support.traces", str(out), *names], check=True, env=environment)
@@ -52,30 +52,30 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, traces.Trace]:
         }
 
 
-def test_every_world_is_used() -> None:
-    assert {world for _, world in CASES} == set(WORLDS)
+def test_every_mdp_is_used() -> None:
+    assert {mdp for _, mdp in CASES} == set(MDPS)
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_fused_equals_stepwise(agent: str, world: str) -> None:
-    traces.assert_same(traces.run_fused(agent, world), traces.one_by_one(agent, world))
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_fused_equals_stepwise(agent: str, mdp: str) -> None:
+    traces.assert_same(traces.run_fused(agent, mdp), traces.one_by_one(agent, mdp))
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_fused_equals_plain_python(agent: str, world: str, plain: dict[str, traces.Trace]) -> None:
-    traces.assert_same(traces.run_fused(agent, world), plain[f"{agent}:{world}"])
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_fused_equals_plain_python(agent: str, mdp: str, plain: dict[str, traces.Trace]) -> None:
+    traces.assert_same(traces.run_fused(agent, mdp), plain[f"{agent}:{mdp}"])
 
 
 def test_an_infinite_reward_was_met(plain: dict[str, traces.Trace]) -> None:
     """Otherwise the identity above would not cover it."""
     runs = [trace for name, trace in plain.items() if name.endswith(":infinite")]
     assert runs
-    assert not any(np.isfinite(trace["clock/totals"][1]) for trace in runs)
+    assert not any(np.isfinite(trace["run_state/totals"][1]) for trace in runs)
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_learn_save_load_learn_equals_learning_at_once(agent: str, world: str, tmp_path: Path) -> None:
-    once, first = traces.new_learner(agent, world), traces.new_learner(agent, world)
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_learn_save_load_learn_equals_learning_at_once(agent: str, mdp: str, tmp_path: Path) -> None:
+    once, first = traces.new_learner(agent, mdp), traces.new_learner(agent, mdp)
     traces.learn(once, 50)
     traces.learn(first, 17)
     first.save(tmp_path / "agent.npz")
@@ -87,18 +87,18 @@ def test_learn_save_load_learn_equals_learning_at_once(agent: str, world: str, t
     traces.assert_same(_arrays(once), _arrays(second))
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_two_seeds_differ_and_one_repeats(agent: str, world: str) -> None:
-    runs = [traces.new_learner(agent, world, seed) for seed in (1, 1, 2)]
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_two_seeds_differ_and_one_repeats(agent: str, mdp: str) -> None:
+    runs = [traces.new_learner(agent, mdp, seed) for seed in (1, 1, 2)]
     rewards = [traces.learn(run, 40).realised_reward for run in runs]
     np.testing.assert_array_equal(rewards[0], rewards[1])
     assert not np.array_equal(rewards[0], rewards[2])
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_reset_goes_back_to_the_first_moment(agent: str, world: str) -> None:
-    learner = traces.new_learner(agent, world)
-    fresh = flatten("agent", traces.new_learner(agent, world).agent)
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_reset_goes_back_to_the_first_moment(agent: str, mdp: str) -> None:
+    learner = traces.new_learner(agent, mdp)
+    fresh = flatten("agent", traces.new_learner(agent, mdp).agent)
     traces.learn(learner, 40)
     entry(_reset, learner.agent)(learner.agent)
     found, pools = flatten("agent", learner.agent), _named(pool_fields, "agent", learner.agent)
@@ -108,9 +108,9 @@ def test_reset_goes_back_to_the_first_moment(agent: str, world: str) -> None:
     )
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_what_a_record_calls_fixed_is_there_and_stays_as_it_is(agent: str, world: str) -> None:
-    learner = traces.new_learner(agent, world)
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_what_a_record_calls_fixed_is_there_and_stays_as_it_is(agent: str, mdp: str) -> None:
+    learner = traces.new_learner(agent, mdp)
     fixed = _named(constant_fields, "agent", learner.agent)
     before = {path: array.copy() for path, array in flatten("agent", learner.agent).items()}
     traces.learn(learner, 200)
@@ -125,9 +125,9 @@ def test_some_arrays_are_called_fixed() -> None:
     assert {"agent/table/cap", "agent/decay/series"} <= fixed
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, world: str) -> None:
-    learner = traces.new_learner(agent, world)
+@pytest.mark.parametrize(("agent", "mdp"), CASES)
+def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, mdp: str) -> None:
+    learner = traces.new_learner(agent, mdp)
     traces.learn(learner, 20)
     before = {path: array.copy() for path, array in _arrays(learner).items()}
     Stepwise(learner.agent, learner.streams.predictions, learner.problem).act(0, 0)
@@ -139,8 +139,8 @@ def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, world: 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_the_required_verbs_are_there(agent: str) -> None:
-    world = next(w for a, w in CASES if a == agent)
-    cls = type(traces.new_learner(agent, world).agent)
+    mdp = next(name for a, name in CASES if a == agent)
+    cls = type(traces.new_learner(agent, mdp).agent)
     assert all(cls in verb.methods for verb in (verbs.act, verbs.update, verbs.reset))
 
 
@@ -152,7 +152,7 @@ def test_the_builder_is_documented(agent: str) -> None:
 
 
 def _arrays(learner: ht.Learner) -> traces.Trace:
-    records = {"agent": learner.agent, "clock": learner.clock, "streams": learner.streams}
+    records = {"agent": learner.agent, "run_state": learner.run_state, "streams": learner.streams}
     return {path: array for name, record in records.items() for path, array in flatten(name, record).items()}
 
 

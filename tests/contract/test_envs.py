@@ -22,10 +22,10 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_it_builds_and_a_learner_walks_through_it(name: str) -> None:
-    world = ht.make_changing_mdp(name)
-    for mdp in world.mdps:
+    changing = ht.make_changing_mdp(name)
+    for mdp in changing.mdps:
         check_mdp(mdp)
-    learner = ht.make_agent("random", world, seed=1)
+    learner = ht.make_agent("random", changing, seed=1)
     curve = learner.learn(50) if learner.unit == "episodes" else learner.learn(steps=500)
     assert np.isfinite(curve.mean_reward).all()
 
@@ -56,9 +56,9 @@ def test_it_is_reproducible(name: str) -> None:
 
 
 def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
-    world = ht.make_changing_mdp(name)
-    assert (len(world.mdps) > 1) == name.startswith(CHANGING)
-    if len(world.mdps) > 1:
+    changing = ht.make_changing_mdp(name)
+    assert (len(changing.mdps) > 1) == name.startswith(CHANGING)
+    if len(changing.mdps) > 1:
         assert id_of(name) not in gymnasium.registry
         with pytest.raises(
             InputError,

@@ -1,4 +1,4 @@
-"""The loop of a lane is the plain twin of the fused one.
+"""The loop of a lane gives what the fused loop gives.
 
 The same bits after any number of steps, for every registered agent.
 """
@@ -32,9 +32,9 @@ UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
 
 
 def nan_now_and_then() -> MDP:
-    """Wherever one is and whatever one does, one reward in twenty is no number.
+    """Make an MDP in which one reward in twenty is NaN, in every state and for every action.
 
-    No law has such a mean: the sample is changed behind its back.
+    No law has such a mean, so the sample is changed after building.
     """
     mdp = ht.mdp_from_arrays(
         np.full((2, 2, 2), 0.5), laws=[[ht.laws.empirical(range(20))] * 2] * 2, horizon=3
@@ -43,7 +43,7 @@ def nan_now_and_then() -> MDP:
     return mdp
 
 
-WORLDS: dict[str, Callable[[], MDP]] = {
+MDPS: dict[str, Callable[[], MDP]] = {
     "six_arms": lambda: ht.make_mdp("six_arms"),
     "river_swim": lambda: ht.make_mdp("river_swim", horizon=None),
     "terminal": mixed,
@@ -57,10 +57,10 @@ class Side(NamedTuple):
 
     agent: Record
     mdp: MDP
-    rest: tuple[Any, ...]  # streams, clock, checkpoints
+    rest: tuple[Any, ...]  # streams, run_state, checkpoints
 
     def trace(self) -> traces.Trace:
-        named = zip(("agent", "streams", "clock", "recorded"), (self.agent, *self.rest), strict=True)
+        named = zip(("agent", "streams", "run_state", "recorded"), (self.agent, *self.rest), strict=True)
         return {path: array.copy() for name, record in named for path, array in flatten(name, record).items()}
 
     def with_room(self) -> "Side":
@@ -70,28 +70,28 @@ class Side(NamedTuple):
 def side(agent: Record, mdp: MDP) -> Side:
     units = UNITS[mdp.horizon == 0]
     return Side(
-        agent, mdp, (streams(3), fused.new_clock(), fused.new_checkpoints(np.array([1, 7, units]), agent))
+        agent, mdp, (streams(3), fused.new_run_state(), fused.new_checkpoints(np.array([1, 7, units]), agent))
     )
 
 
-def fused_chunk(run: Side, most_steps: int) -> int:
-    (own, clock, recorded), ahead = run.rest, new_reward_batch(run.mdp)
-    chunk = entry(fused.run_chunk, run.agent, run.mdp, own, ahead, clock, recorded)
-    return chunk(run.agent, run.mdp, own, ahead, clock, recorded, int(recorded.at[-1]), most_steps)
+def fused_chunk(run: Side, max_steps: int) -> int:
+    (own, run_state, recorded), batch = run.rest, new_reward_batch(run.mdp)
+    chunk = entry(fused.run_chunk, run.agent, run.mdp, own, batch, run_state, recorded)
+    return chunk(run.agent, run.mdp, own, batch, run_state, recorded, int(recorded.at[-1]), max_steps)
 
 
-def lane_chunk(run: Side, most_steps: int) -> int:
-    own, clock, recorded = run.rest
-    chunk = entry(run_lane, run.agent, run.mdp, own, clock, recorded)
-    return chunk(run.agent, run.mdp, own, clock, recorded, int(recorded.at[-1]), most_steps)
+def lane_chunk(run: Side, max_steps: int) -> int:
+    own, run_state, recorded = run.rest
+    chunk = entry(run_lane, run.agent, run.mdp, own, run_state, recorded)
+    return chunk(run.agent, run.mdp, own, run_state, recorded, int(recorded.at[-1]), max_steps)
 
 
 def statuses_met(build: Callable[[], Record], mdp: MDP) -> list[int]:
     """Run both ways to the end, and compare all there is at every stop; why they stopped."""
     one, lane, met = side(build(), mdp), side(build(), mdp), list[int]()
-    for most_steps in cycle(STOPS):
-        met.append(fused_chunk(one, most_steps))
-        assert lane_chunk(lane, most_steps) == met[-1]
+    for max_steps in cycle(STOPS):
+        met.append(fused_chunk(one, max_steps))
+        assert lane_chunk(lane, max_steps) == met[-1]
         traces.assert_same(one.trace(), lane.trace())
         if met[-1] == fused.FULL:
             one, lane = one.with_room(), lane.with_room()
@@ -104,9 +104,9 @@ def builder(agent: str, mdp: MDP) -> Callable[[], Record]:
     return lambda: ht.make_agent(agent, mdp, **find("agent", agent).example).agent
 
 
-def can(agent: str, world: str) -> bool:
+def can(agent: str, mdp: str) -> bool:
     try:
-        builder(agent, WORLDS[world]())()
+        builder(agent, MDPS[mdp]())()
     except InputError as error:
         if "continuing" not in str(error):
             raise
@@ -114,21 +114,19 @@ def can(agent: str, world: str) -> bool:
     return True
 
 
-CASES = [
-    (found.name, world) for found in ht.registered("agent") for world in WORLDS if can(found.name, world)
-]
+CASES = [(found.name, mdp) for found in ht.registered("agent") for mdp in MDPS if can(found.name, mdp)]
 
 
-def test_every_world_is_used() -> None:
-    assert {world for _, world in CASES} == set(WORLDS)
+def test_every_mdp_is_used() -> None:
+    assert {mdp for _, mdp in CASES} == set(MDPS)
 
 
-@pytest.mark.parametrize(("agent", "world"), CASES)
-def test_a_lane_goes_as_the_fused_loop_does(agent: str, world: str) -> None:
-    mdp = WORLDS[world]()
+@pytest.mark.parametrize(("agent", "name"), CASES)
+def test_a_lane_goes_as_the_fused_loop_does(agent: str, name: str) -> None:
+    mdp = MDPS[name]()
     met = statuses_met(builder(agent, mdp), mdp)
-    assert met[-1] == (fused.NAN if world == "nan" else fused.DONE)
-    assert world == "nan" or met.count(fused.PAUSED) > 1
+    assert met[-1] == (fused.NAN if name == "nan" else fused.DONE)
+    assert name == "nan" or met.count(fused.PAUSED) > 1
 
 
 def test_pools_grow_in_both() -> None:

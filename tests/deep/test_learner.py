@@ -42,7 +42,7 @@ def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(tmp_path: Path) ->
     same(once.states, second.states)
     same_curve(once.curve, second.curve)
     assert once.predict(np.zeros(6), run=1) == second.predict(np.zeros(6), run=1)
-    assert read_agent_file(tmp_path / "deep.npz").page["made_with"] == second.made_with
+    assert read_agent_file(tmp_path / "deep.npz").metadata["made_with"] == second.made_with
     assert second.made_with == {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 
 

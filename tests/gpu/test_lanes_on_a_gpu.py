@@ -14,7 +14,7 @@ from heavytail.kernels.rng import streams
 from heavytail.mdp.changing import changing_mdp
 from heavytail.registry import find, registered
 from heavytail.training.curve import place_checkpoints
-from heavytail.training.fused import MEAN, OWN, REALISED
+from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED
 from heavytail.training.lanes.batch import Lanes
 from heavytail.training.lanes.layout import Deduplicated
 from heavytail.training.learner import Learner
@@ -47,7 +47,7 @@ def check_same(values: np.ndarray[Any, Any], curves: list[ht.Curve]) -> None:
         np.testing.assert_array_equal(found[:, MEAN], curve.mean_reward)
         np.testing.assert_array_equal(found[:, REALISED], curve.realised_reward)
         for k, counted in enumerate(curve.counters.values()):
-            np.testing.assert_array_equal(found[:, OWN + k], counted)
+            np.testing.assert_array_equal(found[:, FIRST_COUNTER + k], counted)
 
 
 @pytest.mark.parametrize("agent", AGENTS)

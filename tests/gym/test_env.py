@@ -17,7 +17,7 @@ from heavytail.gym.ids import CHANGING, ENVS, id_of, register_ids
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.training.stepwise import MDPStepper
-from support.mdps import WORLDS, mixed, staged
+from support.mdps import MDPS, mixed, staged
 from support.processes import python
 
 register_ids()
@@ -118,9 +118,9 @@ def test_parameters_reach_the_environment_and_its_spec() -> None:
 # Transitions
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", MDPS)
 def test_it_is_the_stepwise_world_bit_for_bit(name: str) -> None:
-    mdp = WORLDS[name]()
+    mdp = MDPS[name]()
     env, world = MDPEnv(mdp=mdp), MDPStepper(mdp, streams(7))
     assert env.mdp is mdp
     actions = some_actions(mdp, 300)

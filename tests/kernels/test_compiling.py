@@ -167,7 +167,7 @@ FUSED = """
     total = learner.learn(10).realised_reward[-1]
     agent, mdp, streams = learner.agent, learner.mdp, learner.streams
     recorded = fused.new_checkpoints(learner.curve.at, agent)
-    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.clock, recorded)
+    chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.run_state, recorded)
     print(total, sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
 """
 
@@ -252,7 +252,7 @@ def test_one_compiled_signature_serves_whole_numbers_and_floats() -> None:
     one = learners[0]
     recorded = fused.new_checkpoints(np.array([5]), one.agent)
     chunk: Any = entry(
-        fused.run_chunk, one.agent, one.mdp, one.streams, new_reward_batch(one.mdp), one.clock, recorded
+        fused.run_chunk, one.agent, one.mdp, one.streams, new_reward_batch(one.mdp), one.run_state, recorded
     )
     assert len(chunk.signatures) == 1
 

@@ -33,7 +33,7 @@ PICTURES: dict[str, Callable[[], MDP]] = {
         for name in own_builders("env")
         if not name.startswith("changing_")
     },
-    **mdps.WORLDS,
+    **mdps.MDPS,
     "six_arms strehl": lambda: ht.make_mdp("six_arms", probabilities="strehl"),
     "two_state heavy": lambda: ht.make_mdp("two_state", n_actions=10, law=HEAVY),
     "river_swim long": lambda: ht.make_mdp("river_swim", n_states=MAX_STATES, law=HEAVY),

@@ -11,7 +11,7 @@ laws = ht.laws
 
 
 def all_laws() -> list[ht.laws.Law]:
-    """One of each law, all with a mean."""
+    """List one or two of each law, all with a mean."""
     return [
         laws.constant(0.5),
         laws.normal(1.0, 0.1),
@@ -27,13 +27,17 @@ def all_laws() -> list[ht.laws.Law]:
 
 
 def mixed(horizon: int | None = 4) -> MDP:
-    """Three states, two actions, another law in every successor slot, a random start and, in episodes, a terminal state."""
+    """Make three states and two actions with another law in every successor slot and a random start.
+
+    In episodes there is a terminal state.
+    """
     rng = np.random.default_rng(5)
     transitions = rng.dirichlet(np.ones(3), size=(3, 2))
     transitions[1, 1] = [0.0, 1.0, 0.0]
-    every = all_laws()
+    available = all_laws()
     per_slot = [
-        [[every[(7 * s + 3 * a + k) % len(every)] for k in range(3)] for a in range(2)] for s in range(3)
+        [[available[(7 * s + 3 * a + k) % len(available)] for k in range(3)] for a in range(2)]
+        for s in range(3)
     ]
     terminal = [False, False, True] if horizon else None
     return ht.mdp_from_arrays(
@@ -42,22 +46,22 @@ def mixed(horizon: int | None = 4) -> MDP:
 
 
 def staged() -> MDP:
-    """Transitions and rewards that depend on the step."""
+    """Make transitions and rewards that depend on the step."""
     rng = np.random.default_rng(6)
     transitions = rng.dirichlet(np.ones(2), size=(3, 2, 2))
-    every = all_laws()
+    available = all_laws()
     per_step = [
-        [[every[(h + 2 * s + 5 * a) % len(every)] for a in range(2)] for s in range(2)] for h in range(3)
+        [[available[(h + 2 * s + 5 * a) % len(available)] for a in range(2)] for s in range(2)]
+        for h in range(3)
     ]
     return ht.mdp_from_arrays(transitions, laws=per_step)
 
 
 def infinite() -> MDP:
-    """Now and then a reward is infinite, of either sign.
+    """Make an MDP in which some rewards are infinite, of either sign.
 
-    In one cell always, so that it is on the first visit.
-
-    No law has an infinite mean: the samples are changed behind its back.
+    In one cell all are, so that the first visit has one. No law has an infinite mean, so the samples are
+    changed after building.
     """
     sometimes, always = laws.empirical([0.0, 1.0, 2.0, 7.0, -7.0] * 3), laws.empirical([8.0])
     transitions = [[[0.5, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.5, 0.5]]]
@@ -69,7 +73,7 @@ def infinite() -> MDP:
     return mdp
 
 
-WORLDS: dict[str, Callable[[], MDP]] = {
+MDPS: dict[str, Callable[[], MDP]] = {
     "mixed": mixed,
     "staged": staged,
     "infinite": infinite,

@@ -2,7 +2,7 @@
 
 Lists of everything that was seen, dense arrays, written from the papers.
 
-A twin has the three methods of an agent. `play` lets one loose in an MDP with the random numbers of a seed,
+A twin has the three methods of an agent. `play` runs one in an MDP with the random numbers of a seed,
 so that a fused run with that seed meets the same noise.
 """
 
@@ -40,14 +40,14 @@ class Twin(Protocol):
 
 def play(twin: Twin, mdp: MDP, seed: int, units: int) -> list[Step]:
     """Everything that a twin meets in so many episodes, or steps in a continuing problem."""
-    world, path, done = MDPStepper(mdp, streams(seed)), [], 0
+    env, path, done = MDPStepper(mdp, streams(seed)), [], 0
     s, h = -1, -1
     while done < units:
         if s < 0:
-            s, h = world.reset(), 0
+            s, h = env.reset(), 0
             twin.begin(s)
         a = twin.act(s, h)
-        s_next, r, terminated, _ = world.step(s, a, h)
+        s_next, r, terminated, _ = env.step(s, a, h)
         twin.update(s, a, r, s_next, h, terminated)
         path.append(Step(done, h, s, a, r, s_next, terminated))
         if mdp.horizon == 0:
@@ -90,7 +90,7 @@ class Observed:
         return np.bincount(self.successors[s, a], minlength=self.S + 1) / self.n(s, a)
 
     def ended(self) -> bool:
-        return any(self.S in found for found in self.successors.values())
+        return any(self.S in cell for cell in self.successors.values())
 
 
 # Optimism
@@ -116,13 +116,16 @@ def best_expectation_by_linear_program(p: Floats, distance: float, values: Float
     n = len(p)
     one, nothing = np.eye(n), np.zeros((n, n))
     upper = np.vstack([np.hstack([one, -one]), np.hstack([-one, -one]), np.hstack([np.zeros(n), np.ones(n)])])
-    found = linprog(
+    solution = linprog(
         np.concatenate([-values, np.zeros(n)]),
-        A_ub=upper, b_ub=np.concatenate([p, -p, [distance]]),
-        A_eq=np.hstack([np.ones((1, n)), nothing[:1]]), b_eq=[1.0], bounds=(0.0, None),
-    )  # fmt: skip
-    assert found.success
-    return -float(found.fun)
+        A_ub=upper,
+        b_ub=np.concatenate([p, -p, [distance]]),
+        A_eq=np.hstack([np.ones((1, n)), nothing[:1]]),
+        b_eq=[1.0],
+        bounds=(0.0, None),
+    )
+    assert solution.success
+    return -float(solution.fun)
 
 
 Estimate = Callable[[list[float], float], float]  # of samples at a log-confidence
@@ -151,9 +154,18 @@ class UCRL2:
     """
 
     def __init__(
-        self, S: int, A: int, H: int, estimate: Estimate, radius: Radius, *,
-        delta: float, transition_scale: float, reward_scale: float, largest_reward: float = math.inf,
-    ) -> None:  # fmt: skip
+        self,
+        S: int,
+        A: int,
+        H: int,
+        estimate: Estimate,
+        radius: Radius,
+        *,
+        delta: float,
+        transition_scale: float,
+        reward_scale: float,
+        largest_reward: float = math.inf,
+    ) -> None:
         self.S, self.A, self.H = S, A, H
         self.estimate, self.radius = estimate, radius
         self.delta, self.transition_scale, self.reward_scale, self.largest_reward = (
@@ -225,7 +237,7 @@ class UCRL2:
             self.policy[h], values = q.argmax(axis=1), q.max(axis=1)
 
     def plan_average(self) -> None:
-        """Values move nine tenths of the way, until a backup raises all states by the same up to 1 / sqrt(t_k)."""
+        """Move values nine tenths of the way, until a backup raises all by the same, up to 1 / sqrt(t_k)."""
         while True:
             q = self.backup(self.values)
             new = q.max(axis=1)
@@ -241,9 +253,19 @@ class UCBVI:
     """Algorithm 1 of Azar et al. (2017), rewards being estimated."""
 
     def __init__(
-        self, S: int, A: int, H: int, estimate: Estimate, radius: Radius, *,
-        level: float, reward_scale: float, bonus: list[float], cap: list[float], clipped: bool,
-    ) -> None:  # fmt: skip
+        self,
+        S: int,
+        A: int,
+        H: int,
+        estimate: Estimate,
+        radius: Radius,
+        *,
+        level: float,
+        reward_scale: float,
+        bonus: list[float],
+        cap: list[float],
+        clipped: bool,
+    ) -> None:
         self.S, self.A, self.H = S, A, H
         self.estimate, self.radius, self.level, self.reward_scale = estimate, radius, level, reward_scale
         self.bonus, self.cap, self.clipped = bonus, cap, clipped
@@ -324,7 +346,10 @@ class Met(NamedTuple):
 
 
 class QLearning:
-    """Q-learning whose bonus at visit t is b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t), beta_t a function of t and of the variance W_t."""
+    """Q-learning whose bonus at visit t is b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t).
+
+    beta_t is a function of t and of the variance W_t.
+    """
 
     def __init__(
         self,

@@ -14,21 +14,21 @@ from heavytail.registry import find
 from heavytail.training import fused, stepwise
 from heavytail.training.agent_file import flatten
 from heavytail.training.learner import Learner
-from support.mdps import WORLDS
+from support.mdps import MDPS
 
 Trace = dict[str, npt.NDArray[Any]]
 
 LENGTHS = {"episodes": 60, "steps": 200}
 
 
-def new_learner(agent: str, world: str, seed: int = 3) -> Learner:
-    return ht.make_agent(agent, WORLDS[world](), seed=seed, **find("agent", agent).example)
+def new_learner(agent: str, mdp: str, seed: int = 3) -> Learner:
+    return ht.make_agent(agent, MDPS[mdp](), seed=seed, **find("agent", agent).example)
 
 
-def trace_of(learner: Learner, recorded: fused.Checkpoints) -> Trace:
+def make_trace(learner: Learner, recorded: fused.Checkpoints) -> Trace:
     records = {
         "agent": learner.agent,
-        "clock": learner.clock,
+        "run_state": learner.run_state,
         "streams": learner.streams,
         "recorded": recorded,
     }
@@ -43,29 +43,29 @@ def learn(learner: Learner, units: int) -> ht.Curve:
     return learner.learn(units) if learner.unit == "episodes" else learner.learn(steps=units)
 
 
-def run_fused(agent: str, world: str) -> Trace:
-    learner, recorded, until = _start(agent, world)
-    learner.agent = fused.run(learner.agent, learner.mdp, learner.streams, learner.clock, recorded, until)
-    return trace_of(learner, recorded)
+def run_fused(agent: str, mdp: str) -> Trace:
+    learner, recorded, until = _start(agent, mdp)
+    learner.agent = fused.run(learner.agent, learner.mdp, learner.streams, learner.run_state, recorded, until)
+    return make_trace(learner, recorded)
 
 
-def one_by_one(agent: str, world: str) -> Trace:
-    learner, recorded, until = _start(agent, world)
+def one_by_one(agent: str, mdp: str) -> Trace:
+    learner, recorded, until = _start(agent, mdp)
     steps = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
     stepwise.run(
         steps,
         stepwise.MDPStepper(learner.mdp, learner.streams),
         learner.mdp.horizon,
-        learner.clock,
+        learner.run_state,
         recorded,
         until,
     )
     learner.agent = steps.agent
-    return trace_of(learner, recorded)
+    return make_trace(learner, recorded)
 
 
-def _start(agent: str, world: str) -> tuple[Learner, fused.Checkpoints, int]:
-    learner = new_learner(agent, world)
+def _start(agent: str, mdp: str) -> tuple[Learner, fused.Checkpoints, int]:
+    learner = new_learner(agent, mdp)
     until = LENGTHS[learner.unit]
     return learner, fused.new_checkpoints(np.array([1, 7, until]), learner.agent), until
 
@@ -78,9 +78,9 @@ def assert_same(left: Trace, right: Trace) -> None:
 
 if __name__ == "__main__":
     pairs = [name.split(":") for name in sys.argv[2:]]
-    found: dict[str, Any] = {
-        f"{agent}:{world}:{path}": array
-        for agent, world in pairs
-        for path, array in run_fused(agent, world).items()
+    arrays: dict[str, Any] = {
+        f"{agent}:{mdp}:{path}": array
+        for agent, mdp in pairs
+        for path, array in run_fused(agent, mdp).items()
     }
-    np.savez(sys.argv[1], **found)
+    np.savez(sys.argv[1], **arrays)

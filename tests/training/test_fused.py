@@ -24,25 +24,25 @@ def _chunked(
     agent: Any, mdp: MDP, until: int, sizes: list[int], seed: int = 1
 ) -> tuple[fused.RunState, fused.Checkpoints]:
     """A run in chunks of given sizes, over and over."""
-    run_streams, ahead, clock = streams(seed), new_reward_batch(mdp), fused.new_clock()
+    run_streams, batch, run_state = streams(seed), new_reward_batch(mdp), fused.new_run_state()
     recorded = fused.new_checkpoints(np.unique(np.array([1, until // 3, until])), agent)
-    chunk = entry(fused.run_chunk, agent, mdp, run_streams, ahead, clock, recorded)
+    chunk = entry(fused.run_chunk, agent, mdp, run_streams, batch, run_state, recorded)
     status, k = fused.PAUSED, 0
     while status == fused.PAUSED:
-        status = chunk(agent, mdp, run_streams, ahead, clock, recorded, until, sizes[k % len(sizes)])
+        status = chunk(agent, mdp, run_streams, batch, run_state, recorded, until, sizes[k % len(sizes)])
         k += 1
     assert status == fused.DONE
-    return clock, recorded
+    return run_state, recorded
 
 
-@pytest.mark.parametrize("world", ["mixed", "staged", "continuing"])
-def test_where_chunks_end_changes_nothing(world: str) -> None:
-    mdp = mdps.WORLDS[world]()
+@pytest.mark.parametrize("name", ["mixed", "staged", "continuing"])
+def test_where_chunks_end_changes_nothing(name: str) -> None:
+    mdp = mdps.MDPS[name]()
     runs = [
         _chunked(ht.make_agent("random", mdp).agent, mdp, 100, sizes) for sizes in ([10**9], [1], [2, 3, 50])
     ]
-    for clock, recorded in runs[1:]:
-        for left, right in zip((*clock, *recorded), (*runs[0][0], *runs[0][1]), strict=True):
+    for run_state, recorded in runs[1:]:
+        for left, right in zip((*run_state, *recorded), (*runs[0][0], *runs[0][1]), strict=True):
             np.testing.assert_array_equal(left, right)
 
 
@@ -59,9 +59,15 @@ def test_q_learning_equals_its_naive_twin() -> None:
             )
             learner.learn(300)
             twin = naive.q_learning(
-                exact, 300, partial(uniform, streams(4).transitions), partial(_mean, exact),
-                delta=0.05, planned_steps=10_000_000, scale=0.05, paper=constants == "paper",
-            )  # fmt: skip
+                exact,
+                300,
+                partial(uniform, streams(4).transitions),
+                partial(_mean, exact),
+                delta=0.05,
+                planned_steps=10_000_000,
+                scale=0.05,
+                paper=constants == "paper",
+            )
             for (h, s, a), value in twin.items():
                 assert learner.agent.q[h, s, a] == pytest.approx(value, rel=1e-12)
 
@@ -84,11 +90,11 @@ def test_q_learning_finds_the_best_policy_when_rewards_are_light() -> None:
     assert learner.predict(0, 0) == 1
 
 
-def test_curves_are_cumulative_and_end_with_the_clock() -> None:
+def test_curves_are_cumulative_and_end_with_the_totals() -> None:
     learner = ht.make_agent("random", mdps.mixed(), seed=2)
     curve = learner.learn(50, checkpoints=[1, 2, 3, 50])
-    assert curve.mean_reward[-1] == learner.clock.totals[fused.MEAN]
-    assert curve.realised_reward[-1] == learner.clock.totals[fused.REALISED]
+    assert curve.mean_reward[-1] == learner.run_state.totals[fused.MEAN]
+    assert curve.realised_reward[-1] == learner.run_state.totals[fused.REALISED]
     again = ht.make_agent("random", mdps.mixed(), seed=2)
     assert [again.learn(1, checkpoints=1).mean_reward[0] for _ in range(3)] == curve.mean_reward[:3].tolist()
 
@@ -108,10 +114,10 @@ def test_a_continuing_problem_keeps_its_state_between_calls() -> None:
     ring = ht.mdp_from_arrays(np.roll(np.eye(5), 1, axis=1)[:, None, :], np.arange(5.0)[:, None])
     learner = ht.make_agent("random", ring)
     learner.learn(steps=3)
-    assert (int(learner.clock.state[0]), int(learner.clock.h[0])) == (3, 0)
+    assert (int(learner.run_state.state[0]), int(learner.run_state.h[0])) == (3, 0)
     learner.learn(steps=4)
-    assert int(learner.clock.state[0]) == 2
-    assert learner.clock.totals[fused.MEAN] == 0 + 1 + 2 + 3 + 4 + 0 + 1
+    assert int(learner.run_state.state[0]) == 2
+    assert learner.run_state.totals[fused.MEAN] == 0 + 1 + 2 + 3 + 4 + 0 + 1
 
 
 def test_an_episode_ends_in_a_terminal_state_or_at_the_horizon() -> None:
@@ -171,13 +177,13 @@ def test_states_and_steps_are_ordinary_integers() -> None:
     mdp = mdps.mixed()
     agent, steps = Signs(np.zeros(1, np.int64)), Signs(np.zeros(1, np.int64))
     recorded = fused.new_checkpoints(np.array([50]), agent)
-    fused.run(agent, mdp, streams(0), fused.new_clock(), recorded, 50)
+    fused.run(agent, mdp, streams(0), fused.new_run_state(), recorded, 50)
     run_streams = streams(0)
     stepwise.run(
         stepwise.Stepwise(steps, run_streams.agent, Problem(3, 2, 4, None)),
         stepwise.MDPStepper(mdp, run_streams),
         4,
-        fused.new_clock(),
+        fused.new_run_state(),
         recorded,
         50,
     )
@@ -200,21 +206,21 @@ def _stuck_full(record: Any) -> bool:
 
 @pytest.mark.parametrize("action", [-1, 2, 2**40])
 def test_an_action_that_does_not_exist_is_an_error_not_a_crash(action: int) -> None:
-    mdp, clock = mdps.mixed(), fused.new_clock()
+    mdp, run_state = mdps.mixed(), fused.new_run_state()
     with pytest.raises(InputError, match="an action that does not exist"):
-        fused.run(Wild(action), mdp, streams(0), clock, fused.new_checkpoints(np.array([5]), Wild(0)), 5)
+        fused.run(Wild(action), mdp, streams(0), run_state, fused.new_checkpoints(np.array([5]), Wild(0)), 5)
 
 
 @pytest.mark.parametrize("room", [1, 2, 1000])
 def test_results_do_not_depend_on_the_size_of_a_pool(room: int) -> None:
     mdp = mdps.mixed()
-    clock, agent = fused.new_clock(), growing(room)
+    run_state, agent = fused.new_run_state(), growing(room)
     recorded = fused.new_checkpoints(np.array([40]), agent)
-    agent = fused.run(agent, mdp, streams(7), clock, recorded, 40)
+    agent = fused.run(agent, mdp, streams(7), run_state, recorded, 40)
     assert isinstance(agent, Growing)
-    assert agent.used[0] == clock.steps[0]
-    assert agent.rewards[: agent.used[0]].sum() == pytest.approx(clock.totals[fused.REALISED])
-    assert recorded.values[0, fused.OWN] == clock.steps[0]
+    assert agent.used[0] == run_state.steps[0]
+    assert agent.rewards[: agent.used[0]].sum() == pytest.approx(run_state.totals[fused.REALISED])
+    assert recorded.values[0, fused.FIRST_COUNTER] == run_state.steps[0]
 
 
 def test_an_agent_that_cannot_grow_says_so() -> None:

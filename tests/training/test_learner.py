@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import heavytail as ht
 from heavytail.errors import InputError
-from heavytail.training.agent_file import PAGE, AgentFile, read_agent_file, write_agent_file
+from heavytail.training.agent_file import FORMAT, METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.training.curve import place_checkpoints
 from support import mdps
 from support.processes import python
@@ -64,7 +64,7 @@ def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
         with pytest.raises(InputError) as caught:
             call()
         assert str(caught.value).startswith(message)
-    assert learner.clock.steps[0] == 0
+    assert learner.run_state.steps[0] == 0
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**6), st.integers(1, 300), st.sampled_from(["even", "log"]))
@@ -116,8 +116,9 @@ INTERRUPTED = """
     try:
         learner.learn(LENGTH, checkpoints=[10, LENGTH])
     except KeyboardInterrupt:
-        done = int(learner.clock.units[0])
-        assert learner.clock.steps[0] == 25 * done + learner.clock.h[0] * learner.clock.started[0]
+        done = int(learner.run_state.episodes_or_steps[0])
+        state = learner.run_state
+        assert state.steps[0] == 25 * done + state.h[0] * state.in_episode[0]
         learner.save("interrupted.npz")
         print(done, len(learner.curve.at))
 """
@@ -135,7 +136,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, mode: str) -> None:
     interrupted.learn(5)
     whole.learn(done + 5)
     np.testing.assert_array_equal(interrupted.agent.q, whole.agent.q)
-    np.testing.assert_array_equal(interrupted.clock.totals, whole.clock.totals)
+    np.testing.assert_array_equal(interrupted.run_state.totals, whole.run_state.totals)
 
 
 def test_ctrl_c_from_a_terminal_ends_the_program(tmp_path: Path) -> None:
@@ -168,10 +169,10 @@ def test_a_file_holds_everything_and_no_pickle(learner: ht.Learner, tmp_path: Pa
     learner.learn(10)
     learner.save(tmp_path / "agent")
     assert [p.name for p in tmp_path.iterdir()] == ["agent"]
-    page, arrays = read_agent_file(tmp_path / "agent")
-    assert page["agent"] == "q_learning"
-    assert page["parameters"]["planned_steps"] == 10_000_000
-    assert {path.split("/")[0] for path in arrays} == {"agent", "mdp0", "streams", "clock"}
+    metadata, arrays = read_agent_file(tmp_path / "agent")
+    assert metadata["agent"] == "q_learning"
+    assert metadata["parameters"]["planned_steps"] == 10_000_000
+    assert {path.split("/")[0] for path in arrays} == {"agent", "mdp0", "streams", "run_state"}
     assert not any(array.dtype.hasobject for array in arrays.values())
 
 
@@ -288,20 +289,20 @@ def test_foreign_arrays_are_one_line(tmp_path: Path) -> None:
         ht.load_agent(tmp_path / "plain.zip")
 
 
-def _rewrite(path: Path, page: dict[str, Any] | None = None, **arrays: Any) -> None:
-    """Change a saved file as no honest program would, keeping its checksums right."""
+def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) -> None:
+    """Change the contents of a saved file, with valid checksums."""
     file = read_agent_file(path)
     write_agent_file(
         path,
         AgentFile(
-            {**file.page, **(page or {})},
+            {**file.metadata, **(metadata or {})},
             {**file.arrays, **{k.replace("__", "/"): v for k, v in arrays.items()}},
         ),
     )
 
 
 @pytest.mark.parametrize(
-    ("page", "arrays", "message"),
+    ("metadata", "arrays", "message"),
     [
         (
             {"agent": "q_lerning"},
@@ -327,17 +328,17 @@ def _rewrite(path: Path, page: dict[str, Any] | None = None, **arrays: Any) -> N
         ),
         (
             {},
-            {"clock__state": np.array([3], np.uint32)},
-            "cannot be used: its clock does not fit its environment",
+            {"run_state__state": np.array([3], np.uint32)},
+            "cannot be used: its run state does not fit its environment",
         ),
     ],
 )
-def test_a_file_that_lies_is_one_line(
-    saved: bytes, tmp_path: Path, page: dict[str, Any], arrays: dict[str, Any], message: str
+def test_an_inconsistent_file_is_one_line(
+    saved: bytes, tmp_path: Path, metadata: dict[str, Any], arrays: dict[str, Any], message: str
 ) -> None:
     path = tmp_path / "agent.npz"
     path.write_bytes(saved)
-    _rewrite(path, page, **arrays)
+    _rewrite(path, metadata, **arrays)
     with pytest.raises(InputError, match=message) as caught:
         ht.load_agent(path)
     assert "\n" not in str(caught.value)
@@ -349,16 +350,23 @@ def test_a_file_of_another_format_says_so(saved: bytes, tmp_path: Path) -> None:
     with np.load(path) as stored:
         arrays = {name: stored[name] for name in stored.files}
     for text, message in (
-        (json.dumps({"format": 2}), "has format 2, this version of heavytail reads format 1"),
+        *(
+            (
+                json.dumps({"format": other}),
+                f"agent.npz has format {other}, .* reads format {FORMAT}; load it",
+            )
+            for other in (FORMAT - 1, FORMAT + 1)
+        ),
         ("{", "is damaged"),
         ("[]", "is damaged"),
     ):
-        np.savez(path, **{**arrays, PAGE: np.frombuffer(text.encode(), np.uint8)})
-        with pytest.raises(InputError, match=message):
+        np.savez(path, **{**arrays, METADATA: np.frombuffer(text.encode(), np.uint8)})
+        with pytest.raises(InputError, match=message) as caught:
             ht.load_agent(path)
+        assert "\n" not in str(caught.value)
 
 
-def test_a_loop_of_ones_own_is_checked_and_learns_what_the_learner_learns() -> None:
+def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
     problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
     agent = ht.make_stepwise("q_learning", problem, seed=1)
     for call, message in (
@@ -397,6 +405,6 @@ def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path) -> None:
     learner.learn(1)
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     learner.learn(1_000_000)
-    print(int(learner.clock.units[0]))
+    print(int(learner.run_state.episodes_or_steps[0]))
     """
     assert python(script, folder=tmp_path) == "1000001"

@@ -1,4 +1,4 @@
-"""Rewards made in batches are the rewards made one by one, bit for bit, and leave the stream where those leave it."""
+"""Batches give the rewards drawn one by one, bit for bit, and leave the stream where those leave it."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ STABLE = [
 def one_law(*given: ht.laws.Law) -> MDP:
     """A state in which every action pays by a law of its own.
 
-    Laws without a mean are put in behind its back.
+    Laws without a mean are put in after building.
     """
     stand_in = [laws.constant(float(i)) for i in range(len(given))]
     mdp = ht.mdp_from_arrays(np.ones((1, len(given), 1)), laws=[stand_in], horizon=10)
@@ -110,9 +110,9 @@ def test_the_commonest_stable_law_is_prepared_and_the_others_draw_by_themselves(
     assert record.alpha == 1.1
 
 
-def test_nothing_is_prepared_where_nothing_is_wanted() -> None:
+def test_nothing_is_prepared_without_demand() -> None:
     record = prepared(ht.mdp_from_arrays([[[1.0]]], [[1.0]], horizon=3))
-    assert not record.drawn.any()
+    assert not record.prefilled.any()
 
 
 class Case:
@@ -127,7 +127,7 @@ class Case:
 
 
 def everything(learner: ht.Learner) -> traces.Trace:
-    return traces.trace_of(learner, fused.new_checkpoints(np.zeros(0, np.int64), learner.agent))
+    return traces.make_trace(learner, fused.new_checkpoints(np.zeros(0, np.int64), learner.agent))
 
 
 CASES = {
@@ -157,7 +157,7 @@ def test_a_run_uses_one_pair_for_every_step(case: str) -> None:
     learner, rewards = CASES[case].learner(), streams(5).rewards
     traces.learn(learner, 100)
     with np.errstate(over="ignore"):
-        for _ in range(int(learner.clock.steps[0])):
+        for _ in range(int(learner.run_state.steps[0])):
             skip_pair(rewards)
     np.testing.assert_array_equal(learner.streams.rewards, rewards)
 
@@ -178,21 +178,21 @@ def test_a_run_saved_in_the_middle_of_a_batch_goes_on_as_if_it_had_not_been(
 def _steps(
     mdp: MDP, record: reward_batches.RewardBatch, transitions: Stream, rewards: Stream, out: Floats
 ) -> None:
-    """Rewards of one cell, by hand: stretch after stretch."""
+    """Fill `out` with rewards of one cell, batch by batch."""
     for i in range(out.size):
-        if record.taken[0] == record.first.size:
+        if record.used[0] == record.first.size:
             reward_batches.refill(record, rewards)
-        _, out[i], _, _ = reward_batches.step_ahead(
-            mdp, 0, 0, 0, transitions, record, record.drawn[0] == 1, record.taken[0], rewards
+        _, out[i], _, _ = reward_batches.step_in_batch(
+            mdp, 0, 0, 0, transitions, record, record.prefilled[0] == 1, record.used[0], rewards
         )
-        record.taken[0] += 1
+        record.used[0] += 1
     reward_batches.rewind(record, rewards)
 
 
 @pytest.mark.parametrize(
     "law", [laws.normal(1.0), laws.alpha_stable(1.1, loc=2.0), laws.pareto(1.5), laws.constant(4.0)], ids=str
 )
-def test_rewards_in_stretches_are_the_draws_of_the_law(law: ht.laws.Law) -> None:
+def test_rewards_in_batches_are_the_draws_of_the_law(law: ht.laws.Law) -> None:
     mdp, out, rewards = one_law(law), np.empty(700), stream(3)
     record: Record = reward_batches.new_reward_batch(mdp)
     entry(_steps, mdp, record)(mdp, record, stream(0), rewards, out)

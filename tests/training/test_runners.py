@@ -43,7 +43,7 @@ def test_taxi_runs_and_its_curve_is_that_of_its_rewards() -> None:
     learner = ht.make_agent("random", env, seed=3)
     curve = learner.learn(episodes=20, checkpoints=[1, 20])
     assert learner.problem == ht.Problem(500, 6, 200, None)
-    assert learner.clock.steps[0] <= 20 * 200
+    assert learner.run_state.steps[0] <= 20 * 200
     assert curve.realised_reward[0] == round(curve.realised_reward[0])
     assert -20 * 200 * 10 < curve.realised_reward[-1] < -20 * 190
 
@@ -179,7 +179,7 @@ class Stray(Shifted):
         return 10**8, 0.0, False, False, {}
 
 
-def test_a_stray_observation_is_an_error_not_a_place_in_memory() -> None:
+def test_a_stray_observation_is_an_error() -> None:
     with pytest.raises(InputError, match="100000000 is none of the observations"):
         ht.make_agent("random", Stray(), horizon=3).learn(1)
 
@@ -202,8 +202,8 @@ def test_a_loaded_learner_meets_new_noise(tmp_path: Path) -> None:
     learner.learn(40)
     learner.save(tmp_path / "agent.npz")
     again = ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
-    assert isinstance(again.setting, GymRunner)
-    assert again.setting._seed not in (0, None)
+    assert isinstance(again.runner, GymRunner)
+    assert again.runner._seed not in (0, None)
     assert len(again.learn(40, checkpoints=40).at) == 40
 
 
@@ -266,21 +266,21 @@ def test_a_change_comes_when_it_should_and_the_state_stays() -> None:
     learner = ht.make_agent("random", ht.changing_mdp([forth, back, forth], at=[7, 10]))
     curve = learner.learn(steps=12, checkpoints=12)
     assert np.diff(curve.mean_reward, prepend=0.0).tolist() == [1.0] * 7 + [10.0] * 3 + [1.0] * 2
-    assert int(learner.clock.state[0]) == (7 - 3 + 2) % 5
+    assert int(learner.run_state.state[0]) == (7 - 3 + 2) % 5
 
 
 @pytest.mark.parametrize("parts", [[100], [1, 99], [30, 30, 40]])
 def test_learning_through_a_change_in_parts_equals_learning_at_once(parts: list[int], tmp_path: Path) -> None:
-    world = ht.changing_mdp([_two(0, 5), _two(1, 5)], at=[50])
-    learner = ht.make_agent("q_learning", world, seed=2)
+    changing = ht.changing_mdp([_two(0, 5), _two(1, 5)], at=[50])
+    learner = ht.make_agent("q_learning", changing, seed=2)
     for part in parts:
         learner.learn(part)
         learner.save(tmp_path / "agent.npz")
         learner = ht.load_agent(tmp_path / "agent.npz")
-    whole = ht.make_agent("q_learning", world, seed=2)
+    whole = ht.make_agent("q_learning", changing, seed=2)
     whole.learn(100)
     np.testing.assert_array_equal(learner.agent.q, whole.agent.q)
-    np.testing.assert_array_equal(learner.clock.totals, whole.clock.totals)
+    np.testing.assert_array_equal(learner.run_state.totals, whole.run_state.totals)
 
 
 @pytest.mark.parametrize(

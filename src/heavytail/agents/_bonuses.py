@@ -1,4 +1,4 @@
-r"""The two exploration bonuses of Q-learning.
+r"""The two exploration bonuses of Q-learning, Hoeffding's and Bernstein's.
 
 Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018.
 
@@ -9,18 +9,20 @@ At the t-th visit of a cell, with iota = log(2 S A T / delta) and a constant c t
 *Bernstein*: what matters is how much the value of the next state varies. With W_t the variance of the t
 values met so far,
 
-    beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),  c2 r_max sqrt(H^3
-    iota / t) }, b_1 = beta_1 / 2,    b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t),
+    beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),
+                  c2 r_max sqrt(H^3 iota / t) },
+    b_1 = beta_1 / 2,
+    b_t = (beta_t - (1 - alpha_t) beta_{t-1}) / (2 alpha_t),
 
 so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. (None is negative: W_t is at least
-W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the powers of r_max make it equivariant under scaling. c1
-= c2 = 2 c: then a W_t as large as can be gives the sum that Hoeffding's bonus has at least. Note how large
+W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the powers of r_max make it equivariant under scaling.
+c1 = c2 = 2 c: then the largest possible W_t gives the sum that Hoeffding's bonus has at least. Note how large
 sqrt(H^7 S A) is: at the sizes of the paper the first branch comes into play after hundreds of millions of
 visits.
 
-``literal`` gives the first branch of the paper's appendix (its equation for beta'), whose powers of r_max do
-not agree with each other and whose last term has H^((1+2 epsilon)/epsilon), 25^22 in its experiments: the
-first branch is then never the smaller one.
+``literal_epsilon`` gives the first branch of the paper's appendix (its equation for beta'), whose powers of
+r_max do not agree with each other and whose last term has H^((1+2 epsilon)/epsilon), 25^22 in its
+experiments: the first branch is then never the smaller one.
 """
 
 import math
@@ -34,22 +36,25 @@ from heavytail.kernels.verbs import reset
 
 
 @generic()
-def pay(bonus: Record, cell: int, t: float, rate: float, value: float) -> float:  # type: ignore[empty-body]
-    """The bonus of the t-th visit of a cell, at this learning rate, the next state being worth `value`."""
+def next_bonus(record: Record, cell: int, t: float, rate: float, value: float) -> float:  # type: ignore[empty-body]
+    """Return the bonus of the t-th visit of a cell, and take in the value of the next state.
+
+    Not called `bonus`, which is a parameter of the agents that use it. `rate` is the learning rate alpha_t.
+    """
 
 
 class Hoeffding(NamedTuple):
-    """Nothing to remember."""
+    """Hoeffding's bonus, which remembers nothing."""
 
     factor: float  # c r_max sqrt(H^3 iota)
 
 
 class Bernstein(NamedTuple):
-    """How much the values of next states vary."""
+    """Bernstein's bonus, which follows how much the values of next states vary."""
 
     mean: Floats  # [H * S * A] of the values met
     spread: Floats  # [H * S * A] sum of their squared deviations
-    before: Floats  # [H * S * A] beta_{t-1}
+    previous: Floats  # [H * S * A] beta_{t-1}
     variance_factor: float  # (2 c)^2 H iota, or with r_max in the literal version
     offset: float  # what is added to W_t
     decay: float  # over t
@@ -64,9 +69,9 @@ def new_bonus(
     scale: float,
     literal_epsilon: float | None = None,
 ) -> Hoeffding | Bernstein:
-    """The record of a bonus, for a problem of (H, S, A) and the constant c = `scale`.
+    """Make the record of a bonus, for a problem of `sizes` (H, S, A) and the constant c = `scale`.
 
-    `literal_epsilon`: for the Bernstein bonus as the paper's appendix has it, at this epsilon.
+    `literal_epsilon`: the Bernstein bonus as the paper's appendix has it, at this epsilon.
     """
     H, S, A = sizes
     hoeffding = scale * r_max * math.sqrt(H**3 * iota)
@@ -77,35 +82,35 @@ def new_bonus(
     if literal_epsilon is not None:
         factor, offset = factor * r_max, float(H)
         powers = math.sqrt(H**7 * r_max * S * A) + H**2 * r_max**1.5
-        log_last = (1 + 2 * literal_epsilon) / literal_epsilon * math.log(H) + 0.5 * math.log(
-            S * A * literal_epsilon
-        )
-        decay = (
-            c * iota * (powers + (math.exp(log_last) if log_last < 600.0 else math.inf)) if scale > 0 else 0.0
-        )
-    cells = H * S * A
-    return Bernstein(
-        np.zeros(cells), np.zeros(cells), np.zeros(cells), factor, offset, decay, 2.0 * hoeffding
-    )
+        decay = c * iota * (powers + _literal_last_term(sizes, literal_epsilon)) if scale > 0 else 0.0
+    mean, spread, previous = (np.zeros(H * S * A) for _ in range(3))
+    return Bernstein(mean, spread, previous, factor, offset, decay, 2.0 * hoeffding)
 
 
-@pay.method(Hoeffding)
-def _pay_hoeffding(bonus: Hoeffding, cell: int, t: float, rate: float, value: float) -> float:
-    return bonus.factor / math.sqrt(t)
+def _literal_last_term(sizes: tuple[int, int, int], epsilon: float) -> float:
+    """Return H^((1+2 epsilon)/epsilon) sqrt(S A epsilon), infinite where it would overflow."""
+    H, S, A = sizes
+    log_term = (1 + 2 * epsilon) / epsilon * math.log(H) + 0.5 * math.log(S * A * epsilon)
+    return math.exp(log_term) if log_term < 600.0 else math.inf
 
 
-@pay.method(Bernstein)
-def _pay_bernstein(bonus: Bernstein, cell: int, t: float, rate: float, value: float) -> float:
+@next_bonus.method(Hoeffding)
+def _hoeffding(record: Hoeffding, cell: int, t: float, rate: float, value: float) -> float:
+    return record.factor / math.sqrt(t)
+
+
+@next_bonus.method(Bernstein)
+def _bernstein(record: Bernstein, cell: int, t: float, rate: float, value: float) -> float:
     i = U(cell)
-    shift = value - bonus.mean[i]
-    bonus.mean[i] += shift / t
-    bonus.spread[i] += shift * (value - bonus.mean[i])
-    beta = bonus.largest / math.sqrt(t)
-    narrow = math.sqrt(bonus.variance_factor * (bonus.spread[i] / t + bonus.offset) / t) + bonus.decay / t
-    if narrow < beta:  # noqa: PLR1730 - `min` of a NaN depends on who computes it
+    shift = value - record.mean[i]
+    record.mean[i] += shift / t
+    record.spread[i] += shift * (value - record.mean[i])
+    beta = record.largest / math.sqrt(t)
+    narrow = math.sqrt(record.variance_factor * (record.spread[i] / t + record.offset) / t) + record.decay / t
+    if narrow < beta:  # noqa: PLR1730 - `min` of a NaN differs between Python and compiled code
         beta = narrow
-    before, bonus.before[i] = bonus.before[i], beta
-    return (beta - (1.0 - rate) * before) / (2.0 * rate)
+    previous, record.previous[i] = record.previous[i], beta
+    return (beta - (1.0 - rate) * previous) / (2.0 * rate)
 
 
 @reset.method(Hoeffding)
@@ -117,4 +122,4 @@ def _reset_hoeffding(record: Hoeffding) -> None:
 def _reset_bernstein(record: Bernstein) -> None:
     record.mean[:] = 0.0
     record.spread[:] = 0.0
-    record.before[:] = 0.0
+    record.previous[:] = 0.0

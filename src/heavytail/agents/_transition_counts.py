@@ -1,11 +1,12 @@
-r"""What was seen of an environment: for each state and action, which successors followed and how often.
+r"""Counts of observed transitions: for each state and action, which successors followed and how often.
 
-Only what was observed is kept, so memory and planning cost what the observed successors cost, never S
-squared. A cell's successors stand together in a pool, in ascending order; when their place is full they move
-to one of twice the size. Places left behind are not used again: together they are smaller than those that
-replaced them.
+Only what was observed is stored, so memory and planning cost what the observed successors cost, never S
+squared. The successors of a cell lie together in a pool, in ascending order; when their block is full they
+move to a block of twice the size. Blocks left behind are not used again: together they are smaller than those
+that replaced them.
 
-After a terminal state nothing follows: that is the successor number S, *the end*, whose value is always 0.
+Nothing follows a terminal state: reaching one counts as successor number S, *the end*, whose value is
+always 0.
 """
 
 from typing import NamedTuple
@@ -18,49 +19,49 @@ from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
 from heavytail.kernels.verbs import full, reset
 
-FIRST_ROOM = 4
+MIN_CAPACITY = 4  # of a cell's block
 
 
 class TransitionCounts(NamedTuple):
     """Counts of observed transitions. A cell is s * A + a."""
 
     visits: Ints  # [S*A]
-    first: Ints  # [S*A] where a cell's successors start
-    room: Ints  # [S*A] for how many there is room
-    used: Ints  # [S*A] how many there are
+    start: Ints  # [S*A] where a cell's block starts in the pool
+    capacity: Ints  # [S*A] length of the block
+    size: Ints  # [S*A] how many successors are in it
     successor: Indices  # [pool]
-    times: Ints  # [pool] how often each was seen
-    top: Ints  # [1] how much of the pool is given away
-    widest: Ints  # [1] the most room that a cell has
-    ended: Ints  # [1] whether the end was ever seen
+    counts: Ints  # [pool] how often each successor was seen
+    pool_used: Ints  # [1] length of the pool that belongs to blocks
+    max_capacity: Ints  # [1] of all cells
+    saw_terminal: Ints  # [1] whether the end was ever seen
     n_states: int
 
     def pools(self) -> tuple[str, ...]:
-        """Successors and their counts."""
-        return ("successor", "times")
+        """Name the arrays that may grow: successors and their counts."""
+        return ("successor", "counts")
 
 
-def new_model(n_states: int, n_actions: int) -> TransitionCounts:
-    """A model that has seen nothing."""
+def new_transition_counts(n_states: int, n_actions: int) -> TransitionCounts:
+    """Make the counts of an environment of which nothing was seen yet."""
     cells = n_states * n_actions
-    pool = 4 * FIRST_ROOM
+    pool = 4 * MIN_CAPACITY
     return TransitionCounts(
         visits=np.zeros(cells, np.int64),
-        first=np.zeros(cells, np.int64),
-        room=np.zeros(cells, np.int64),
-        used=np.zeros(cells, np.int64),
+        start=np.zeros(cells, np.int64),
+        capacity=np.zeros(cells, np.int64),
+        size=np.zeros(cells, np.int64),
         successor=np.zeros(pool, np.uint32),
-        times=np.zeros(pool, np.int64),
-        top=np.zeros(1, np.int64),
-        widest=np.full(1, FIRST_ROOM // 2),
-        ended=np.zeros(1, np.int64),
+        counts=np.zeros(pool, np.int64),
+        pool_used=np.zeros(1, np.int64),
+        max_capacity=np.full(1, MIN_CAPACITY // 2),
+        saw_terminal=np.zeros(1, np.int64),
         n_states=n_states,
     )
 
 
 @full.method(TransitionCounts)
 def _full(record: TransitionCounts) -> bool:
-    return record.top[0] + 2 * record.widest[0] > record.times.size
+    return record.pool_used[0] + 2 * record.max_capacity[0] > record.counts.size
 
 
 @kernel
@@ -68,19 +69,19 @@ def observe(model: TransitionCounts, cell: int, s_next: int, terminated: bool) -
     """Count a transition."""
     model.visits[U(cell)] += 1
     if terminated:
-        model.ended[0] = 1
+        model.saw_terminal[0] = 1
         s_next = model.n_states
     where = _find(model, cell, s_next)
-    end = model.first[U(cell)] + model.used[U(cell)]
+    end = model.start[U(cell)] + model.size[U(cell)]
     if where == end or as_int(model.successor[U(where)]) != s_next:
-        where = _insert(model, cell, s_next, where - model.first[U(cell)])
-    model.times[U(where)] += 1
+        where = _insert(model, cell, s_next, where - model.start[U(cell)])
+    model.counts[U(where)] += 1
 
 
 @kernel
 def _find(model: TransitionCounts, cell: int, s_next: int) -> int:
-    """Where a successor stands, or would."""
-    low, high = model.first[U(cell)], model.first[U(cell)] + model.used[U(cell)]
+    """Find the index of a successor in the pool, or the index at which to insert it."""
+    low, high = model.start[U(cell)], model.start[U(cell)] + model.size[U(cell)]
     while low < high:
         middle = (low + high) >> 1
         if as_int(model.successor[U(middle)]) < s_next:
@@ -91,68 +92,70 @@ def _find(model: TransitionCounts, cell: int, s_next: int) -> int:
 
 
 @kernel
-def _insert(model: TransitionCounts, cell: int, s_next: int, place: int) -> int:
-    """Make room for a successor at a place among those of its cell; its count is 0."""
+def _insert(model: TransitionCounts, cell: int, s_next: int, offset: int) -> int:
+    """Insert a successor with count 0 at an offset in its cell's block; return its index in the pool."""
     i = U(cell)
-    if model.used[i] == model.room[i]:
-        old, new = model.first[i], model.top[0]
-        for k in range(model.used[i]):
-            model.successor[new + k] = model.successor[old + k]
-            model.times[new + k] = model.times[old + k]
-        model.first[i] = new
-        model.room[i] = max(2 * model.room[i], FIRST_ROOM)
-        model.top[0] += model.room[i]
-        model.widest[0] = max(model.widest[0], model.room[i])
-    first = model.first[i]
-    for k in range(model.used[i], place, -1):
-        model.successor[first + k] = model.successor[first + k - 1]
-        model.times[first + k] = model.times[first + k - 1]
-    model.successor[first + place] = s_next
-    model.times[first + place] = 0
-    model.used[i] += 1
-    return first + place
+    if model.size[i] == model.capacity[i]:
+        _move_to_larger_block(model, cell)
+    start = model.start[i]
+    for k in range(model.size[i], offset, -1):
+        model.successor[start + k] = model.successor[start + k - 1]
+        model.counts[start + k] = model.counts[start + k - 1]
+    model.successor[start + offset] = s_next
+    model.counts[start + offset] = 0
+    model.size[i] += 1
+    return start + offset
+
+
+@kernel
+def _move_to_larger_block(model: TransitionCounts, cell: int) -> None:
+    i = U(cell)
+    old, new = model.start[i], model.pool_used[0]
+    for k in range(model.size[i]):
+        model.successor[new + k] = model.successor[old + k]
+        model.counts[new + k] = model.counts[old + k]
+    model.start[i] = new
+    model.capacity[i] = max(2 * model.capacity[i], MIN_CAPACITY)
+    model.pool_used[0] += model.capacity[i]
+    model.max_capacity[0] = max(model.max_capacity[0], model.capacity[i])
 
 
 @kernel
 def expected(model: TransitionCounts, cell: int, values: Floats, row: int) -> float:
-    """The mean of values[row] over the successors seen so far, each as often as it was.
-
-    0 before the first.
-    """
-    first, total = model.first[U(cell)], 0.0
-    for k in range(first, first + model.used[U(cell)]):
-        total += model.times[U(k)] * values[U(row), U(model.successor[U(k)])]
+    """Average values[row] over the successors of a cell, by their counts; 0 before the first visit."""
+    start, total = model.start[U(cell)], 0.0
+    for k in range(start, start + model.size[U(cell)]):
+        total += model.counts[U(k)] * values[U(row), U(model.successor[U(k)])]
     return total / max(model.visits[U(cell)], 1)
 
 
 @kernel
 def uniformity(model: TransitionCounts) -> float:
-    """How evenly actions were played.
+    """Measure how evenly actions were played: 1 for uniform play, 0 for one action throughout.
 
-    The entropy of the actions of each state over its largest value log A, weighted by visits; 1 for uniform
-    play, 0 for one action throughout.
+    It is the entropy of the actions of each state over its largest value log A, weighted by visits.
     """
     A, entropy, steps = model.visits.size // model.n_states, 0.0, 0
     for s in range(model.n_states):
-        here = 0
+        visits = 0
         for a in range(A):
-            here += model.visits[s * A + a]
+            visits += model.visits[s * A + a]
         for a in range(A):
             n = model.visits[s * A + a]
             if n > 0:
-                entropy -= n * log(n / here)
-        steps += here
+                entropy -= n * log(n / visits)
+        steps += visits
     return entropy / (steps * log(float(A))) if steps > 0 and A > 1 else 1.0
 
 
 @reset.method(TransitionCounts)
 def _reset(record: TransitionCounts) -> None:
     record.visits[:] = 0
-    record.first[:] = 0
-    record.room[:] = 0
-    record.used[:] = 0
+    record.start[:] = 0
+    record.capacity[:] = 0
+    record.size[:] = 0
     record.successor[:] = 0
-    record.times[:] = 0
-    record.top[0] = 0
-    record.widest[0] = FIRST_ROOM // 2
-    record.ended[0] = 0
+    record.counts[:] = 0
+    record.pool_used[0] = 0
+    record.max_capacity[0] = MIN_CAPACITY // 2
+    record.saw_terminal[0] = 0

@@ -1,18 +1,17 @@
-r"""An agent that is watched.
+r"""An agent under audit: how often the true MDP leaves its confidence set.
 
-Whether what it believes holds the truth, as the theory promises with probability 1 - delta.
+The theory promises that it stays inside with probability 1 - delta. The auditor knows the MDP, changes
+nothing and checks
 
-The auditor knows the MDP, changes nothing and looks
-
-* at UCRL2 and Heavy-UCRL2 whenever a phase starts: whether for every state and action the mean reward lies
+* UCRL2 and Heavy-UCRL2 whenever a phase starts: whether for every state and action the mean reward lies
   within the interval, and the transitions within their L1 distance;
-* at Q-learning and Heavy-Q-Learning after every step: whether Q is at least Q*, where it was changed.
+* Q-learning and Heavy-Q-Learning after every step: whether Q is at least Q*, where it was changed.
   (Nowhere else can it have become smaller.)
 
-A run *escapes* if that fails once. The theorems say that at most a share delta of runs does, with all scales
-at 1; that says something only where the intervals are not so wide that nothing could escape. So the auditor
-also tells how narrow they are where the agent has been most often: of UCRL2 the wider of the radius of
-rewards over r_max and of half the L1 distance, of Q-learning the bonus over H r_max, at the step of an
+A run *escapes* if a check fails once. The theorems say that at most a share delta of runs does, with all
+scales at 1; that means something only where the intervals are not so wide that no run could escape. So the
+auditor also reports how wide they are where the agent has been most often: for UCRL2 the larger of the radius
+of rewards over r_max and half the L1 distance, for Q-learning the bonus over H r_max, at the step of an
 episode where it is largest.
 """
 
@@ -39,24 +38,24 @@ from heavytail.planning.episodic import episodic_plan
 from heavytail.planning.matrices import transition_matrix
 from heavytail.registry import find, register
 
-ROUNDING = 1e-9  # of the largest value: so far below Q* is no escape
+ROUNDING = 1e-9  # relative to the largest value: so little below Q* is no escape
 
 
 class GroundTruth(NamedTuple):
-    """What is so. A row is (stage, state, action)."""
+    """The exact quantities of an MDP. A row is (stage, state, action)."""
 
     means: Floats  # [G*S*A]
     transitions: Floats  # [G*S*A, S + 1], the end last
-    values: Floats  # [H, S, A] Q*, less what rounding may take; empty in a continuing problem
+    values: Floats  # [H, S, A] Q*, less a tolerance for rounding; empty in a continuing problem
     r_max: float  # the largest mean reward, regardless of sign
 
     def constant_fields(self) -> tuple[str, ...]:
-        """All of it."""
+        """Name what never changes: all fields."""
         return self._fields
 
 
 class Audited(NamedTuple):
-    """An agent, the truth, and how often the two were found apart."""
+    """An agent, the truth, and how often the truth violated what the agent promises."""
 
     agent: Record
     truth: GroundTruth
@@ -64,7 +63,7 @@ class Audited(NamedTuple):
     escapes: Ints  # [1]
 
     def counter_names(self) -> tuple[str, ...]:
-        """How often was looked and how often the truth was outside, how narrow intervals are, and what the agent counts."""
+        """Name its counters: audits, escapes, the relative width of intervals, and the agent's own."""
         return ("audits", "escapes", "narrowest", *counter_names(self.agent))
 
 
@@ -78,9 +77,7 @@ def audited(
     planned_steps: Count | None = None,
     **parameters: Any,
 ) -> Audited:
-    """An agent that is watched.
-
-    How often the true MDP leaves its confidence set, or its values fall below the optimal ones.
+    """An agent under audit: how often the true MDP leaves its confidence set, or Q falls below Q*.
 
     Args:
         problem: the environment, which must be an MDP that stays as it is.
@@ -101,21 +98,20 @@ def audited(
             "audited compares an agent with the MDP it plays in, and this environment is none, or"
             " one that changes; give it an MDP such as make_mdp('six_arms')"
         )
-    found = find("agent", agent)
+    entry = find("agent", agent)
     shared = {"epsilon": epsilon, "delta": delta, "planned_steps": planned_steps}
-    inner = found.builder(
-        problem, **{k: v for k, v in shared.items() if k in found.parameters and v is not None}, **parameters
-    )
-    if type(inner) not in outside.methods:
+    known = {key: value for key, value in shared.items() if key in entry.parameters and value is not None}
+    inner = entry.builder(problem, **known, **parameters)
+    if type(inner) not in violates.methods:
         raise InputError(
-            f"audited: {agent} promises nothing that could be looked at; choose from:"
+            f"audited: {agent} promises nothing that could be audited; choose from:"
             " heavy_q_learning, heavy_ucrl2, q_learning, ucrl2"
         )
     return Audited(inner, ground_truth(problem.mdp), np.zeros(1, np.int64), np.zeros(1, np.int64))
 
 
 def ground_truth(mdp: MDP) -> GroundTruth:
-    """What is exactly so of an MDP.
+    """Compute what is exactly true of an MDP.
 
     >>> import heavytail as ht
     >>> ground_truth(ht.make_mdp("two_state")).transitions.round(2).tolist()
@@ -135,47 +131,47 @@ def _optimal_values(mdp: MDP, alive: Floats) -> Floats:
     S, A, H = mdp.n_states, mdp.n_actions, mdp.horizon
     if H == 0:
         return np.zeros((0, S, A))
-    after = episodic_plan(mdp).values[1:, :, None]  # [H, S, 1]
-    q = (mdp.row_means.reshape(-1, S * A, 1) + alive.reshape(-1, S * A, S) @ after).reshape(H, S, A)
+    next_values = episodic_plan(mdp).values[1:, :, None]  # [H, S, 1]
+    q = (mdp.row_means.reshape(-1, S * A, 1) + alive.reshape(-1, S * A, S) @ next_values).reshape(H, S, A)
     return q - ROUNDING * np.abs(q).max()
 
 
-# What an agent is asked
+# What can be asked of an agent
 
 
 @generic()
-def due(agent: Record, audits: int, learnt: bool) -> bool:  # type: ignore[empty-body]
-    """Whether to look now, after so many audits.
+def audit_due(agent: Record, audits: int, learnt: bool) -> bool:  # type: ignore[empty-body]
+    """Tell whether to audit now, after so many audits.
 
-    `learnt`: a step was just made, and no episode just begun.
+    `learnt`: a step was just made; otherwise an episode has just begun.
     """
 
 
 @generic()
-def outside(agent: Record, truth: GroundTruth, s: int, a: int, h: int) -> bool:  # type: ignore[empty-body]
-    """Whether the truth is outside what the agent believes; (s, a) was played at step h."""
+def violates(agent: Record, truth: GroundTruth, s: int, a: int, h: int) -> bool:  # type: ignore[empty-body]
+    """Tell whether the truth violates what the agent promises, after (s, a) was played at step h."""
 
 
 @generic()
-def narrowest(agent: Record, truth: GroundTruth) -> float:  # type: ignore[empty-body]
-    """How wide intervals are where the agent has been most often, as a share of the largest value there may be."""
+def relative_width(agent: Record, truth: GroundTruth) -> float:  # type: ignore[empty-body]
+    """Return the width of intervals where the agent was most often, relative to the largest value."""
 
 
 @generic()
 def bonus_at(bonus: Record, cell: int, t: float) -> float:  # type: ignore[empty-body]
-    """The bonus that Q-learning has for transitions, after t visits of a cell."""
+    """Return the bonus of Q-learning for transitions, after t visits of a cell."""
 
 
 # UCRL2
 
 
-@due.method(UCRL2)
+@audit_due.method(UCRL2)
 def _new_phase(agent: UCRL2, audits: int, learnt: bool) -> bool:
     return agent.phases[0] > audits
 
 
-@outside.method(UCRL2)
-def _mdp_outside(agent: UCRL2, truth: GroundTruth, s: int, a: int, h: int) -> bool:
+@violates.method(UCRL2)
+def _mdp_violates(agent: UCRL2, truth: GroundTruth, s: int, a: int, h: int) -> bool:
     cells = agent.rewards.size
     level = _level(agent)
     for row in range(truth.means.size):
@@ -187,66 +183,62 @@ def _mdp_outside(agent: UCRL2, truth: GroundTruth, s: int, a: int, h: int) -> bo
         width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
         if abs(centre - truth.means[row]) > width:
             return True
-        if n > 0 and _distance(agent, truth, row, cell) > 2.0 * agent.halves[cell]:
+        if n > 0 and _distance(agent, truth, row, cell) > 2.0 * agent.half_widths[cell]:
             return True
     return False
 
 
 @kernel
 def _level(agent: UCRL2) -> float:
-    """The log-confidence of rewards, were a phase to start now."""
+    """Return the log-confidence of rewards that a phase starting now would use."""
     return 7.0 * log(2.0 * agent.rewards.size * (agent.steps[0] + 1.0) / agent.delta)
 
 
 @kernel
 def _distance(agent: UCRL2, truth: GroundTruth, row: int, cell: int) -> float:
-    """The L1 distance of the frequencies of a cell from the probabilities of a row.
-
-    Of those that were never seen, their sum.
-    """
-    model, distance = agent.model, 1.0
-    for k in range(model.first[cell], model.first[cell] + model.used[cell]):
+    """Return the L1 distance of the frequencies of a cell from the probabilities of a row."""
+    model, distance = agent.model, 1.0  # successors never seen add their probabilities, 1 less those seen
+    for k in range(model.start[cell], model.start[cell] + model.size[cell]):
         p = truth.transitions[row, model.successor[k]]
-        distance += abs(model.times[k] / model.visits[cell] - p) - p
+        distance += abs(model.counts[k] / model.visits[cell] - p) - p
     return distance
 
 
-@narrowest.method(UCRL2)
-def _ucrl2_narrowest(agent: UCRL2, truth: GroundTruth) -> float:
+@relative_width.method(UCRL2)
+def _ucrl2_width(agent: UCRL2, truth: GroundTruth) -> float:
     most = 0
     for cell in range(agent.rewards.size):
         if agent.model.visits[cell] > agent.model.visits[most]:
             most = cell
-    return max(
-        agent.reward_scale * radius(agent.estimator, most, _level(agent)) / truth.r_max, agent.halves[most]
-    )
+    reward_width = agent.reward_scale * radius(agent.estimator, most, _level(agent)) / truth.r_max
+    return max(reward_width, agent.half_widths[most])
 
 
 # Q-learning
 
 
-@due.method(QLearning)
+@audit_due.method(QLearning)
 def _table_changed(agent: QLearning, audits: int, learnt: bool) -> bool:
     return learnt
 
 
-@due.method(HeavyQLearning)
+@audit_due.method(HeavyQLearning)
 def _heavy_table_changed(agent: HeavyQLearning, audits: int, learnt: bool) -> bool:
     return learnt
 
 
-@outside.method(QLearning)
+@violates.method(QLearning)
 def _below(agent: QLearning, truth: GroundTruth, s: int, a: int, h: int) -> bool:
     return not agent.q[U(h), U(s), U(a)] >= truth.values[U(h), U(s), U(a)]
 
 
-@outside.method(HeavyQLearning)
+@violates.method(HeavyQLearning)
 def _heavy_below(agent: HeavyQLearning, truth: GroundTruth, s: int, a: int, h: int) -> bool:
-    return outside(agent.table, truth, s, a, h)
+    return violates(agent.table, truth, s, a, h)
 
 
-@narrowest.method(QLearning)
-def _q_narrowest(agent: QLearning, truth: GroundTruth) -> float:
+@relative_width.method(QLearning)
+def _q_width(agent: QLearning, truth: GroundTruth) -> float:
     largest = 0.0
     for h in range(agent.q.shape[0]):
         cell, t = _most_visited(agent, h)
@@ -254,20 +246,19 @@ def _q_narrowest(agent: QLearning, truth: GroundTruth) -> float:
     return largest / (agent.horizon * truth.r_max)
 
 
-@narrowest.method(HeavyQLearning)
-def _heavy_q_narrowest(agent: HeavyQLearning, truth: GroundTruth) -> float:
+@relative_width.method(HeavyQLearning)
+def _heavy_q_width(agent: HeavyQLearning, truth: GroundTruth) -> float:
     largest = 0.0
     for h in range(agent.table.q.shape[0]):
         cell, t = _most_visited(agent.table, h)
-        largest = max(
-            largest, bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * power(agent.decay, t)
-        )
+        both = bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * power(agent.decay, t)
+        largest = max(largest, both)
     return largest / (agent.table.horizon * truth.r_max)
 
 
 @kernel
 def _most_visited(table: QLearning, h: int) -> tuple[int, float]:
-    """The most visited cell of step h, by its number among those of all steps, and how often that was; at least 1."""
+    """Find the most visited cell of step h, numbered through all steps, and its visits, at least 1."""
     _, S, A = table.q.shape
     most = 0
     for cell in range(S * A):
@@ -283,24 +274,24 @@ def _hoeffding_at(bonus: Hoeffding, cell: int, t: float) -> float:
 
 @bonus_at.method(Bernstein)
 def _bernstein_at(bonus: Bernstein, cell: int, t: float) -> float:
-    return 0.5 * bonus.before[cell]
+    return 0.5 * bonus.previous[cell]
 
 
 # The verbs
 
 
 @kernel
-def _look(agent: Audited, s: int, a: int, h: int, learnt: bool) -> None:
-    if due(agent.agent, agent.audits[0], learnt):
+def _audit(agent: Audited, s: int, a: int, h: int, learnt: bool) -> None:
+    if audit_due(agent.agent, agent.audits[0], learnt):
         agent.audits[0] += 1
-        if outside(agent.agent, agent.truth, s, a, h):
+        if violates(agent.agent, agent.truth, s, a, h):
             agent.escapes[0] += 1
 
 
 @begin.method(Audited)
 def _begin(agent: Audited, s: int, rng: Stream) -> None:
     begin(agent.agent, s, rng)
-    _look(agent, s, 0, 0, False)
+    _audit(agent, s, 0, 0, False)
 
 
 @act.method(Audited)
@@ -313,14 +304,14 @@ def _update(
     agent: Audited, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
     update(agent.agent, s, a, r, s_next, h, terminated, rng)
-    _look(agent, s, a, h, True)
+    _audit(agent, s, a, h, True)
 
 
 @write_counters.method(Audited)
 def _write_counters(agent: Audited, out: Floats) -> None:
     out[0] = agent.audits[0]
     out[1] = agent.escapes[0]
-    out[2] = narrowest(agent.agent, agent.truth)
+    out[2] = relative_width(agent.agent, agent.truth)
     write_counters(agent.agent, out[3:])
 
 

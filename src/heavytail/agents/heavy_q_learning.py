@@ -1,13 +1,14 @@
-r"""Heavy-Q-Learning.
+r"""Heavy-Q-Learning: Q-learning of truncated rewards.
 
-Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses or those of its appendix, UCB-Bernstein.
+Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses or those of its appendix, UCB-Bernstein; on top
+of `heavytail.agents.q_learning`.
 
-Q-learning (`heavytail.agents.q_learning`) of truncated rewards. At the t-th visit of (s, a) at step h a
+At the t-th visit of (s, a) at step h a
 reward counts as it is if |r| <= B_t and as 0 if not, and the bonus has a second part for what truncation and
 noise may cost:
 
-    B_t = (u t / iota)^(1/(1+epsilon)),    b_t = c r_max sqrt(H^3 iota / t) + K u^(1/(1+epsilon)) (iota /
-    t)^(epsilon/(1+epsilon)),
+    B_t = (u t / iota)^(1/(1+epsilon)),
+    b_t = c r_max sqrt(H^3 iota / t) + K u^(1/(1+epsilon)) (iota / t)^(epsilon/(1+epsilon)),
 
 with u a bound on the raw moments E|r|^(1+epsilon) and iota = log(2 S A T / delta). The threshold is fixed
 when the sample arrives, so nothing is stored.
@@ -15,8 +16,10 @@ when the sample arrives, so nothing is stored.
 The paper's K is 8 H, by an argument that is not valid (it bounds a sum of terms of both signs term by term);
 Bernstein's inequality for the sum weighted by the learning rates alpha_t^i gives
 
-    K(t) = t^b [ sum_i alpha_t^i i^-b + sqrt(2 sum_i (alpha_t^i)^2 i^((1-epsilon)/(1+epsilon))) + max_i
-    alpha_t^i i^a / 3 ],   a = 1/(1+epsilon), b = epsilon a,
+    K(t) = t^b [ sum_i alpha_t^i i^-b
+                 + sqrt(2 sum_i (alpha_t^i)^2 i^((1-epsilon)/(1+epsilon)))
+                 + max_i alpha_t^i i^a / 3 ],
+    a = 1/(1+epsilon), b = epsilon a,
 
 which grows towards
 
@@ -44,21 +47,21 @@ from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
-STEPS_PER_HORIZON = 20  # how far K(t) is followed to see that it stays below its limit
+STEPS_PER_HORIZON = 20  # for how many steps, in units of H + 1, K(t) is compared with its limit
 
 
 class HeavyQLearning(NamedTuple):
-    """What Heavy-Q-Learning remembers: the table of Q-learning, and how to truncate."""
+    """The memory of Heavy-Q-Learning: the table of Q-learning, and how to truncate."""
 
     table: QLearning
-    truncated: Ints  # [1] how many rewards were
+    truncated: Ints  # [1] how many rewards were truncated
     threshold: float  # B_t over t**a, where a = 1 - b
     reward_bonus: float  # over t**b
     decay: CountPowers  # t**-b
-    inside: bool  # whether the reward's part stands inside beta_t, as the paper writes it
+    inside: bool  # whether the reward's part is inside beta_t, as the paper writes it
 
     def counter_names(self) -> tuple[str, ...]:
-        """Those of Q-learning, and how many rewards were truncated."""
+        """Name its counters: those of Q-learning, and how many rewards were truncated."""
         return (*self.table.counter_names(), "truncated")
 
 
@@ -77,7 +80,7 @@ def heavy_q_learning(
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
     constants: Literal["tight", "paper"] = "tight",
 ) -> HeavyQLearning:
-    """Heavy-Q-Learning with UCB bonuses (Zhuang and Sui 2021), for episodes and rewards with a moment of order 1 + epsilon.
+    """Heavy-Q-Learning with UCB bonuses (Zhuang and Sui 2021), for episodes and heavy-tailed rewards.
 
     Args:
         problem: the environment's sizes.
@@ -98,8 +101,14 @@ def heavy_q_learning(
     H = require_horizon("heavy_q_learning", problem)
     table = q_learning(
         problem,
-        r_max=r_max, delta=delta, planned_steps=planned_steps, transition_scale=transition_scale, bonus_scale=bonus_scale, bonus=bonus, constants=constants,
-    )  # fmt: skip
+        r_max=r_max,
+        delta=delta,
+        planned_steps=planned_steps,
+        transition_scale=transition_scale,
+        bonus_scale=bonus_scale,
+        bonus=bonus,
+        constants=constants,
+    )
     a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
     sizes = H, problem.n_states, problem.n_actions
     iota = math.log(2 * problem.n_states * problem.n_actions * planned_steps / delta)
@@ -107,11 +116,8 @@ def heavy_q_learning(
     reward_bonus = bonus_scale * reward_scale * constant * moment**a * iota**b
     if bonus == "bernstein" and constants == "paper":
         largest = abs(require_r_max("heavy_q_learning", problem, r_max))
-        table = table._replace(
-            bonus=new_bonus(
-                bonus, sizes, largest, iota, bonus_scale * transition_scale, literal_epsilon=epsilon
-            )
-        )
+        scale = bonus_scale * transition_scale
+        table = table._replace(bonus=new_bonus(bonus, sizes, largest, iota, scale, literal_epsilon=epsilon))
     return HeavyQLearning(
         table=table,
         truncated=np.zeros(1, np.int64),
@@ -124,17 +130,16 @@ def heavy_q_learning(
 
 @cache
 def weighted_bernstein_constant(horizon: int, epsilon: float) -> float:
-    """The supremum of K(t) over t: its limit, or a larger value on the way.
+    """Return the supremum of K(t) over t: its limit, or a larger value on the way.
 
-    Each of its sums follows from the one before.
+    Each of its sums at t follows from the one at t - 1.
 
     >>> [round(weighted_bernstein_constant(H, 0.05), 1) for H in (2, 10, 25)]
     [3.8, 8.0, 14.8]
     """
     a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
-    best = (horizon + 1) * (
-        1 / (horizon + 1 - b) + math.sqrt(2 / (2 * horizon + 1 + (1 - epsilon) * a)) + 1 / 3
-    )
+    limit_of_root = math.sqrt(2 / (2 * horizon + 1 + (1 - epsilon) * a))
+    best = (horizon + 1) * (1 / (horizon + 1 - b) + limit_of_root + 1 / 3)
     bias = variance = largest = 0.0
     for t in range(1, STEPS_PER_HORIZON * (horizon + 1)):
         rate = (horizon + 1) / (horizon + t)
@@ -151,7 +156,7 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
 
 
 @prefetch.method(HeavyQLearning)
-def _foresee(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> None:
+def _prefetch(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> None:
     prefetch(agent.table, s, a, s_next, h)
 
 

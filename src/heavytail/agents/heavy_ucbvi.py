@@ -1,12 +1,12 @@
-"""Heavy-UCBVI: UCBVI (`heavytail.agents.ucbvi`) with a robust mean estimator for rewards, as the conclusion of Zhuang and Sui (2021) says can be done.
+"""Heavy-UCBVI: UCBVI with a robust mean estimator for rewards.
 
-The log-confidence is the same throughout, so that the truncated mean needs no sample to be held: its
-thresholds are fixed.
+`heavytail.agents.ucbvi` changed as the conclusion of Zhuang and Sui (2021) says can be done. The
+log-confidence is the same throughout, so that the truncated mean stores no samples: its thresholds are fixed.
 """
 
 from typing import Any, Literal
 
-from heavytail.agents.ucbvi import UCBVI, new_ucbvi, reward_level
+from heavytail.agents.ucbvi import UCBVI, new_ucbvi, reward_log_confidence
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator
 from heavytail.mdp.problem import Problem, require_r_max
@@ -30,7 +30,7 @@ def heavy_ucbvi(
     clip_optimism: bool = False,
     constants: Literal["tight", "paper"] = "tight",
 ) -> UCBVI:
-    """UCBVI with a robust estimator, for episodes and rewards with a moment of order 1 + epsilon.
+    """UCBVI with a robust mean estimator, for episodes and heavy-tailed rewards.
 
     Args:
         problem: the environment's sizes.
@@ -46,23 +46,21 @@ def heavy_ucbvi(
         reward_scale: multiplies the radius of rewards; 1 as the estimator promises.
         bonus_scale: multiplies both.
         clip_optimism: never let Q grow, nor pass its cap, as published for UCBVI; off, because with intervals
-            as wide as these it ties all actions at the cap and keeps what noise once took away.
+            as wide as these it ties all actions at the cap and never corrects a Q that noise made too small.
         constants: "tight" for what optimism needs, "paper" for the published ones.
     """
     record = build_estimator(
-        "heavy_ucbvi", estimator, problem.n_states * problem.n_actions, estimator_options,
-        epsilon=epsilon, moment=moment, constants=constants, strict=False, thresholds="fixed",
-        max_log_confidence=reward_level(problem, planned_steps, delta),
-    )  # fmt: skip
-    largest = require_r_max("heavy_ucbvi", problem, r_max)
-    return new_ucbvi(
-        problem,
-        record,
-        largest,
-        delta,
-        planned_steps,
-        bonus_scale * transition_scale,
-        bonus_scale * reward_scale,
-        clip_optimism,
-        constants,
+        "heavy_ucbvi",
+        estimator,
+        problem.n_states * problem.n_actions,
+        estimator_options,
+        epsilon=epsilon,
+        moment=moment,
+        constants=constants,
+        strict=False,
+        thresholds="fixed",
+        max_log_confidence=reward_log_confidence(problem, planned_steps, delta),
     )
+    largest = require_r_max("heavy_ucbvi", problem, r_max)
+    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    return new_ucbvi(problem, record, largest, delta, planned_steps, scales, clip_optimism, constants)

@@ -1,6 +1,6 @@
-r"""Heavy-UCRL2: Zhuang and Sui (2021), algorithm 1.
+r"""Heavy-UCRL2: UCRL2 (`heavytail.agents.ucrl2`) with a robust mean estimator for rewards.
 
-UCRL2 (`heavytail.agents.ucrl2`) with a robust mean estimator for rewards.
+Zhuang and Sui (2021), algorithm 1.
 
 The log-confidence L = 7 log(2 S A t_k / delta) goes into the radius and into the estimate itself: it sets the
 truncation thresholds and the number of blocks, and grows from phase to phase. The truncated mean needs a
@@ -37,7 +37,7 @@ def heavy_ucrl2(
     clip_optimism: bool = False,
     constants: Literal["tight", "paper"] = "tight",
 ) -> UCRL2:
-    """Heavy-UCRL2 (Zhuang and Sui 2021), for episodes or continuing, and rewards with a moment of order 1 + epsilon.
+    """Heavy-UCRL2 (Zhuang and Sui 2021), for episodes or continuing, and heavy-tailed rewards.
 
     Args:
         problem: the environment's sizes.
@@ -57,10 +57,16 @@ def heavy_ucrl2(
         constants: "tight" for the exact constants of the estimator, "paper" for the paper's.
     """
     record = build_estimator(
-        "heavy_ucrl2", estimator, problem.n_states * problem.n_actions + 1, estimator_options,
-        epsilon=epsilon, moment=moment, constants=constants, strict=False, max_log_confidence=reward_log_confidence(problem, MAX_STEPS, delta),
-    )  # fmt: skip
-    largest = require_r_max("heavy_ucrl2", problem, r_max) if clip_optimism else math.inf
-    return new_ucrl2(
-        problem, record, delta, bonus_scale * transition_scale, bonus_scale * reward_scale, largest
+        "heavy_ucrl2",
+        estimator,
+        problem.n_states * problem.n_actions + 1,
+        estimator_options,
+        epsilon=epsilon,
+        moment=moment,
+        constants=constants,
+        strict=False,
+        max_log_confidence=reward_log_confidence(problem, MAX_STEPS, delta),
     )
+    largest = require_r_max("heavy_ucrl2", problem, r_max) if clip_optimism else math.inf
+    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    return new_ucrl2(problem, record, delta, scales, largest)

@@ -1,4 +1,4 @@
-"""The agent that knows: the best policy of its MDP, computed exactly; a yardstick."""
+"""The agent that knows its MDP and plays its best policy, computed exactly."""
 
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ from heavytail.registry import register
 
 
 class Optimal(NamedTuple):
-    """The policy."""
+    """A fixed policy."""
 
     policy: Indices  # [H or 1, S]
 
     def constant_fields(self) -> tuple[str, ...]:
-        """It learns nothing."""
+        """Name what never changes: all fields, as it learns nothing."""
         return self._fields
 
 
@@ -26,7 +26,7 @@ class Optimal(NamedTuple):
 def optimal(problem: Problem) -> Optimal:
     """The best policy, for an episode or for the average reward.
 
-    A yardstick that knows its MDP and learns nothing.
+    A reference that knows its MDP and learns nothing.
     """
     if problem.mdp is None:
         raise InputError(

@@ -1,11 +1,13 @@
-r"""Posterior sampling: Strens (2000).
+r"""Posterior sampling for reinforcement learning (PSRL), with normal rewards.
 
-Osband, Russo and Van Roy, "(More) efficient reinforcement learning via posterior sampling", NIPS 2013.
+Strens (2000); Osband, Russo and Van Roy, "(More) efficient reinforcement learning via posterior sampling",
+NIPS 2013.
 
 Before each episode an MDP is drawn from the posterior and solved, and its policy is played. Transitions have
-a Dirichlet prior of weight `prior_count` on every state; mean rewards have a normal prior N(prior_mean, 1 /
-prior_precision) and noise of known precision. These are the conventions of Osband's TabulaRL, with which the
-paper's "Gaussian PSRL" most likely ran. Normal noise is what heavy tails are not: this is a baseline.
+a Dirichlet prior of weight `prior_count` on every state; mean rewards have a normal prior
+N(prior_mean, 1 / prior_precision) and noise of known precision. These are the conventions of Osband's
+TabulaRL, with which the paper's "Gaussian PSRL" most likely ran. It assumes normal noise, so under heavy
+tails it is a baseline.
 
 The end of an episode in a terminal state counts as one more successor, without prior weight: it is expected
 only where it was seen.
@@ -29,12 +31,12 @@ from heavytail.kernels.verbs import act, begin, reset, update
 from heavytail.mdp.problem import Problem, require_horizon
 from heavytail.registry import register
 
-MAX_NUMBERS = 10**9
+MAX_NUMBERS = 10**9  # that a record may hold
 TINY = 1e-300  # below it, gamma variates have lost their digits
 
 
 class PSRL(NamedTuple):
-    """What posterior sampling remembers. Cell s * A + a."""
+    """The memory of posterior sampling. A cell is s * A + a."""
 
     weights: Floats  # [S + 1, S*A] of the Dirichlet posterior, by successor; the last row is the end
     drawn: Floats  # [S + 1, S*A] a transition matrix drawn from it
@@ -99,9 +101,9 @@ def psrl(
 
 @kernel
 def draw_gammas(agent: PSRL, rng: Stream) -> None:
-    """A gamma variate for every weight.
+    """Draw a gamma variate for every weight.
 
-    Of weight 1, that of the usual prior, it is an exponential, and those are made all at once: vector code.
+    For weight 1, that of the usual prior, it is an exponential, and those are drawn together in vector code.
     """
     successors, cells = agent.weights.shape
     for k in range(successors):
@@ -118,7 +120,7 @@ def draw_gammas(agent: PSRL, rng: Stream) -> None:
 
 @kernel
 def draw_transitions(agent: PSRL, rng: Stream) -> None:
-    """A Dirichlet draw for every cell: gamma variates over their sum."""
+    """Draw from the Dirichlet posterior of every cell: gamma variates over their sum."""
     draw_gammas(agent, rng)
     successors, cells = agent.weights.shape
     totals = agent.scratch
@@ -128,10 +130,10 @@ def draw_transitions(agent: PSRL, rng: Stream) -> None:
         for cell in range(cells):
             totals[cell] += agent.drawn[k, cell]
     for cell in range(cells):
-        if totals[cell] < TINY:  # of weights so small the draw is, to the last digit, one of the states
-            one = integer(rng, successors - 1)
+        if totals[cell] < TINY:  # with weights so small the draw is a single state, up to rounding
+            chosen = integer(rng, successors - 1)
             for k in range(successors):
-                agent.drawn[U(k), U(cell)] = 1.0 if k == one else 0.0
+                agent.drawn[U(k), U(cell)] = 1.0 if k == chosen else 0.0
             totals[cell] = 1.0
     for cell in range(cells):
         totals[cell] = 1.0 / totals[cell]
@@ -142,23 +144,22 @@ def draw_transitions(agent: PSRL, rng: Stream) -> None:
 
 @kernel
 def draw_rewards(agent: PSRL, rng: Stream) -> None:
-    """A mean reward for every cell."""
+    """Draw a mean reward for every cell."""
     fill_open_uniforms(rng, agent.rewards)
     fill_open_uniforms(rng, agent.scratch)
     for cell in range(agent.rewards.size):
         precision = agent.prior_precision + agent.noise_precision * agent.visits[cell]
-        centre = (
-            agent.prior_precision * agent.prior_mean + agent.noise_precision * agent.sums[cell]
-        ) / precision
+        weighted = agent.prior_precision * agent.prior_mean + agent.noise_precision * agent.sums[cell]
+        centre = weighted / precision
         noise = to_normal(agent.rewards[cell], -log(agent.scratch[cell]))
         agent.rewards[cell] = centre + agent.scale * noise / math.sqrt(precision)
 
 
 @kernel
 def solve(agent: PSRL) -> None:
-    """Backward induction in the drawn MDP.
+    """Solve the drawn MDP by backward induction.
 
-    Successors are the outer loop, two at a time, so that the inner one runs over cells side by side.
+    The outer loop runs over successors, two at a time, so that the inner one runs over contiguous cells.
     """
     q, A = agent.q, agent.n_actions
     H, cells = q.shape

@@ -1,16 +1,17 @@
-r"""Q-learning with bonuses.
+r"""Q-learning with UCB bonuses.
 
 Jin, Allen-Zhu, Bubeck and Jordan, "Is Q-learning provably efficient?", NeurIPS 2018, algorithms 1 and 2.
 
 At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H + t),
 
-    Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),    V_h(s) = min(cap_h, max_a
-    Q_h(s, a)),
+    Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + V_{h+1}(s') + b_t),
+    V_h(s) = min(cap_h, max_a Q_h(s, a)),
 
 V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of
-`heavytail.agents._bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t) or Bernstein's, with iota = log(2 S
-A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves it an absolute
-constant). Rewards are assumed to have light tails: this is the baseline that heavy tails defeat.
+`heavytail.agents._bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t) or Bernstein's, with
+iota = log(2 S A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves
+it an absolute constant). Rewards are assumed to have light tails: this is the baseline that heavy tails
+defeat.
 
 As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max,
 which is valid and smaller. With r_max below 0 the cap is 0, since an episode may end early. (The paper writes
@@ -22,7 +23,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heavytail.agents._bonuses import new_bonus, pay
+from heavytail.agents._bonuses import new_bonus, next_bonus
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
@@ -32,21 +33,21 @@ from heavytail.registry import register
 
 
 class QLearning(NamedTuple):
-    """What Q-learning remembers."""
+    """The memory of Q-learning."""
 
     q: Floats  # [H, S, A]
     visits: Ints  # [H, S, A]
     cells_visited: Ints  # [1]
     cap: Floats  # [H] upper bound on the value at each step
-    bonus: Record  # of heavytail.bonuses
+    bonus: Record  # of heavytail.agents._bonuses
     horizon: float
 
     def counter_names(self) -> tuple[str, ...]:
-        """How many (step, state, action) were ever tried."""
+        """Name its counter: how many (step, state, action) were ever tried."""
         return ("cells_visited",)
 
     def constant_fields(self) -> tuple[str, ...]:
-        """The caps."""
+        """Name what never changes: the caps."""
         return ("cap",)
 
 
@@ -74,7 +75,7 @@ def q_learning(
         bonus_scale: multiplies it too.
         bonus: "hoeffding", which the paper's experiments use, or "bernstein", which needs three more numbers
             per cell.
-        constants: "tight" caps values at what is left of the episode, "paper" at the whole of it.
+        constants: "tight" caps values at what the rest of an episode can give, "paper" at what all of it can.
     """
     H, S, A = require_horizon("q_learning", problem), problem.n_states, problem.n_actions
     largest = require_r_max("q_learning", problem, r_max)
@@ -97,11 +98,11 @@ def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
 
 
 @prefetch.method(QLearning)
-def _foresee(agent: QLearning, s: int, a: int, s_next: int, h: int) -> None:
+def _prefetch(agent: QLearning, s: int, a: int, s_next: int, h: int) -> None:
     prefetch_cell(agent.visits, h, s, a)
-    following = min(h + 1, agent.q.shape[0] - 1)
-    for each in range(agent.q.shape[2]):
-        prefetch_cell(agent.q, following, s_next, each)
+    h_next = min(h + 1, agent.q.shape[0] - 1)
+    for a_next in range(agent.q.shape[2]):
+        prefetch_cell(agent.q, h_next, s_next, a_next)
 
 
 @update.method(QLearning)
@@ -118,7 +119,7 @@ def _update(
     if not terminated and h + 1 < agent.q.shape[0]:
         value = min(agent.cap[U(h + 1)], max_row(agent.q, h + 1, s_next))
     flat = (h * agent.q.shape[1] + s) * agent.q.shape[2] + a
-    target = r + pay(agent.bonus, flat, t, rate, value) + value
+    target = r + next_bonus(agent.bonus, flat, t, rate, value) + value
     agent.q[cell] = (1.0 - rate) * agent.q[cell] + rate * target
 
 

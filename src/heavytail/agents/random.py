@@ -1,4 +1,4 @@
-"""The agent that learns nothing: every action with equal probability."""
+"""The agent that learns nothing: it plays every action with equal probability."""
 
 from typing import NamedTuple
 
@@ -10,14 +10,14 @@ from heavytail.registry import register
 
 
 class Random(NamedTuple):
-    """Nothing to remember."""
+    """The number of actions; there is nothing to learn."""
 
     n_actions: int
 
 
 @register("agent", "random")
 def random(problem: Problem) -> Random:
-    """Every action with equal probability; a yardstick, in episodes or continuing."""
+    """Every action with equal probability: a reference that learns nothing, in episodes or continuing."""
     return Random(problem.n_actions)
 
 

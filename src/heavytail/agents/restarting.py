@@ -1,15 +1,15 @@
-r"""Any agent, restarted.
+r"""Any agent, restarted on a schedule, for environments that change.
 
-For environments that change (Zhuang and Sui 2021, theorem 3; after Jaksch et al. 2010, section 2.4).
+Zhuang and Sui (2021), theorem 3; after Jaksch et al. (2010), section 2.4.
 
 If the MDP changes up to l times, the agent forgets everything at the steps
 
     ceil(i^((1 + 2 epsilon)/epsilon) / l^((1 + epsilon)/epsilon)),    i = 1, 2, 3, ...,
 
 each once, and works at confidence 1 - delta / l^2. With a variance (epsilon = 1) that is i^3 / l^2. With
-epsilon small the times between restarts grow brutally: for epsilon = 0.05 and l = 5 they come at 5, 277,
-8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper has it the
-other way round.)
+epsilon small the times between restarts grow fast: for epsilon = 0.05 and l = 5 restarts come at steps 5,
+277, 8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper has it
+the other way round.)
 
 A restart may fall into an episode: the agent then begins in the state and plays the steps that are left.
 """
@@ -28,25 +28,23 @@ from heavytail.kernels.verbs import act, begin, counter_names, reset, update, wr
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find, register
 
-ROUNDING = 1e-13  # 5^22 / 5^21 should be 5, and not the least bit more
+ROUNDING = 1e-13  # so that 5^22 / 5^21 is at most 5 before it is rounded up
 EXACT = 2.0**53  # beyond it every float is a whole number
 
 
 class Restarting(NamedTuple):
-    """An agent, and when it is restarted next."""
+    """An agent, and when to restart it next."""
 
     agent: Record
     steps: Ints  # [1]
     stage: Ints  # [1] the i of the next restart
-    following: (
-        Floats  # [1] the step of the next restart; a float, as it may be far beyond the largest integer
-    )
+    next_restart: Floats  # [1] its step; a float, as it may be far beyond the largest integer
     restarts: Ints  # [1]
     power: float  # (1 + 2 epsilon) / epsilon
     divisor: float  # l**((1 + epsilon) / epsilon)
 
     def counter_names(self) -> tuple[str, ...]:
-        """How many restarts there were, and what the agent counted since the last one."""
+        """Name its counters: restarts, and those of the agent since the last one."""
         return ("restarts", *counter_names(self.agent))
 
 
@@ -79,26 +77,25 @@ def restarting(
     >>> ht.make_agent("restarting", mdp, agent="heavy_q_learning", changes=5, epsilon=0.05, moment=1.0)
     Learner('restarting', episodes=0, steps=0)
     """
-    found = find("agent", agent)
+    entry = find("agent", agent)
     shared = {"epsilon": epsilon, "delta": delta / changes**2}
-    inner = found.builder(
-        problem, **{key: value for key, value in shared.items() if key in found.parameters}, **parameters
-    )
-    exponent, divisor = exponents(epsilon, changes)
-    stage, following = restart_steps(epsilon, changes, 2)[1]
+    known = {key: value for key, value in shared.items() if key in entry.parameters}
+    inner = entry.builder(problem, **known, **parameters)
+    exponent, divisor = schedule_powers(epsilon, changes)
+    stage, step = restart_steps(epsilon, changes, 2)[1]
     return Restarting(
         agent=inner,
         steps=np.zeros(1, np.int64),
         stage=np.full(1, stage),
-        following=np.full(1, following),
+        next_restart=np.full(1, step),
         restarts=np.zeros(1, np.int64),
         power=exponent,
         divisor=divisor,
     )
 
 
-def exponents(epsilon: float, changes: int) -> tuple[float, float]:
-    """(1 + 2 epsilon)/epsilon and l^((1 + epsilon)/epsilon)."""
+def schedule_powers(epsilon: float, changes: int) -> tuple[float, float]:
+    """Return (1 + 2 epsilon)/epsilon and l^((1 + epsilon)/epsilon)."""
     exponent, order = (1.0 + 2.0 * epsilon) / epsilon, (1.0 + epsilon) / epsilon
     if order * math.log(changes) > MAX_EXPONENT:
         raise InputError(
@@ -109,7 +106,7 @@ def exponents(epsilon: float, changes: int) -> tuple[float, float]:
 
 
 def restart_step(i: int, exponent: float, divisor: float) -> float:
-    """The step of the i-th start; infinite where it would overflow."""
+    """Return the step of the i-th start; infinite where it would overflow."""
     if exponent * log(float(i)) > MAX_EXPONENT:
         return math.inf
     step = power(float(i), exponent) / divisor * (1.0 - ROUNDING)
@@ -117,12 +114,12 @@ def restart_step(i: int, exponent: float, divisor: float) -> float:
 
 
 def restart_steps(epsilon: float, changes: int, n: int) -> list[tuple[int, float]]:
-    """The first n starts, each as (i, step), the first at step 1 and no step twice.
+    """List the first n starts, each as (i, step), the first at step 1 and no step twice.
 
     >>> [step for _, step in restart_steps(0.05, 5, 6)]
     [1.0, 5.0, 277.0, 8200.0, 154743.0, 2065215.0]
     """
-    exponent, divisor = exponents(epsilon, changes)
+    exponent, divisor = schedule_powers(epsilon, changes)
     steps: list[tuple[int, float]] = []
     i = 0
     while len(steps) < n:
@@ -138,10 +135,10 @@ _compiled_step = kernel(restart_step)
 
 @kernel
 def _schedule_next(agent: Restarting) -> None:
-    """The first start after the step that comes now."""
-    while agent.following[0] <= agent.steps[0] + 1.0:
+    """Set the next restart: the first start of the schedule after the coming step."""
+    while agent.next_restart[0] <= agent.steps[0] + 1.0:
         agent.stage[0] += 1
-        agent.following[0] = _compiled_step(agent.stage[0], agent.power, agent.divisor)
+        agent.next_restart[0] = _compiled_step(agent.stage[0], agent.power, agent.divisor)
 
 
 @begin.method(Restarting)
@@ -160,7 +157,7 @@ def _update(
 ) -> None:
     update(agent.agent, s, a, r, s_next, h, terminated, rng)
     agent.steps[0] += 1
-    if agent.steps[0] + 1.0 >= agent.following[0]:
+    if agent.steps[0] + 1.0 >= agent.next_restart[0]:
         agent.restarts[0] += 1
         _schedule_next(agent)
         reset(agent.agent)
@@ -179,5 +176,5 @@ def _reset(record: Restarting) -> None:
     record.steps[0] = 0
     record.restarts[0] = 0
     record.stage[0] = 1
-    record.following[0] = 1.0
+    record.next_restart[0] = 1.0
     _schedule_next(record)

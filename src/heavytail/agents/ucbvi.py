@@ -1,14 +1,19 @@
-r"""UCBVI: Azar, Osband and Munos, "Minimax regret bounds for reinforcement learning", ICML 2017, algorithm 1 with its Chernoff-Hoeffding bonus; with any mean estimator.
+r"""UCBVI: optimistic value iteration before each episode, with any mean estimator.
+
+Azar, Osband and Munos, "Minimax regret bounds for reinforcement learning", ICML 2017, algorithm 1 with its
+Chernoff-Hoeffding bonus.
 
 Before each episode, from the observed frequencies p^ and for h = H - 1 down to 0, over all cells that were
 visited,
 
-    Q_h(s, a) <- min{ Q_h(s, a),  cap_h,  r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },
+    Q_h(s, a) <- min{ Q_h(s, a),
+                      cap_h,
+                      r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },
     V_h(s) = min{ cap_h, max_a Q_h(s, a) }.
 
-As published rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence iota =
-log(2 S A T / delta). With a robust estimator that is Heavy-UCBVI, which the paper's conclusion announces and
-leaves to the reader.
+As published, rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence
+iota = log(2 S A T / delta). With a robust estimator that is Heavy-UCBVI, which the paper's conclusion
+announces and leaves to the reader.
 
 The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. What optimism needs is that b_h
 bounds the noise of one fixed function, V*_{h+1}, which lies in an interval of length (H - 1 - h) r_max:
@@ -22,7 +27,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from heavytail.agents._transition_counts import TransitionCounts, expected, new_model, observe
+from heavytail.agents._transition_counts import TransitionCounts, expected, new_transition_counts, observe
 from heavytail.arrays import Floats, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.estimators.sample_mean import sample_mean
@@ -44,7 +49,7 @@ from heavytail.registry import register
 
 
 class UCBVI(NamedTuple):
-    """What UCBVI remembers. Cell s * A + a."""
+    """The memory of UCBVI. A cell is s * A + a."""
 
     estimator: Record
     model: TransitionCounts
@@ -59,11 +64,11 @@ class UCBVI(NamedTuple):
     clipped: bool
 
     def counter_names(self) -> tuple[str, ...]:
-        """What the estimator counts."""
+        """Name its counters: those of the estimator."""
         return counter_names(self.estimator)
 
     def constant_fields(self) -> tuple[str, ...]:
-        """The caps and the bonuses."""
+        """Name what never changes: the caps and the bonuses."""
         return ("cap", "bonus")
 
 
@@ -97,17 +102,8 @@ def ucbvi(
     """
     largest = require_r_max("ucbvi", problem, r_max)
     estimator = sample_mean(problem.n_states * problem.n_actions, scale=max(abs(largest), 1e-300))
-    return new_ucbvi(
-        problem,
-        estimator,
-        largest,
-        delta,
-        planned_steps,
-        bonus_scale * transition_scale,
-        bonus_scale * reward_scale,
-        clip_optimism,
-        constants,
-    )
+    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    return new_ucbvi(problem, estimator, largest, delta, planned_steps, scales, clip_optimism, constants)
 
 
 def new_ucbvi(
@@ -116,12 +112,12 @@ def new_ucbvi(
     r_max: float,
     delta: float,
     planned_steps: int,
-    transition_scale: float,
-    reward_scale: float,
+    scales: tuple[float, float],
     clip_optimism: bool,
     constants: Literal["tight", "paper"],
 ) -> UCBVI:
-    """UCBVI with an estimator of S A cells."""
+    """Make UCBVI with an estimator of S A cells; `scales` of transitions and of rewards."""
+    transition_scale, reward_scale = scales
     S, A, H = problem.n_states, problem.n_actions, require_horizon("ucbvi", problem)
     left = H - np.arange(H, dtype=np.float64)
     if constants == "tight":
@@ -131,21 +127,21 @@ def new_ucbvi(
     cap *= max(r_max, 0.0)
     return UCBVI(
         estimator=estimator,
-        model=new_model(S, A),
+        model=new_transition_counts(S, A),
         q=np.array(np.broadcast_to(cap[:, None, None] if clip_optimism else np.inf, (H, S, A))),
         values=np.zeros((2, S + 1)),
         rewards=np.zeros(S * A),
         widths=np.zeros(S * A),
         cap=cap,
         bonus=transition_scale * abs(r_max) * bonus,
-        level=reward_level(problem, planned_steps, delta),
+        level=reward_log_confidence(problem, planned_steps, delta),
         reward_scale=reward_scale,
         clipped=clip_optimism,
     )
 
 
-def reward_level(problem: Problem, planned_steps: int, delta: float) -> float:
-    """The log-confidence at which UCBVI asks for mean rewards, log(2 S A T / delta)."""
+def reward_log_confidence(problem: Problem, planned_steps: int, delta: float) -> float:
+    """Return the log-confidence at which UCBVI estimates mean rewards, log(2 S A T / delta)."""
     return math.log(2 * problem.n_states * problem.n_actions * planned_steps / delta)
 
 
@@ -195,9 +191,8 @@ def _update(
     observe(agent.model, cell, s_next, terminated)
     centre = mean(agent.estimator, cell, agent.level)
     optimistic = centre + agent.reward_scale * radius(agent.estimator, cell, agent.level)
-    agent.rewards[U(cell)] = (
-        optimistic if abs(optimistic) < math.inf else math.inf
-    )  # an estimate that says nothing rules nothing out
+    # An estimate that is infinite or NaN says nothing, so it must rule nothing out.
+    agent.rewards[U(cell)] = optimistic if abs(optimistic) < math.inf else math.inf
 
 
 @write_counters.method(UCBVI)

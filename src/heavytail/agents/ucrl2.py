@@ -1,12 +1,13 @@
-r"""UCRL2: Jaksch, Ortner and Auer, "Near-optimal regret bounds for reinforcement learning", JMLR 2010.
+r"""UCRL2: optimism over all plausible MDPs, in phases; with any mean estimator.
 
-With any mean estimator, also Heavy-UCRL2.
+Jaksch, Ortner and Auer, "Near-optimal regret bounds for reinforcement learning", JMLR 2010. With a robust
+estimator it is Heavy-UCRL2 (`heavytail.agents.heavy_ucrl2`).
 
 Learning goes in *phases*. At the start of phase k, step t_k, every cell (s, a) has a confidence interval for
 its mean reward and for its transitions, from its N visits so far:
 
-    |r - r^(s, a)| <= radius of the estimator at log-confidence 7 log(2 S A t_k / delta),    |p - p^(s, a)|_1
-    <= sqrt(14 S log(2 A t_k / delta) / max{1, N}),
+    |r - r^(s, a)|   <= radius of the estimator at log-confidence 7 log(2 S A t_k / delta),
+    |p - p^(s, a)|_1 <= sqrt(14 S log(2 A t_k / delta) / max{1, N}),
 
 and extended value iteration (`heavytail.agents._extended_value_iteration`) finds the policy that is best in
 the best MDP of all these. It is played until the policy would visit a cell that has been visited in this
@@ -28,7 +29,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._extended_value_iteration import plan_average, plan_episode
-from heavytail.agents._transition_counts import TransitionCounts, new_model, observe, uniformity
+from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.sample_mean import sample_mean
@@ -49,14 +50,14 @@ from heavytail.kernels.verbs import (
 from heavytail.mdp.problem import Problem, require_r_max
 from heavytail.registry import register
 
-MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of so many
+MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of so many steps
 MAX_RADIUS = 1e100
 
 
 class UCRL2(NamedTuple):
-    """What UCRL2 remembers.
+    """The memory of UCRL2. A cell is s * A + a.
 
-    Cell s * A + a; the estimator has one more cell, for what one sample of 0 would say.
+    The estimator has one more cell, which holds one sample of 0: its radius is that of unvisited cells.
     """
 
     estimator: Record
@@ -66,7 +67,7 @@ class UCRL2(NamedTuple):
     steps: Ints  # [1]
     phases: Ints  # [1]
     rewards: Floats  # [S*A] optimistic
-    halves: Floats  # [S*A] half the L1 distance of plausible transitions
+    half_widths: Floats  # [S*A] half the L1 distance of plausible transitions
     values: Floats  # [2, S + 1] scratch, and what the next plan starts from
     keys: Floats  # [S + 1] scratch
     weights: Floats  # [S + 1] scratch
@@ -77,7 +78,7 @@ class UCRL2(NamedTuple):
     episodic: bool
 
     def counter_names(self) -> tuple[str, ...]:
-        """How many phases there were, how evenly actions were played (`uniformity`), and what the estimator counts."""
+        """Name its counters: phases, how evenly actions were played, and those of the estimator."""
         return ("phases", "uniformity", *counter_names(self.estimator))
 
 
@@ -97,7 +98,7 @@ def ucrl2(
 ) -> UCRL2:
     """UCRL2 (Jaksch et al. 2010) with the sample mean, for episodes or continuing.
 
-    For light tails, or with an interval for heavy ones that makes it play at random.
+    It is for light tails; its interval for heavy tails is so wide that it plays at random.
 
     Args:
         problem: the environment's sizes.
@@ -119,31 +120,26 @@ def ucrl2(
     estimator = sample_mean(
         cells, interval=interval, scale=max(scale, 1e-300), epsilon=epsilon, moment=moment
     )
-    return new_ucrl2(
-        problem, estimator, delta, bonus_scale * transition_scale, bonus_scale * reward_scale,
-        require_r_max("ucrl2", problem, r_max) if clip_optimism else math.inf,
-    )  # fmt: skip
+    largest = require_r_max("ucrl2", problem, r_max) if clip_optimism else math.inf
+    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    return new_ucrl2(problem, estimator, delta, scales, largest)
 
 
 def new_ucrl2(
-    problem: Problem,
-    estimator: Record,
-    delta: float,
-    transition_scale: float,
-    reward_scale: float,
-    largest_reward: float,
+    problem: Problem, estimator: Record, delta: float, scales: tuple[float, float], largest_reward: float
 ) -> UCRL2:
-    """UCRL2 with an estimator of S A + 1 cells."""
+    """Make UCRL2 with an estimator of S A + 1 cells; `scales` of transitions and of rewards."""
+    transition_scale, reward_scale = scales
     S, cells = problem.n_states, problem.n_states * problem.n_actions
     return UCRL2(
         estimator=estimator,
-        model=new_model(S, problem.n_actions),
+        model=new_transition_counts(S, problem.n_actions),
         policy=np.zeros((max(problem.horizon, 1), S), np.uint32),
         in_phase=np.zeros(cells, np.int64),
         steps=np.zeros(1, np.int64),
         phases=np.zeros(1, np.int64),
         rewards=np.zeros(cells),
-        halves=np.zeros(cells),
+        half_widths=np.zeros(cells),
         values=np.zeros((2, S + 1)),
         keys=np.zeros(S + 1),
         weights=np.zeros(S + 1),
@@ -156,13 +152,13 @@ def new_ucrl2(
 
 
 def reward_log_confidence(problem: Problem, steps: float, delta: float) -> float:
-    """The log-confidence at which UCRL2 asks for mean rewards, 7 log(2 S A t / delta)."""
+    """Return the log-confidence at which UCRL2 estimates mean rewards, 7 log(2 S A t / delta)."""
     return 7.0 * log(2.0 * problem.n_states * problem.n_actions * steps / delta)
 
 
 @kernel
 def new_phase(agent: UCRL2) -> None:
-    """Intervals anew, and a new plan."""
+    """Start a phase: recompute all intervals and plan."""
     cells, S = agent.rewards.size, agent.model.n_states
     A = cells // S
     agent.phases[0] += 1
@@ -175,32 +171,28 @@ def new_phase(agent: UCRL2) -> None:
         n = agent.model.visits[cell]
         width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
         centre = mean(agent.estimator, cell, level)
-        if not abs(centre) < MAX_RADIUS:  # as of few samples, one of them infinite: it says nothing
+        if not abs(centre) < MAX_RADIUS:  # of few samples, one of them infinite: it says nothing
             centre = 0.0
         agent.rewards[cell] = min(centre + min(width, MAX_RADIUS), agent.largest_reward)
-        agent.halves[cell] = 0.5 * agent.transition_scale * math.sqrt(spread / max(n, 1))
+        agent.half_widths[cell] = 0.5 * agent.transition_scale * math.sqrt(spread / max(n, 1))
         agent.in_phase[cell] = 0
+    plan(agent, 1.0 / math.sqrt(t))
+
+
+@kernel
+def plan(agent: UCRL2, tolerance: float) -> None:
+    """Find the optimistic policy, in a continuing problem up to a tolerance."""
+    model, rewards, half_widths, values = agent.model, agent.rewards, agent.half_widths, agent.values
+    policy, keys, weights = agent.policy, agent.keys, agent.weights
     if agent.episodic:
-        plan_episode(
-            agent.model, agent.rewards, agent.halves, agent.values, agent.policy, agent.keys, agent.weights
-        )
+        plan_episode(model, rewards, half_widths, values, policy, keys, weights)
     else:
-        tolerance = 1.0 / math.sqrt(t)
-        plan_average(
-            agent.model,
-            agent.rewards,
-            agent.halves,
-            agent.values,
-            agent.policy,
-            agent.keys,
-            agent.weights,
-            tolerance,
-        )
+        plan_average(model, rewards, half_widths, values, policy, keys, weights, tolerance)
 
 
 @kernel
 def phase_is_over(agent: UCRL2, s: int, h: int) -> bool:
-    """Whether the next step would visit a cell that was visited in this phase as often as before it."""
+    """Tell whether the next step would visit a cell visited in this phase as often as before it."""
     A = agent.rewards.size // agent.model.n_states
     cell = U(s * A + as_int(agent.policy[U(h), U(s)]))
     now = agent.in_phase[cell]
@@ -227,8 +219,8 @@ def _update(
     agent.in_phase[U(cell)] += 1
     push(agent.estimator, cell, r)
     observe(agent.model, cell, s_next, terminated)
-    following = h + 1 if agent.episodic else 0
-    if not terminated and following < agent.policy.shape[0] and phase_is_over(agent, s_next, following):
+    h_next = h + 1 if agent.episodic else 0
+    if not terminated and h_next < agent.policy.shape[0] and phase_is_over(agent, s_next, h_next):
         new_phase(agent)
 
 
@@ -248,7 +240,7 @@ def _reset(record: UCRL2) -> None:
     record.steps[0] = 0
     record.phases[0] = 0
     record.rewards[:] = 0.0
-    record.halves[:] = 0.0
+    record.half_widths[:] = 0.0
     record.values[:] = 0.0
     record.keys[:] = 0.0
     record.weights[:] = 0.0

@@ -32,12 +32,12 @@ def time_agents(env: str) -> list[dict[str, Any]]:
             continue  # an agent for another kind of problem
         amount = {learner.unit: WARM_UP}
         learner.learn(**amount)  # type: ignore[arg-type]
-        steps, started = int(learner.clock.steps[0]), time.perf_counter()
+        steps, started = int(learner.run_state.steps[0]), time.perf_counter()
         while time.perf_counter() - started < SECONDS:
             learner.learn(**amount)  # type: ignore[arg-type]
             amount = {learner.unit: 2 * next(iter(amount.values()))}
         elapsed = time.perf_counter() - started
-        ns = 1e9 * elapsed / (int(learner.clock.steps[0]) - steps)
+        ns = 1e9 * elapsed / (int(learner.run_state.steps[0]) - steps)
         rows.append({"agent": found.name, "ns": round(ns, 1), "bytes": record_bytes(learner.agent)})
     return rows
 

@@ -1,6 +1,6 @@
 """Environments, one per file: a function that returns an MDP, or one that changes.
 
-Its docstring is its documentation page.
+The docstring of that function is the environment's documentation page.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from heavytail.registry import find
 
 
 def make_mdp(name: str, **parameters: Any) -> MDP:
-    """An environment by its name.
+    """Make an environment by its name.
 
     Args:
         name: the environment's id; ``heavytail.registered("env")`` and ``heavytail list envs`` list them.
@@ -28,17 +28,17 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
     >>> (other.mean_rewards == mdp.mean_rewards).all()
     np.True_
     """
-    made = _made(name, parameters)
-    if isinstance(made, ChangingMDP):
+    mdp = _build(name, parameters)
+    if isinstance(mdp, ChangingMDP):
         raise InputError(
             f"{name} is an MDP that changes, and an MDP that stays is needed here;"
             f" make_changing_mdp({name!r}) is for learning in it"
         )
-    return made
+    return mdp
 
 
 def make_changing_mdp(name: str, **parameters: Any) -> ChangingMDP:
-    """An environment by its name, as one that may change: most never do.
+    """Make an environment by its name, as an MDP that may change; most never do.
 
     Args:
         name: the environment's id.
@@ -48,23 +48,23 @@ def make_changing_mdp(name: str, **parameters: Any) -> ChangingMDP:
     >>> ht.make_changing_mdp("six_arms").at, ht.make_changing_mdp("changing_bandits", planned_steps=1000).at
     ((), (500,))
     """
-    made = _made(name, parameters)
-    return made if isinstance(made, ChangingMDP) else changing_mdp([made], at=[])
+    mdp = _build(name, parameters)
+    return mdp if isinstance(mdp, ChangingMDP) else changing_mdp([mdp], at=[])
 
 
-def _made(name: str, parameters: dict[str, Any]) -> MDP | ChangingMDP:
-    """What a builder makes; a law may be given by its name, its parameters beside the environment's."""
-    found = find("env", name)
-    if isinstance(parameters.get("law"), str) and "law" in found.parameters:
+def _build(name: str, parameters: dict[str, Any]) -> MDP | ChangingMDP:
+    """Call a builder; a law may be given by its name, its parameters beside the environment's."""
+    env = find("env", name)
+    if isinstance(parameters.get("law"), str) and "law" in env.parameters:
         law = find("law", parameters["law"])
-        own = {key: value for key, value in parameters.items() if key in found.parameters}
-        others = {key: value for key, value in parameters.items() if key not in found.parameters}
+        own = {key: value for key, value in parameters.items() if key in env.parameters}
+        others = {key: value for key, value in parameters.items() if key not in env.parameters}
         for key in others:
             if key not in law.parameters:
                 raise InputError(
                     f"neither {name} nor {law.name} has a parameter {key!r};"
-                    f" {suggestion(key, {**found.parameters, **law.parameters})}"
+                    f" {suggestion(key, {**env.parameters, **law.parameters})}"
                 )
         parameters = {**own, "law": law.builder(**others)}
-    made: MDP | ChangingMDP = found.builder(**parameters)
-    return made
+    mdp: MDP | ChangingMDP = env.builder(**parameters)
+    return mdp

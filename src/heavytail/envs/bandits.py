@@ -1,6 +1,6 @@
-"""Several bandits, of which chance deals one at every step.
+"""Several bandits, of which a random one comes up at every step.
 
-An MDP in which all is known but the rewards, and regret is free of the noise of transitions.
+Only the rewards are unknown, so regret is free of the noise of transitions.
 """
 
 from typing import Annotated
@@ -26,7 +26,7 @@ def bandits(
     law: Law | None = None,
     horizon: Count | None = None,
 ) -> MDP:
-    """A bandit in every state, and chance decides which one comes next.
+    """A bandit in every state; the next state is drawn uniformly at random.
 
     States:
         0 to n_states - 1.

@@ -1,4 +1,4 @@
-"""Bandits whose best arms move on: an MDP that changes at times spread evenly over a run."""
+"""Bandits whose best arms change, at times spread evenly over a run."""
 
 from typing import Annotated
 
@@ -22,9 +22,7 @@ def changing_bandits(
     gap: Annotated[float, Gt(0), Le(1)] = 0.5,
     law: Law | None = None,
 ) -> ChangingMDP:
-    """The bandits of `bandits`, one set after the other.
-
-    With each change the best arm of every state is the next one.
+    """The bandits of `bandits`, whose best arm becomes the next one in every state at each change.
 
     States:
         0 to n_states - 1.
@@ -34,22 +32,22 @@ def changing_bandits(
         To every state with equal probability, whatever the action.
     Rewards:
         By `law`: 1 on average for the best arm, 1 - gap for the others. In the i-th of the l = `changes`
-        stretches, counted from 0, arm (s + i) mod n_actions of state s is best.
+        periods, counted from 0, arm (s + i) mod n_actions of state s is best.
     Start:
         Every state with equal probability.
     Optimum:
-        The best arm of the stretch: 1 at every step.
+        The best arm of the period: 1 at every step.
 
         >>> import heavytail as ht
-        >>> world = ht.make_changing_mdp("changing_bandits", changes=3, planned_steps=3000)
-        >>> world.at, [mdp.mean_rewards.argmax(axis=1).tolist() for mdp in world.mdps]
+        >>> changing = ht.make_changing_mdp("changing_bandits", changes=3, planned_steps=3000)
+        >>> changing.at, [mdp.mean_rewards.argmax(axis=1).tolist() for mdp in changing.mdps]
         ((1000, 2000), [[0, 1], [1, 0], [0, 1]])
 
     Source:
         Ours, for theorem 3 of Zhuang and Sui (2021), who do not give an example.
 
     Args:
-        changes: l of the theorem: how many stretches there are, one more than there are changes.
+        changes: l of the theorem: how many periods there are, one more than there are changes.
         planned_steps: over how many steps they are spread.
         n_states: how many bandits there are.
         n_actions: arms of each of them.
@@ -58,11 +56,11 @@ def changing_bandits(
     """
     if planned_steps < changes:
         raise InputError(
-            f"changing_bandits: planned_steps is {planned_steps:,}; for {changes:,} stretches it"
+            f"changing_bandits: planned_steps is {planned_steps:,}; for {changes:,} periods it"
             f" must be at least {changes:,}"
         )
-    stretches = [
+    periods = [
         bandits(n_states=n_states, n_actions=n_actions, gap=gap, best=i % n_actions, law=law)
         for i in range(changes)
     ]
-    return changing_mdp(stretches, at=[i * planned_steps // changes for i in range(1, changes)])
+    return changing_mdp(periods, at=[i * planned_steps // changes for i in range(1, changes)])

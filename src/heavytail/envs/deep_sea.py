@@ -1,4 +1,4 @@
-"""DeepSea (Osband et al. 2019): only one sequence of actions out of 2**size finds the treasure."""
+"""DeepSea (Osband et al. 2019): one sequence of actions out of 2**size leads to the treasure."""
 
 from typing import Annotated
 
@@ -16,19 +16,17 @@ from heavytail.registry import register
 def deep_sea(
     *, size: Annotated[int, Ge(2)] = 10, seed: Annotated[int, Ge(0)] | None = None, law: Law | None = None
 ) -> MDP:
-    """A diver sinks one row a step and may steer right, at a small cost.
-
-    The treasure is in the far corner.
+    """A diver sinks one row a step and may steer right, at a cost, to the treasure in the far corner.
 
     States:
         size * row + column, on a square grid.
     Actions:
         0 steers left, 1 right; with a `seed`, which of the two is which is drawn for each cell.
     Transitions:
-        One row down and one column left or right, not beyond the edges; the episode ends behind the last row.
+        One row down and one column left or right, not beyond the edges; the episode ends after the last row.
     Rewards:
-        -0.01 / size for steering right; in the last cell of the last row right finds the treasure, 1 on
-        average by `law`, besides.
+        -0.01 / size for steering right; steering right in the last cell of the last row also earns the
+        treasure, 1 on average, by `law`.
     Start:
         The upper left corner.
     Optimum:
@@ -50,24 +48,23 @@ def deep_sea(
     """
     cell = np.arange(size * size)
     row, column = np.divmod(cell, size)
-    turned = (
-        np.zeros(len(cell), np.int64)
-        if seed is None
-        else np.random.default_rng(seed).integers(2, size=len(cell))
-    )
-    action = np.tile([0, 1], (len(cell), 1))
-    right = action != turned[:, None]
-    below = np.minimum(row + 1, size - 1)[:, None] * size + np.clip(
-        column[:, None] + np.where(right, 1, -1), 0, size - 1
-    )
+    swapped = np.zeros(len(cell), np.int64)  # where action 0 steers right
+    if seed is not None:
+        swapped = np.random.default_rng(seed).integers(2, size=len(cell))
+    right = np.tile([0, 1], (len(cell), 1)) != swapped[:, None]
+    next_row = np.minimum(row + 1, size - 1)[:, None]
+    next_column = np.clip(column[:, None] + np.where(right, 1, -1), 0, size - 1)
     last = (row == size - 1)[:, None] & np.ones_like(right)
     treasure = right & (cell == len(cell) - 1)[:, None]
     cost = -0.01 / size
     return mdp_from_slots(
         rows=np.arange(2 * len(cell)),
-        successors=below.ravel(),
+        successors=(next_row * size + next_column).ravel(),
         probabilities=np.ones(2 * len(cell)),
         laws=[constant(0.0), constant(cost), (constant(1.0) if law is None else law).with_mean(1.0 + cost)],
         law=np.where(treasure, 2, np.where(right, 1, 0)).ravel(),
-        ends=last.ravel(), n_states=len(cell), n_actions=2, horizon=size,
-    )  # fmt: skip
+        ends=last.ravel(),
+        n_states=len(cell),
+        n_actions=2,
+        horizon=size,
+    )

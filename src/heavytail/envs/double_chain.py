@@ -1,7 +1,4 @@
-"""DoubleChain, the paper's own environment.
-
-A short safe chain and a longer one that pays better, with heavy tails.
-"""
+"""DoubleChain, the paper's own environment: a short safe chain and a longer heavy-tailed one."""
 
 from typing import Literal
 
@@ -29,9 +26,7 @@ def double_chain(
     law: Law | None = None,
     horizon: Count | None = 10,
 ) -> MDP:
-    """Two chains that leave a hub.
-
-    The upper ends in a light-tailed reward of 0.5, the lower in a heavy-tailed one of 1.
+    """Two chains that leave a hub, one to a light-tailed reward of 0.5, one to a heavy-tailed one of 1.
 
     States:
         0 is the hub; 1 to l the upper chain; l + 1 to 2l + 1 the lower one, which is one longer (2l + 2
@@ -39,9 +34,9 @@ def double_chain(
     Actions:
         0 (dashed in the paper's figure) and 1 (solid).
     Transitions:
-        In the hub 0 leads to the upper chain and 1 to the lower. Elsewhere 0 goes one step left,
-        policy_towards the hub; 1 goes right with probability p and left with 1 - p; at the end of a chain
-        right means staying.
+        In the hub 0 leads to the upper chain and 1 to the lower. Elsewhere 0 goes one step left, towards
+        the hub; 1 goes right with probability p and left with 1 - p; at the end of a chain right means
+        staying.
     Rewards:
         For the state that is left, whatever the action: upper chain N(0, 0.1**2), its end N(0.5, 0.1**2);
         lower chain N(-0.1, 0.01**2), its end 1 on average, by `law`; the hub 0.
@@ -85,12 +80,17 @@ def double_chain(
             ]
     rows, successors, probabilities = zip(*sorted(slots), strict=True)
     n = 1 + len(upper) + len(lower)
-    which = np.full(n, 3)
-    which[[0, *upper]] = [0] + [1] * len(upper)
-    which[upper[-1]], which[lower[-1]] = 2, 4
+    law_of_state = np.full(n, 3)
+    law_of_state[[0, *upper]] = [0] + [1] * len(upper)
+    law_of_state[upper[-1]], law_of_state[lower[-1]] = 2, 4
     heavy = alpha_stable(1.1) if law is None else law
     return mdp_from_slots(
-        rows, successors, probabilities,
+        rows,
+        successors,
+        probabilities,
         laws=[constant(0.0), normal(0.0, 0.1), normal(0.5, 0.1), normal(-0.1, 0.01), heavy.with_mean(1.0)],
-        law=which[np.array(rows) // 2], n_states=n, n_actions=2, horizon=horizon,
-    )  # fmt: skip
+        law=law_of_state[np.array(rows) // 2],
+        n_states=n,
+        n_actions=2,
+        horizon=horizon,
+    )

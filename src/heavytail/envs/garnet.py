@@ -73,5 +73,7 @@ def garnet(
         probabilities=probabilities.ravel(),
         laws=[noise.with_mean(float(mean)) for mean in means],
         law=np.repeat(np.arange(rows), branching),
-        n_states=n_states, n_actions=n_actions, horizon=horizon,
-    )  # fmt: skip
+        n_states=n_states,
+        n_actions=n_actions,
+        horizon=horizon,
+    )

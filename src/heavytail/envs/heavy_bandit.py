@@ -1,4 +1,4 @@
-"""The heavy bandit of the lower bound: the hardest laws that a moment of order 1 + epsilon allows."""
+"""The heavy bandit of the lower bound: the hardest laws with a moment of order 1 + epsilon."""
 
 import math
 from typing import Annotated
@@ -27,9 +27,7 @@ def heavy_bandit(
     law: Law | None = None,
     horizon: Count | None = None,
 ) -> MDP:
-    """Arms that cannot be told apart sooner than in about `planned_steps` pulls.
-
-    They hang on the leaves of a tree.
+    """Arms at the leaves of a tree, which take about `planned_steps` pulls to be told apart.
 
     States:
         The inner nodes of a tree with `n_actions` branches, the root first, then its `n_leaves` leaves; with
@@ -40,14 +38,17 @@ def heavy_bandit(
         Down the tree, and from a leaf back to the root, always. Branches that are missing lead to the last
         leaf.
     Rewards:
-        In leaves only. With K = n_leaves * n_actions arms, Delta = (K / planned_steps)**(epsilon / (1 +
-        epsilon)) and gamma = (2 Delta)**(1 / epsilon), the best arm pays 1 / gamma with probability gamma**(1
-        + epsilon), the others with probability gamma**(1 + epsilon) - Delta gamma: 2 Delta and Delta on
-        average, and moments of order 1 + epsilon at most 1.
+        In leaves only. With K = n_leaves * n_actions arms,
+
+            Delta = (K / planned_steps)**(epsilon / (1 + epsilon)),    gamma = (2 Delta)**(1 / epsilon),
+
+        the best arm pays 1 / gamma with probability gamma**(1 + epsilon), the others with probability
+        gamma**(1 + epsilon) - Delta gamma: 2 Delta and Delta on average, with moments of order 1 + epsilon
+        of at most 1.
     Start:
         The root.
     Optimum:
-        The best arm, pulled at every passage: gain 2 Delta / (depth + 1).
+        The best arm, pulled at every visit of its leaf: gain 2 Delta / (depth + 1).
 
         >>> import heavytail as ht
         >>> mdp = ht.make_mdp("heavy_bandit")
@@ -60,11 +61,11 @@ def heavy_bandit(
         is planned_steps of at least K 2**((1 + epsilon) / epsilon).
 
     Args:
-        n_leaves: how many states to_device arms.
+        n_leaves: how many states have arms.
         n_actions: arms in each of them.
         epsilon: rewards have a moment of order 1 + epsilon.
         planned_steps: the number T of pulls for which the gap is the hardest.
-        best: the number of the best arm, counted through all leaves.
+        best: the number of the best arm, counted from 0 through all leaves.
         law: instead of the scaled Bernoulli laws, any law, moved to the same means.
         horizon: steps in an episode, or None for a continuing problem.
     """
@@ -74,20 +75,23 @@ def heavy_bandit(
         raise InputError(f"heavy_bandit: best is {best}; the {K} arms are numbered from 0 to {K - 1}")
     down = np.array(_tree(n_leaves, n_actions), np.int64).reshape(-1, n_actions)
     successors = np.concatenate([down, np.zeros((n_leaves, n_actions), np.int64)])
-    which = np.repeat([0, 1], [down.size, K])
-    which[down.size + best] = 2
+    laws = [constant(0.0), *(hard_law(delta, gamma, epsilon, law, is_best=flag) for flag in (False, True))]
+    law_of_row = np.repeat([0, 1], [down.size, K])
+    law_of_row[down.size + best] = 2
     return mdp_from_slots(
         rows=np.arange(successors.size),
         successors=successors.ravel(),
         probabilities=np.ones(successors.size),
-        laws=[constant(0.0), *(hard_law(delta, gamma, epsilon, law, is_best=each) for each in (False, True))],
-        law=which,
-        n_states=len(successors), n_actions=n_actions, horizon=horizon,
-    )  # fmt: skip
+        laws=laws,
+        law=law_of_row,
+        n_states=len(successors),
+        n_actions=n_actions,
+        horizon=horizon,
+    )
 
 
 def hardest_gap(env: str, n_arms: int, epsilon: float, planned_steps: int) -> tuple[float, float]:
-    """Delta and gamma of the construction."""
+    """Return Delta and gamma of the construction."""
     least = math.ceil(n_arms * 2 ** ((1 + epsilon) / epsilon))
     if planned_steps < least:
         raise InputError(
@@ -98,15 +102,18 @@ def hardest_gap(env: str, n_arms: int, epsilon: float, planned_steps: int) -> tu
     return delta, (2 * delta) ** (1 / epsilon)
 
 
-def hard_law(delta: float, gamma: float, epsilon: float, instead: Law | None, *, is_best: bool) -> Law:
-    """The law of one arm."""
-    if instead is not None:
-        return instead.with_mean(2 * delta if is_best else delta)
+def hard_law(delta: float, gamma: float, epsilon: float, law: Law | None, *, is_best: bool) -> Law:
+    """Make the law of one arm: `law` moved to the arm's mean, or else a scaled Bernoulli law."""
+    if law is not None:
+        return law.with_mean(2 * delta if is_best else delta)
     return bernoulli(gamma ** (1 + epsilon) - (0.0 if is_best else delta * gamma), scale=1 / gamma)
 
 
 def _tree(n_leaves: int, n_actions: int) -> list[list[int]]:
-    """The children of each inner node of the smallest full tree with so many leaves, numbered level by level, leaves behind them."""
+    """List the children of each inner node of the smallest full tree with so many leaves.
+
+    Nodes are numbered level by level, so that the leaves come last.
+    """
     levels = [1]
     while levels[-1] < n_leaves:
         levels.append(min(levels[-1] * n_actions, n_leaves))

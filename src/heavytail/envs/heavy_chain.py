@@ -1,4 +1,4 @@
-"""The heavy bandit in episodes: another one at each step, as the episodic lower bound chains them."""
+"""The heavy bandit in episodes: another one at each step, as in the episodic lower bound."""
 
 from typing import Annotated
 
@@ -24,9 +24,9 @@ def heavy_chain(
     seed: Annotated[int, Ge(0)] = 0,
     law: Law | None = None,
 ) -> MDP:
-    """At every step and in every state another bandit with heavy tails.
+    """A different heavy-tailed bandit at every step and in every state.
 
-    What is learnt at one step says nothing of the next.
+    What is learnt at one step says nothing about the others.
 
     States:
         0 to n_states - 1.
@@ -61,7 +61,7 @@ def heavy_chain(
     """
     delta, gamma = hardest_gap("heavy_chain", horizon * n_states * n_actions, epsilon, planned_steps)
     best = np.random.default_rng(seed).integers(n_actions, size=(horizon, n_states))
-    good, poor = (hard_law(delta, gamma, epsilon, law, is_best=each) for each in (True, False))
+    good, poor = (hard_law(delta, gamma, epsilon, law, is_best=flag) for flag in (True, False))
     laws = [
         [[[good if a == best[h, s] else poor] for a in range(n_actions)] for s in range(n_states)]
         for h in range(horizon)

@@ -1,4 +1,4 @@
-"""RiverSwim (Strehl and Littman 2008): a small reward at hand, a large one upstream."""
+"""RiverSwim (Strehl and Littman 2008): a small reward nearby, a large one upstream."""
 
 from typing import Annotated
 
@@ -17,9 +17,7 @@ from heavytail.registry import register
 def river_swim(
     *, n_states: Annotated[int, Ge(2)] = 6, law: Law | None = None, horizon: Count | None = 20
 ) -> MDP:
-    """A chain against the current.
-
-    Swimming right mostly fails, drifting left always works, and both ends pay.
+    """A chain against the current: swimming right mostly fails, left always works, and both ends pay.
 
     States:
         0 (downstream) to n - 1 (upstream).
@@ -54,11 +52,14 @@ def river_swim(
     back[0], stay[0], on[0] = 0.0, 0.6, 0.4
     back[-1], stay[-1], on[-1] = 0.4, 0.6, 0.0
     rows = np.stack([2 * s, 2 * s + 1, 2 * s + 1, 2 * s + 1], axis=1).ravel()
-    which = np.where(rows == 0, 1, np.where(rows == 2 * n - 1, 2, 0))
+    heavy = (constant(1.0) if law is None else law).with_mean(1.0)
     return mdp_from_slots(
         rows=rows,
         successors=np.stack([left, left, s, right], axis=1).ravel(),
         probabilities=np.stack([np.ones(n), back, stay, on], axis=1).ravel(),
-        laws=[constant(0.0), constant(0.005), (constant(1.0) if law is None else law).with_mean(1.0)],
-        law=which, n_states=n, n_actions=2, horizon=horizon,
-    )  # fmt: skip
+        laws=[constant(0.0), constant(0.005), heavy],
+        law=np.where(rows == 0, 1, np.where(rows == 2 * n - 1, 2, 0)),
+        n_states=n,
+        n_actions=2,
+        horizon=horizon,
+    )

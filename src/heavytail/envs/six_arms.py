@@ -25,9 +25,7 @@ ARMS = 6
 
 @register("env", "six_arms")
 def six_arms(*, probabilities: Any = "episodic", law: Law | None = None, horizon: Count | None = 25) -> MDP:
-    """A hub and six arms around it.
-
-    The better an arm pays, the harder it may be to reach, and all but the first pay with heavy tails.
+    """A hub with six arms: those that pay more may be harder to reach, and all but one are heavy-tailed.
 
     States:
         0 is the hub, 1 to 6 are the arms.

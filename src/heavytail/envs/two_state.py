@@ -1,4 +1,4 @@
-"""The two-state MDP of the paper's figure 1, on which the transitions are hard to tell apart."""
+"""The two-state MDP of the paper's figure 1, whose transitions are hard to tell apart."""
 
 from typing import Annotated
 

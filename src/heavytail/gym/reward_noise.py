@@ -76,6 +76,11 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
         self._waiting: list[float] = []  # draws not used yet, the next one last
         self._mean = mean if math.isfinite(mean := self.law.mean()) else 0.0
 
+    @property
+    def mean_reward_shift(self) -> float:
+        """Return how much the noise adds to expected rewards: the mean of its law."""
+        return self.law.mean()
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a run looked like: cumulative rewards at checkpoints."""
+"""The curve of a run: cumulative rewards at checkpoints."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
-from heavytail.training.fused import MEAN, OWN, REALISED, Checkpoints
+from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,12 +32,12 @@ class Curve:
 
     @property
     def episodes(self) -> Ints:
-        """The checkpoints, in episodes."""
+        """Return the checkpoints, in episodes."""
         return self._in("episodes")
 
     @property
     def steps(self) -> Ints:
-        """The checkpoints, in steps."""
+        """Return the checkpoints, in steps."""
         return self._in("steps")
 
     def _in(self, unit: str) -> Ints:
@@ -46,29 +46,25 @@ class Curve:
         return self.at
 
     def to_frame(self) -> "pd.DataFrame":
-        """The curve as a pandas DataFrame, one row per checkpoint."""
+        """Make a pandas DataFrame, one row per checkpoint."""
         import pandas as pd  # here, because it is slow to import
 
-        columns = {
-            self.unit: self.at,
-            "mean_reward": self.mean_reward,
-            "realised_reward": self.realised_reward,
-        }
-        return pd.DataFrame({**columns, **self.counters})
+        rewards = {"mean_reward": self.mean_reward, "realised_reward": self.realised_reward}
+        return pd.DataFrame({self.unit: self.at, **rewards, **self.counters})
 
 
-def curve_of(
+def make_curve(
     checkpoints: Checkpoints, unit: Literal["episodes", "steps"], counter_names: Sequence[str]
 ) -> Curve:
-    """The curve as far as it is recorded."""
+    """Make the curve as far as it is recorded."""
     n = int(checkpoints.reached[0])
     values = checkpoints.values[:n].copy()
-    own = {name: values[:, OWN + i] for i, name in enumerate(counter_names)}
-    return Curve(unit, checkpoints.at[:n].copy(), values[:, MEAN], values[:, REALISED], own)
+    counters = {name: values[:, FIRST_COUNTER + i] for i, name in enumerate(counter_names)}
+    return Curve(unit, checkpoints.at[:n].copy(), values[:, MEAN], values[:, REALISED], counters)
 
 
 def place_checkpoints(first: int, last: int, checkpoints: int | Sequence[int], spacing: Spacing) -> Ints:
-    """Where to record between units `first` + 1 and `last`, the last always among them.
+    """Choose where to record between units `first` + 1 and `last`, which is always a checkpoint.
 
     >>> place_checkpoints(0, 1000, 4, "even")
     array([ 250,  500,  750, 1000])
@@ -76,25 +72,29 @@ def place_checkpoints(first: int, last: int, checkpoints: int | Sequence[int], s
     array([   1,   10,  100, 1000])
     """
     if isinstance(checkpoints, (int, np.integer)):
-        if checkpoints < 1:
-            raise InputError(f"checkpoints is {checkpoints}; it must be at least 1")
-        n = last - first
-        if spacing == "even":
-            at = first + np.ceil(n * np.arange(1, checkpoints + 1) / checkpoints)
-        elif spacing == "log":
-            at = first + np.rint(np.geomspace(1, n, checkpoints)) if checkpoints > 1 else np.array([last])
-        else:
-            raise InputError(f"spacing is {spacing!r}; it must be 'even' or 'log'")
-        return np.unique(at.astype(np.int64))
+        return _space_checkpoints(first, last, int(checkpoints), spacing)
     try:
         given = np.asarray(checkpoints, np.float64)
     except (TypeError, ValueError):
         given = np.empty(0)
     whole = given.ndim == 1 and np.isfinite(given).all() and (given == np.floor(given)).all()
     at = given.astype(np.int64) if whole else np.empty(0, np.int64)
-    if at.ndim != 1 or not len(at) or (np.diff(at) <= 0).any() or at[0] <= first or at[-1] > last:
+    if not len(at) or (np.diff(at) <= 0).any() or at[0] <= first or at[-1] > last:
         raise InputError(
             f"checkpoints must be a number of them, or whole numbers that ascend from {first + 1} to"
             f" at most {last}"
         )
     return np.union1d(at, [last])
+
+
+def _space_checkpoints(first: int, last: int, count: int, spacing: Spacing) -> Ints:
+    if count < 1:
+        raise InputError(f"checkpoints is {count}; it must be at least 1")
+    n = last - first
+    if spacing == "even":
+        at = first + np.ceil(n * np.arange(1, count + 1) / count)
+    elif spacing == "log":
+        at = first + np.rint(np.geomspace(1, n, count)) if count > 1 else np.array([last])
+    else:
+        raise InputError(f"spacing is {spacing!r}; it must be 'even' or 'log'")
+    return np.unique(at.astype(np.int64))

@@ -1,8 +1,8 @@
 """The fused loop: agent, environment and reward law compiled into one, with no Python inside.
 
 It runs in chunks of about a tenth of a second and returns a status. Between chunks Python shows progress,
-sees Ctrl-C, enlarges pools and raises errors. All that a run remembers is in arrays (the agent's record, the
-streams, the clock), so where a chunk ends changes nothing.
+handles Ctrl-C, enlarges pools and raises errors. All that a run remembers is in arrays (the agent's record,
+the random streams, the `RunState`), so where a chunk ends changes nothing.
 """
 
 import math
@@ -23,15 +23,15 @@ from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
 from heavytail.mdp import MDP, first_state
 from heavytail.training.interrupts import deferred_interrupts
-from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_ahead
+from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
 
 CHUNK_SECONDS = 0.1
 FIRST_CHUNK = 1000
-MEAN, REALISED, OWN = 0, 1, 2  # columns of a curve: two cumulative rewards, then the agent's own counters
+MEAN, REALISED, FIRST_COUNTER = 0, 1, 2  # columns of a curve: two cumulative rewards, then counters
 
 
 class Status(IntEnum):
-    """Why a chunk ended."""
+    """The reason why a chunk ended."""
 
     DONE = 0
     PAUSED = 1
@@ -51,77 +51,77 @@ ERROR_MESSAGES = {
 
 
 class RunState(NamedTuple):
-    """Where a run stands."""
+    """The progress of a run. A unit is an episode, or a step in a continuing problem."""
 
     steps: Ints  # [1]
-    units: Ints  # [1] episodes, or steps in a continuing problem
-    state: Indices  # [1]
+    episodes_or_steps: Ints  # [1] units so far
+    state: Indices  # [1] of the environment
     h: Indices  # [1] step within the episode; 0 in a continuing problem
-    started: Ints  # [1] whether an episode is under way
+    in_episode: Ints  # [1] whether an episode is under way
     totals: Floats  # [2] cumulative mean and realised rewards
 
 
 class Checkpoints(NamedTuple):
-    """Where a curve is recorded, and what was."""
+    """A curve: where to record it, and its values so far."""
 
     at: Ints  # [C] units, ascending
-    reached: Ints  # [1] how many are recorded
-    values: Floats  # [C, OWN + counters]
+    reached: Ints  # [1] how many rows are recorded
+    values: Floats  # [C, FIRST_COUNTER + counters]
 
     def constant_fields(self) -> tuple[str, ...]:
-        """The places."""
+        """Name what never changes: where to record."""
         return ("at",)
 
 
-def new_clock() -> RunState:
-    """The first moment of a run."""
+def new_run_state() -> RunState:
+    """Make the state of a run at its start."""
     return RunState(
         steps=np.zeros(1, np.int64),
-        units=np.zeros(1, np.int64),
+        episodes_or_steps=np.zeros(1, np.int64),
         state=np.zeros(1, np.uint32),
         h=np.zeros(1, np.uint32),
-        started=np.zeros(1, np.int64),
+        in_episode=np.zeros(1, np.int64),
         totals=np.zeros(2),
     )
 
 
 def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:
-    """Room for a curve."""
-    return Checkpoints(at, np.zeros(1, np.int64), np.full((len(at), OWN + len(counter_names(agent))), np.nan))
+    """Make an empty curve."""
+    columns = FIRST_COUNTER + len(counter_names(agent))
+    return Checkpoints(at, np.zeros(1, np.int64), np.full((len(at), columns), np.nan))
 
 
 def run_chunk(
     agent: Record,
     mdp: MDP,
     streams: Streams,
-    ahead: RewardBatch,
-    clock: RunState,
+    batch: RewardBatch,
+    run_state: RunState,
     checkpoints: Checkpoints,
     until: int,
-    most_steps: int,
+    max_steps: int,
 ) -> int:
-    """Learn until the clock shows `until` units or `most_steps` more steps are made."""
-    steps, units, started = clock.steps[0], clock.units[0], clock.started[0]
-    s, k = as_int(clock.state[0]), as_int(clock.h[0])
-    mean_total, realised_total = clock.totals[0], clock.totals[1]
+    """Learn until `until` units are done or `max_steps` more steps are made; return a `Status`."""
+    steps, units, in_episode = run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0]
+    s, k = as_int(run_state.state[0]), as_int(run_state.h[0])
+    mean_total, realised_total = run_state.totals[0], run_state.totals[1]
     reached = checkpoints.reached[0]
     episodic = mdp.horizon > 0
-    last = steps + most_steps
+    last = steps + max_steps
     status = PAUSED if units < until else DONE
     while status == PAUSED and steps < last:
-        if started == 0:
-            s, k, started = first_state(mdp, streams.transitions), 0, 1
+        if in_episode == 0:
+            s, k, in_episode = first_state(mdp, streams.transitions), 0, 1
             begin(agent, s, streams.agent)
-        if ahead.taken[0] == ahead.first.size:
-            refill(ahead, streams.rewards)
-        # The inner loop ends with the episode or the stretch; in a continuing problem, at the next unit at
+        if batch.used[0] == batch.first.size:
+            refill(batch, streams.rewards)
+        # The inner loop ends with the episode or the batch; in a continuing problem, at the next unit at
         # which something is due.
         due = min(until, checkpoints.at[reached]) if reached < checkpoints.at.size else until
-        taken, drawn = ahead.taken[0] - k, ahead.drawn[0] == 1
-        most = min(
-            last - steps, ahead.first.size - ahead.taken[0], mdp.horizon - k if episodic else due - units
-        )
-        first, stop, ended = k, k + most, False
+        offset, prefilled = batch.used[0] - k, batch.prefilled[0] == 1
+        units_left = mdp.horizon - k if episodic else due - units
+        first, ended = k, False
+        stop = k + min(last - steps, batch.first.size - batch.used[0], units_left)
         while k < stop:
             if any_pool_full(agent):
                 status = FULL
@@ -131,8 +131,8 @@ def run_chunk(
             if not 0 <= a < mdp.n_actions:
                 status = BAD_ACTION
                 break
-            s_next, r, terminated, mean = step_ahead(
-                mdp, s, a, h, streams.transitions, ahead, drawn, taken + k, streams.rewards
+            s_next, r, terminated, mean = step_in_batch(
+                mdp, s, a, h, streams.transitions, batch, prefilled, offset + k, streams.rewards
             )
             if math.isnan(r):
                 status = NAN
@@ -146,27 +146,25 @@ def run_chunk(
             if ended:
                 break
         steps += k - first
-        ahead.taken[0] += (
-            k - first + (1 if status == NAN else 0)
-        )  # the pair of a reward that is no number is used up too
+        batch.used[0] += k - first + (1 if status == NAN else 0)  # a NaN reward uses up its pair too
         if episodic:
             if ended:
                 units += 1
-                started = 0
+                in_episode = 0
         else:
             units += k - first
             k = 0
         if reached < checkpoints.at.size and units == checkpoints.at[reached]:
             checkpoints.values[reached, MEAN] = mean_total
             checkpoints.values[reached, REALISED] = realised_total
-            write_counters(agent, checkpoints.values[reached, OWN:])
+            write_counters(agent, checkpoints.values[reached, FIRST_COUNTER:])
             reached += 1
         if units == until:
             status = DONE
-    rewind(ahead, streams.rewards)
-    clock.steps[0], clock.units[0], clock.started[0] = steps, units, started
-    clock.state[0], clock.h[0] = s, k
-    clock.totals[0], clock.totals[1] = mean_total, realised_total
+    rewind(batch, streams.rewards)
+    run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0] = steps, units, in_episode
+    run_state.state[0], run_state.h[0] = s, k
+    run_state.totals[0], run_state.totals[1] = mean_total, realised_total
     checkpoints.reached[0] = reached
     return status
 
@@ -175,40 +173,40 @@ def run(
     agent: Record,
     mdp: MDP,
     streams: Streams,
-    clock: RunState,
+    run_state: RunState,
     checkpoints: Checkpoints,
     until: int,
     on_chunk: Callable[[Record], None] = lambda agent: None,
 ) -> Record:
-    """Learn until the clock shows `until` units.
-
-    Returns the agent, which is another record if its pools grew.
+    """Learn until `until` units are done, and return the agent: another record if its pools grew.
 
     `on_chunk` is called with the agent after each chunk.
     """
-    ahead = new_reward_batch(mdp)
-    chunk = entry(run_chunk, agent, mdp, streams, ahead, clock, checkpoints)
-    most_steps, status = FIRST_CHUNK, PAUSED
-    with deferred_interrupts() as let_interrupt_through, gc_paused():
+    batch = new_reward_batch(mdp)
+    chunk = entry(run_chunk, agent, mdp, streams, batch, run_state, checkpoints)
+    max_steps, status = FIRST_CHUNK, PAUSED
+    with deferred_interrupts() as raise_deferred_interrupt, gc_paused():
         while status != DONE:
-            before, started = int(clock.steps[0]), time.perf_counter()
-            status = chunk(agent, mdp, streams, ahead, clock, checkpoints, until, most_steps)
+            before, started = int(run_state.steps[0]), time.perf_counter()
+            status = chunk(agent, mdp, streams, batch, run_state, checkpoints, until, max_steps)
             if status in ERROR_MESSAGES:
-                raise InputError(ERROR_MESSAGES[status].format(step=clock.steps[0], state=clock.state[0]))
+                raise InputError(
+                    ERROR_MESSAGES[status].format(step=run_state.steps[0], state=run_state.state[0])
+                )
             if status == FULL:
                 agent = with_larger_pools(agent)
             on_chunk(agent)
-            let_interrupt_through()
-            most_steps = next_chunk(most_steps, int(clock.steps[0]) - before, time.perf_counter() - started)
+            raise_deferred_interrupt()
+            max_steps = next_chunk(max_steps, int(run_state.steps[0]) - before, time.perf_counter() - started)
     return agent
 
 
 def next_chunk(steps: int, made: int, seconds: float, aim: float = CHUNK_SECONDS) -> int:
-    """How many steps to try next.
+    """Choose how many steps to try next, given that `made` of the last `steps` took so many seconds.
 
-    So many as take `aim` seconds, by at most a factor of ten (the first chunk contains the compilation).
+    As many as take `aim` seconds, changed by at most a factor of ten (the first chunk includes compilation).
     """
     if made < steps:
         return steps
-    wanted = aim * made / max(seconds, 1e-9)
-    return int(min(max(wanted, 0.1 * steps, 1), 10.0 * steps))
+    target = aim * made / max(seconds, 1e-9)
+    return int(min(max(target, 0.1 * steps, 1), 10.0 * steps))

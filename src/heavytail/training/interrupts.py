@@ -1,4 +1,4 @@
-"""Ctrl-C that waits for a moment at which nothing is half done."""
+"""Defer Ctrl-C until stopping is safe."""
 
 import signal
 import threading
@@ -9,30 +9,28 @@ from types import FrameType
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
-    """Hold Ctrl-C back; gives a function to call where stopping is safe, which lets a held one through.
+    """Defer Ctrl-C; yields a function to call where stopping is safe, which raises a deferred one.
 
-    Only the main thread receives Ctrl-C, so in other threads there is nothing to hold.
+    Only the main thread receives Ctrl-C, so in other threads this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None
         return
-    held: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: held.append((number, frame)))
+    deferred: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: deferred.append((number, frame)))
 
-    def let_through() -> None:
-        if held:
-            number, frame = held.pop()
-            held.clear()
+    def raise_deferred() -> None:
+        if deferred:
+            number, frame = deferred.pop()
+            deferred.clear()
             if callable(before):
                 before(number, frame)
-            elif (
-                before is not signal.SIG_IGN
-            ):  # no handler of Python's: let the signal do what it would have done
+            elif before is not signal.SIG_IGN:  # the handler is not Python's: let the signal take its course
                 signal.signal(signal.SIGINT, signal.SIG_DFL)
                 signal.raise_signal(signal.SIGINT)
 
     try:
-        yield let_through
+        yield raise_deferred
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
-    let_through()
+    raise_deferred()

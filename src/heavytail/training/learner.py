@@ -1,6 +1,6 @@
-"""`Learner`: an agent, its environment and its random streams, with the verbs of Stable-Baselines3.
+"""`Learner`: an agent, its environment and its random streams, with the methods of Stable-Baselines3.
 
-Learn, predict, save, load.
+These are `learn`, `predict`, `save` and `load`.
 """
 
 import math
@@ -25,7 +25,7 @@ from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find
 from heavytail.training import fused
 from heavytail.training.agent_file import AgentFile, flatten, read_agent_file, restore, write_agent_file
-from heavytail.training.curve import Curve, Spacing, curve_of, place_checkpoints
+from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
 from heavytail.training.progress import progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
 from heavytail.training.stepwise import Stepwise
@@ -38,9 +38,9 @@ class Learner:
         name: the agent's id.
         parameters: what the agent was built with.
         agent: the agent's record of arrays.
-        setting: its environment.
+        runner: its environment, and the loop that runs it there.
         streams: its random streams.
-        clock: where it stands.
+        run_state: how far it is.
         curve: the curve of the last `learn`, also after an interruption.
     """
 
@@ -49,43 +49,41 @@ class Learner:
         name: str,
         parameters: dict[str, Any],
         agent: Record,
-        setting: MDPRunner | GymRunner,
+        runner: MDPRunner | GymRunner,
         streams: Streams,
-        clock: fused.RunState,
+        run_state: fused.RunState,
     ) -> None:
         self.name = name
         self.parameters = parameters
         self.agent = agent
-        self.setting = setting
+        self.runner = runner
         self.streams = streams
-        self.clock = clock
+        self.run_state = run_state
         self.curve: Curve | None = None
         self._warned = False
 
     def __repr__(self) -> str:
         return (
-            f"Learner({self.name!r}, {self.unit}={int(self.clock.units[0]):,},"
-            f" steps={int(self.clock.steps[0]):,})"
+            f"Learner({self.name!r}, {self.unit}={int(self.run_state.episodes_or_steps[0]):,},"
+            f" steps={int(self.run_state.steps[0]):,})"
         )
 
     @property
     def problem(self) -> Problem:
-        """The sizes of its environment."""
-        return self.setting.problem
+        """Return the sizes of its environment."""
+        return self.runner.problem
 
     @property
     def mdp(self) -> MDP:
-        """The MDP in which it learns now; a Gymnasium environment has none to show."""
-        if isinstance(self.setting, GymRunner):
-            raise InputError(
-                "this learner is in a Gymnasium environment; its learner.setting.env is what there is"
-            )
-        worlds = self.setting.worlds
-        return worlds.mdps[worlds.which(int(self.clock.units[0]))]
+        """Return the MDP in which it learns now; an error in a Gymnasium environment, which has none."""
+        if isinstance(self.runner, GymRunner):
+            raise InputError("this learner is in a Gymnasium environment; see learner.runner.env")
+        changing = self.runner.mdp
+        return changing.mdps[changing.which(int(self.run_state.episodes_or_steps[0]))]
 
     @property
     def unit(self) -> Literal["episodes", "steps"]:
-        """What this learner counts: episodes, or steps in a continuing problem."""
+        """Return what this learner counts: episodes, or steps in a continuing problem."""
         return "episodes" if self.problem.horizon else "steps"
 
     def learn(
@@ -100,8 +98,8 @@ class Learner:
         """Learn for so many more episodes, or steps in a continuing problem.
 
         ``learn(a)`` and then ``learn(b)`` leave the same learner as ``learn(a + b)``, bit for bit. Ctrl-C
-        stops it at a whole step: nothing is lost, `curve` holds what was recorded, and the next ``learn``
-        goes on from there.
+        stops it between two steps: nothing is lost, `curve` holds what was recorded, and the next ``learn``
+        continues from there.
 
         Args:
             episodes: how many more episodes, in an episodic problem.
@@ -116,7 +114,7 @@ class Learner:
         >>> curve.episodes
         array([ 500, 1000])
         """
-        first = int(self.clock.units[0])
+        first = int(self.run_state.episodes_or_steps[0])
         until = first + self._amount(episodes, steps)
         self._warn_if_past_plan(until)
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
@@ -127,53 +125,52 @@ class Learner:
                 redraw()
 
             try:
-                self.setting.run(self.agent, self.streams, self.clock, recorded, until, on_chunk)
+                self.runner.run(self.agent, self.streams, self.run_state, recorded, until, on_chunk)
             finally:
-                self.curve = curve_of(recorded, self.unit, counter_names(self.agent))
+                self.curve = make_curve(recorded, self.unit, counter_names(self.agent))
         return self.curve
 
     def predict(self, observation: int, step: int = 0) -> int:
-        """The action that the agent would take in a state, at a step of the episode.
+        """Return the action that the agent would take in a state, at a step of the episode.
 
         Learning is not affected.
         """
         steps = Stepwise(self.agent, self.streams.predictions, self.problem)
-        return self.setting.action_of(steps.act(self.setting.state_of(observation), step))
+        return self.runner.to_action(steps.act(self.runner.to_state(observation), step))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file.
 
-        Agent, streams, clock and, where it is an MDP record, the environment.
+        That is the agent, its random streams, its progress and, where it is an MDP record, the environment.
         """
-        page: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "agent": self.name,
             "parameters": self.parameters,
             "problem": self.problem._replace(mdp=None)._asdict(),
         }
-        records: dict[str, Record] = {"agent": self.agent, "streams": self.streams, "clock": self.clock}
-        if isinstance(self.setting, MDPRunner):
-            worlds = self.setting.worlds
-            page["changes"] = worlds.at
-            records |= {f"mdp{i}": mdp for i, mdp in enumerate(worlds.mdps)}
         arrays = {
-            path: array
-            for prefix, record in records.items()
-            for path, array in flatten(prefix, record).items()
+            **flatten("agent", self.agent),
+            **flatten("streams", self.streams),
+            **flatten("run_state", self.run_state),
         }
-        write_agent_file(path, AgentFile(page, arrays))
+        if isinstance(self.runner, MDPRunner):
+            metadata["changes"] = self.runner.mdp.at
+            for i, mdp in enumerate(self.runner.mdp.mdps):
+                arrays |= flatten(f"mdp{i}", mdp)
+        write_agent_file(path, AgentFile(metadata, arrays))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], env: Any = None) -> "Learner":
-        """Read what `save` wrote; learning goes on as if it had never stopped.
+        """Read what `save` wrote; learning continues as if it had never stopped.
 
         Args:
             path: the file.
-            env: needed where the learner was in a Gymnasium environment, which no file holds; such an
-                environment starts anew.
+            env: needed where the learner was in a Gymnasium environment, which is not in the file and starts
+                from a reset.
         """
-        page, arrays = read_agent_file(path)
+        metadata, arrays = read_agent_file(path)
         try:
-            return cls(*_restored(page, arrays, env))
+            return cls(*_restore_parts(metadata, arrays, env))
         except (InputError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{os.fspath(path)} cannot be used: {error}") from error
 
@@ -184,11 +181,8 @@ class Learner:
             raise InputError(
                 f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
             )
-        if (
-            not isinstance(given, (int, float, np.number))
-            or not 1 <= given < 2**62
-            or given != math.floor(given)
-        ):
+        is_number = isinstance(given, (int, float, np.number))
+        if not is_number or not 1 <= given < 2**62 or given != math.floor(given):
             raise InputError(f"learn: {self.unit} is {given!r:.60}; it must be a whole number, at least 1")
         return int(given)
 
@@ -197,72 +191,70 @@ class Learner:
         steps = until * max(self.problem.horizon, 1)
         if planned is not None and steps > planned and not self._warned:
             self._warned = True
-            warnings.warn(
-                (
-                    f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
-                    f" {steps:,}: its bonuses grow no further than planned"
-                ),
-                stacklevel=3,
+            message = (
+                f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
+                f" {steps:,}: its bonuses grow no further than planned"
             )
+            warnings.warn(message, stacklevel=3)
 
     @contextmanager
     def _shown(self, progress: bool, until: int) -> Iterator[Callable[[], None]]:
         if not progress:
             yield lambda: None
             return
-        with progress_bar(self.name, self.unit, self.clock, until) as redraw:
+        with progress_bar(self.name, self.unit, self.run_state, until) as redraw:
             yield redraw
 
 
-def _restored(
-    page: dict[str, Any], arrays: Arrays, env: Any
+def _restore_parts(
+    metadata: dict[str, Any], arrays: Arrays, env: Any
 ) -> tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]:
-    """What a file says a learner consists of."""
-    name, parameters, problem = str(page["agent"]), dict(page["parameters"]), Problem(**page["problem"])
-    clock = restore("clock", fused.new_clock(), arrays, same_shape=True)
+    """Restore the arguments of `Learner` from the contents of a file."""
+    name, parameters, problem = (
+        str(metadata["agent"]),
+        dict(metadata["parameters"]),
+        Problem(**metadata["problem"]),
+    )
+    run_state = restore("run_state", fused.new_run_state(), arrays, same_shape=True)
     run_streams = restore("streams", streams(0), arrays, same_shape=True)
     if any(not stream.any() for stream in run_streams):
         raise InputError("one of its random streams is all zeros, and would stay so")
-    # An environment that starts anew gets a seed of its own: the learner's first one would replay what it has
-    # seen.
-    afresh = np.random.SeedSequence([*map(int, run_streams.transitions), int(clock.steps[0])])
-    setting = (
-        _setting(env, problem.horizon or None, afresh) if env is not None else _stored_setting(page, arrays)
-    )
-    if setting.problem[:3] != problem[:3]:
+    # A Gymnasium environment gets a new seed: the learner's first one would replay what it has seen.
+    new_seed = np.random.SeedSequence([*map(int, run_streams.transitions), int(run_state.steps[0])])
+    if env is not None:
+        runner = _make_runner(env, problem.horizon or None, new_seed)
+    else:
+        runner = _stored_runner(metadata, arrays)
+    if runner.problem[:3] != problem[:3]:
         raise InputError(
-            f"it is for {problem[:3]} states, actions and steps, and the environment has"
-            f" {setting.problem[:3]}"
+            f"it is for {problem[:3]} states, actions and steps, and the environment has {runner.problem[:3]}"
         )
-    template = find("agent", name).builder(problem._replace(mdp=setting.problem.mdp), **parameters)
+    template = find("agent", name).builder(problem._replace(mdp=runner.problem.mdp), **parameters)
     agent = restore("agent", template, arrays, same_shape=True)
-    _check_clock(clock, problem)
-    return name, parameters, agent, setting, run_streams, clock
+    _check_run_state(run_state, problem)
+    return name, parameters, agent, runner, run_streams, run_state
 
 
-def _check_clock(clock: fused.RunState, problem: Problem) -> None:
-    started, h = int(clock.started[0]), int(clock.h[0])
-    where = (
-        clock.state[0] < problem.n_states
-        and started in (0, 1)
-        and (h < max(problem.horizon, 1) if started else h <= problem.horizon)
-    )
-    when = 0 <= clock.units[0] <= clock.steps[0] < 2**62
-    if not (where and when):
-        raise InputError("its clock does not fit its environment")
+def _check_run_state(run_state: fused.RunState, problem: Problem) -> None:
+    in_episode, h = int(run_state.in_episode[0]), int(run_state.h[0])
+    valid_h = h < max(problem.horizon, 1) if in_episode else h <= problem.horizon
+    valid_state = run_state.state[0] < problem.n_states and in_episode in (0, 1)
+    valid_counts = 0 <= run_state.episodes_or_steps[0] <= run_state.steps[0] < 2**62
+    if not (valid_h and valid_state and valid_counts):
+        raise InputError("its run state does not fit its environment")
 
 
-def _stored_setting(page: dict[str, Any], arrays: Arrays) -> MDPRunner:
-    if "changes" not in page:
+def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
+    if "changes" not in metadata:
         raise InputError("it was saved in a Gymnasium environment; give that to load_agent(path, env)")
     smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
-    count = len(page["changes"]) + 1
+    count = len(metadata["changes"]) + 1
     mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]
-    return MDPRunner(changing_mdp(mdps, page["changes"]))
+    return MDPRunner(changing_mdp(mdps, metadata["changes"]))
 
 
-def _setting(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
-    """The setting for whatever was given as an environment."""
+def _make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
+    """Make the runner of an environment: an MDP, a changing one or a Gymnasium environment."""
     if isinstance(env, MDP):
         env = changing_mdp([env], [])
     if isinstance(env, ChangingMDP):
@@ -278,14 +270,15 @@ def _setting(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner
             " make_mdp('six_arms'), or a Gymnasium environment"
         )
     sequence = seed_sequence(seed)
-    plain = isinstance(sequence.entropy, int) and not sequence.spawn_key
-    return GymRunner(env, horizon, sequence.entropy if plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]  # an int then
+    entropy = sequence.entropy
+    is_plain = isinstance(entropy, int) and not sequence.spawn_key
+    return GymRunner(env, horizon, entropy if is_plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]  # an int then
 
 
 def make_agent(
     name: str, env: Any, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
 ) -> Learner:
-    """A learner by the agent's name.
+    """Make a learner by the agent's name.
 
     Args:
         name: the agent's id; ``heavytail.registered("agent")`` lists them.
@@ -301,18 +294,15 @@ def make_agent(
     >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)
     Learner('q_learning', episodes=0, steps=0)
     """
-    found, setting = find("agent", name), _setting(env, horizon, seed)
-    complete = found.arguments(setting.problem, **parameters)
+    entry, runner = find("agent", name), _make_runner(env, horizon, seed)
+    complete = entry.arguments(runner.problem, **parameters)
     del complete["problem"]
-    return Learner(
-        name, complete, found.builder(setting.problem, **complete), setting, streams(seed), fused.new_clock()
-    )
+    agent = entry.builder(runner.problem, **complete)
+    return Learner(name, complete, agent, runner, streams(seed), fused.new_run_state())
 
 
 def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: Any) -> Stepwise:
-    """An agent for a loop of your own, without an environment.
-
-    For simulators, services and logs that heavytail does not know.
+    """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
 
     Args:
         name: the agent's id.
@@ -322,7 +312,8 @@ def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: 
         **parameters: the agent's own.
 
     >>> import heavytail as ht
-    >>> agent = ht.make_stepwise("q_learning", ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0), delta=0.1)
+    >>> problem = ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0)
+    >>> agent = ht.make_stepwise("q_learning", problem, delta=0.1)
     >>> agent.act(0)
     0
     """
@@ -332,6 +323,6 @@ def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: 
 def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:
     """Read a learner from the file that ``learner.save(path)`` wrote.
 
-    `env` where it was in a Gymnasium environment.
+    `env` is needed where it was in a Gymnasium environment.
     """
     return Learner.load(path, env)

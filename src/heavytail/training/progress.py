@@ -7,11 +7,11 @@ from heavytail.training.fused import RunState
 
 
 @contextmanager
-def progress_bar(name: str, unit: str, clock: RunState, until: int) -> Iterator[Callable[[], None]]:
-    """Shows a bar on the terminal; gives a function that redraws it."""
-    from rich import progress  # here, because it is only imported for those who want to look
+def progress_bar(name: str, unit: str, run_state: RunState, until: int) -> Iterator[Callable[[], None]]:
+    """Show a progress bar on the terminal; yields a function that redraws it."""
+    from rich import progress  # here, because most runs show no bar and it is slow to import
 
-    first_unit, first_step = int(clock.units[0]), int(clock.steps[0])
+    first_unit, first_step = int(run_state.episodes_or_steps[0]), int(run_state.steps[0])
     columns = (
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
@@ -24,7 +24,7 @@ def progress_bar(name: str, unit: str, clock: RunState, until: int) -> Iterator[
 
         def redraw() -> None:
             elapsed = bar.tasks[0].elapsed or 0.0
-            speed = f"{(clock.steps[0] - first_step) / elapsed:,.0f} steps/s" if elapsed > 0 else ""
-            bar.update(task, completed=int(clock.units[0]) - first_unit, speed=speed)
+            speed = f"{(run_state.steps[0] - first_step) / elapsed:,.0f} steps/s" if elapsed > 0 else ""
+            bar.update(task, completed=int(run_state.episodes_or_steps[0]) - first_unit, speed=speed)
 
         yield redraw

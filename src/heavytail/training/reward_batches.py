@@ -1,14 +1,14 @@
-"""Rewards made ahead: standard variates of the stable and of the normal law, in batches.
+"""Batches of rewards: standard variates of stable and normal laws, drawn before they are needed.
 
-A loop over 256 draws becomes vector code and costs a quarter of 256 single ones. So the fused loop goes in
-stretches of at most 256 steps, and before a stretch the variates of all its pairs may be prepared. Nobody
-else notices: the k-th reward is made of the k-th pair of the stream by the very same operations as in
+A loop over 256 draws becomes vector code and costs a quarter of 256 single ones. So the fused loop takes
+rewards in batches of 256 steps, and the variates of all pairs of a batch may be prepared at its start. That
+changes no result: the k-th reward is made of the k-th pair of the stream by the same operations as in
 `heavytail.mdp.mdp.reward`, and when a chunk ends, `rewind` sets the stream back to the last pair that was
 used. So the size of a batch, and where it begins, are no part of a result, and no file holds one.
 
-Laws that differ in place and scale alone share a standard variate: all normal ones do, and of the stable ones
-those that have the index and the skewness of most stable slots. Other laws draw by themselves. A family is
-prepared only while a good part of the rewards are of it: single draws are cheaper where most are not.
+Laws that differ only in location and scale share a standard variate: all normal laws do, and of the stable
+laws those with the index and skewness of most stable slots. Other laws draw by themselves. A family is
+prepared only while a good part of the rewards belongs to it: otherwise single draws are cheaper.
 """
 
 from typing import NamedTuple
@@ -34,24 +34,24 @@ from heavytail.laws.table import LawTable, draw_law, law_code
 from heavytail.mdp import MDP, locate_slot
 
 BATCH = 256
-MIN_SHARE = 0.25  # a family is prepared if this part of the stretch before was of it
+MIN_SHARE = 0.25  # a family is prepared if more than this share of the previous batch belonged to it
 STABLE, NORMAL, OTHER, FIXED = 0, 1, 2, 3  # families; only the first two have variates that can be prepared
 
 
 class RewardBatch(NamedTuple):
-    """A stretch of B pairs."""
+    """A batch of B pairs of random numbers, and the variates made of them."""
 
-    start: Stream  # [4] the stream where the stretch begins
-    taken: Ints  # [1] how many pairs are used up
-    wanted: Ints  # [4] how many of them for each family
-    prepared: Ints  # [4] whether a family's variates are
-    drawn: Ints  # [1] whether the stream is at the end of the stretch already
+    start: Stream  # [4] the stream where the batch begins
+    used: Ints  # [1] how many pairs are used up
+    demand: Ints  # [4] how many of them by each family
+    prepared: Ints  # [4] whether a family's variates are prepared
+    prefilled: Ints  # [1] whether all pairs are drawn, and the stream is at the end of the batch
     first: Stream  # [B] the raw draws of the pairs
     second: Stream  # [B]
     exponentials: Floats  # [B] of the pairs
-    fronts: Floats  # [B] on the way to stable variates
-    reduced: Floats  # [B] what the series of logarithms and exponentials are of
-    series: Floats  # [B] their values
+    fronts: Floats  # [B] first factors of stable variates
+    reduced: Floats  # [B] arguments of the series of logarithms and exponentials
+    series: Floats  # [B] values of these series
     variates: Floats  # [2, B] of the first two families
     family: Ints  # [M] of each row of the table of laws
     alpha: float  # of the stable family
@@ -60,7 +60,7 @@ class RewardBatch(NamedTuple):
 
 
 def new_reward_batch(mdp: MDP) -> RewardBatch:
-    """Nothing is prepared yet for this MDP."""
+    """Make the batch of an MDP, with nothing prepared yet."""
     laws = mdp.laws
     stable = _commonest_stable(laws, np.bincount(mdp.law, minlength=len(laws.code)))
     family = np.select(
@@ -69,10 +69,10 @@ def new_reward_batch(mdp: MDP) -> RewardBatch:
     shape = laws.parameters[np.argmax(stable)]
     return RewardBatch(
         start=np.zeros(4, np.uint64),
-        taken=np.full(1, BATCH),
-        wanted=BATCH * np.isin([STABLE, NORMAL, OTHER, FIXED], family),
+        used=np.full(1, BATCH),
+        demand=BATCH * np.isin([STABLE, NORMAL, OTHER, FIXED], family),
         prepared=np.zeros(4, np.int64),
-        drawn=np.zeros(1, np.int64),
+        prefilled=np.zeros(1, np.int64),
         first=np.zeros(BATCH, np.uint64),
         second=np.zeros(BATCH, np.uint64),
         exponentials=np.zeros(BATCH),
@@ -88,7 +88,7 @@ def new_reward_batch(mdp: MDP) -> RewardBatch:
 
 
 def _commonest_stable(table: LawTable, slots: Ints) -> Bools:
-    """The stable rows that have the index and the skewness of most slots."""
+    """Select the stable rows that have the index and skewness of most slots."""
     stable = (table.code == law_code("alpha_stable")) & (table.parameters[:, 2] != 1.0)
     if not stable.any():
         return stable
@@ -98,49 +98,43 @@ def _commonest_stable(table: LawTable, slots: Ints) -> Bools:
 
 
 @kernel
-def refill(ahead: RewardBatch, rewards: Stream) -> None:
-    """Decide what to prepare for the next stretch, and do."""
-    ahead.taken[0], ahead.drawn[0] = 0, 0
+def refill(batch: RewardBatch, rewards: Stream) -> None:
+    """Start the next batch: decide by the demand of the last one which variates to prepare, and do so."""
+    batch.used[0], batch.prefilled[0] = 0, 0
     for family in range(OTHER):
-        ahead.prepared[family] = 1 if ahead.wanted[family] > MIN_SHARE * ahead.first.size else 0
-        ahead.drawn[0] |= ahead.prepared[family]
-        ahead.wanted[family] = 0
-    if ahead.drawn[0] == 1:
+        batch.prepared[family] = 1 if batch.demand[family] > MIN_SHARE * batch.first.size else 0
+        batch.prefilled[0] |= batch.prepared[family]
+        batch.demand[family] = 0
+    if batch.prefilled[0] == 1:
         for i in range(4):
-            ahead.start[i] = rewards[i]
-        fill_pairs(rewards, ahead.first, ahead.second)
-        _prepare(ahead)
+            batch.start[i] = rewards[i]
+        fill_pairs(rewards, batch.first, batch.second)
+        _prepare(batch)
 
 
 @kernel
-def _prepare(ahead: RewardBatch) -> None:
-    """The variates of the pairs, in many short loops.
-
-    The processor has many turns of each under way at once.
-    """
-    B, variates = ahead.first.size, ahead.variates[STABLE]
+def _prepare(batch: RewardBatch) -> None:
+    """Prepare the variates of all pairs, in short loops of which the processor overlaps many iterations."""
+    B, variates = batch.first.size, batch.variates[STABLE]
     for k in range(B):
-        ahead.exponentials[k] = to_open_uniform(ahead.second[k])
-    _to_logs(ahead.exponentials, ahead.reduced, ahead.series, -1.0)
-    if ahead.prepared[NORMAL] == 1:
+        batch.exponentials[k] = to_open_uniform(batch.second[k])
+    _to_logs(batch.exponentials, batch.reduced, batch.series, -1.0)
+    if batch.prepared[NORMAL] == 1:
         for k in range(B):
-            ahead.variates[NORMAL, k] = to_normal(to_open_uniform(ahead.first[k]), ahead.exponentials[k])
-    if ahead.prepared[STABLE] == 1:
+            batch.variates[NORMAL, k] = to_normal(to_open_uniform(batch.first[k]), batch.exponentials[k])
+    if batch.prepared[STABLE] == 1:
         for k in range(B):
-            u = to_open_uniform(ahead.first[k])
-            ahead.fronts[k], variates[k] = cms_factor_and_ratio(
-                ahead.alpha, ahead.shift, u, ahead.exponentials[k]
+            u = to_open_uniform(batch.first[k])
+            batch.fronts[k], variates[k] = cms_factor_and_ratio(
+                batch.alpha, batch.shift, u, batch.exponentials[k]
             )
-        _to_logs(variates, ahead.reduced, ahead.series, ahead.inverse - 1.0)
-        _to_exps(variates, ahead.reduced, ahead.series, ahead.fronts)
+        _to_logs(variates, batch.reduced, batch.series, batch.inverse - 1.0)
+        _to_exps(variates, batch.reduced, batch.series, batch.fronts)
 
 
 @kernel
 def _to_logs(x: Floats, reduced: Floats, series: Floats, factor: float) -> None:
-    """Replace each by its logarithm, times a factor.
-
-    `log` in three loops, each of which the processor can have more turns of under way.
-    """
+    """Replace each number by its logarithm times a factor: `log` in three loops, which overlap better."""
     for k in range(x.size):
         reduced[k] = artanh_argument(x[k])
     for k in range(x.size):
@@ -151,7 +145,7 @@ def _to_logs(x: Floats, reduced: Floats, series: Floats, factor: float) -> None:
 
 @kernel
 def _to_exps(x: Floats, reduced: Floats, series: Floats, factors: Floats) -> None:
-    """Replace each by its exponential, times its factor: `exp` in three loops."""
+    """Replace each number by its exponential times its factor: `exp` in three loops."""
     for k in range(x.size):
         reduced[k] = exp_remainder(x[k])
     for k in range(x.size):
@@ -161,55 +155,54 @@ def _to_exps(x: Floats, reduced: Floats, series: Floats, factors: Floats) -> Non
 
 
 @kernel
-def rewind(ahead: RewardBatch, rewards: Stream) -> None:
-    """Set the stream to where it would be if nothing had been drawn ahead.
-
-    What is left of the stretch is forgotten.
-    """
-    if ahead.drawn[0] == 1:
+def rewind(batch: RewardBatch, rewards: Stream) -> None:
+    """Set the stream to where it would be without batches, and drop the rest of the batch."""
+    if batch.prefilled[0] == 1:
         for i in range(4):
-            rewards[i] = ahead.start[i]
-        for _ in range(ahead.taken[0]):
+            rewards[i] = batch.start[i]
+        for _ in range(batch.used[0]):
             skip_pair(rewards)
-    ahead.taken[0], ahead.drawn[0] = ahead.first.size, 0
+    batch.used[0], batch.prefilled[0] = batch.first.size, 0
 
 
 @kernel
-def reward_ahead(mdp: MDP, slot: int, ahead: RewardBatch, drawn: bool, k: int, rewards: Stream) -> float:
-    """The reward of a slot, from pair k of the stretch."""
+def reward_in_batch(
+    mdp: MDP, slot: int, batch: RewardBatch, prefilled: bool, k: int, rewards: Stream
+) -> float:
+    """Return the reward of a slot, from pair k of the batch."""
     i = as_int(mdp.law[slot])
-    family = U(ahead.family[i])
+    family = U(batch.family[i])
     if family == FIXED:
-        if not drawn:
+        if not prefilled:
             skip_pair(rewards)
         return mdp.laws.parameters[i, 0]
-    ahead.wanted[family] += 1
-    if ahead.prepared[family] == 1:
-        return mdp.laws.parameters[i, 0] + mdp.laws.parameters[i, 1] * ahead.variates[family, U(k)]
-    if drawn:
-        first, second = ahead.first[U(k)], ahead.second[U(k)]
+    batch.demand[family] += 1
+    if batch.prepared[family] == 1:
+        return mdp.laws.parameters[i, 0] + mdp.laws.parameters[i, 1] * batch.variates[family, U(k)]
+    if prefilled:
+        first, second = batch.first[U(k)], batch.second[U(k)]
     else:
         first, second = bits(rewards), bits(rewards)
     return draw_law(mdp.laws.code[i], mdp.laws, i, to_open_uniform(first), -log(to_open_uniform(second)))
 
 
 @kernel
-def step_ahead(
+def step_in_batch(
     mdp: MDP,
     s: int,
     a: int,
     h: int,
     transitions: Stream,
-    ahead: RewardBatch,
-    drawn: bool,
+    batch: RewardBatch,
+    prefilled: bool,
     k: int,
     rewards: Stream,
 ) -> tuple[int, float, bool, float]:
-    """`heavytail.mdp.mdp.step`, with the reward from pair k of the stretch."""
+    """Make a step as `heavytail.mdp.mdp.step` does, with the reward from pair k of the batch."""
     row, slot = locate_slot(mdp, s, a, h, transitions)
     return (
         as_int(mdp.successors[slot]),
-        reward_ahead(mdp, slot, ahead, drawn, k, rewards),
+        reward_in_batch(mdp, slot, batch, prefilled, k, rewards),
         mdp.ends[slot],
         mdp.row_means[U(row)],
     )

@@ -1,6 +1,6 @@
-"""Where a learner learns: in MDP records, by the fused loop.
+"""Runners: an environment and the loop that runs an agent in it.
 
-Or in a Gymnasium environment, one step at a time.
+`MDPRunner` runs the fused loop in MDP records, `GymRunner` steps through a Gymnasium environment.
 """
 
 import numbers
@@ -21,55 +21,54 @@ from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, stepwise
 
-Between = Callable[[Record], None]
+OnChunk = Callable[[Record], None]
+NEUTRAL_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
 
 
 class MDPRunner:
-    """MDP records, one after the other; usually one."""
+    """The fused loop in an MDP that may change; most never do."""
 
-    def __init__(self, worlds: ChangingMDP) -> None:
-        self.worlds = worlds
-        self.problem = make_problem(*map(check_mdp, worlds.mdps))
+    def __init__(self, mdp: ChangingMDP) -> None:
+        self.mdp = mdp
+        self.problem = make_problem(*map(check_mdp, mdp.mdps))
 
     def run(
         self,
         agent: Record,
         streams: Streams,
-        clock: fused.RunState,
+        run_state: fused.RunState,
         recorded: fused.Checkpoints,
         until: int,
-        on_chunk: Between,
+        on_chunk: OnChunk,
     ) -> None:
-        """The fused loop, from change to change."""
-        for mdp in self.worlds.mdps:
+        """Learn until `until` units are done, from change to change of the MDP."""
+        for mdp in self.mdp.mdps:
             check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
-        while clock.units[0] < until:
-            units = int(clock.units[0])
-            change = self.worlds.until(units)
+        while run_state.episodes_or_steps[0] < until:
+            units = int(run_state.episodes_or_steps[0])
+            mdp, change = self.mdp.mdps[self.mdp.which(units)], self.mdp.until(units)
             stop = until if change is None else min(until, change)
-            agent = fused.run(
-                agent, self.worlds.mdps[self.worlds.which(units)], streams, clock, recorded, stop, on_chunk
-            )
+            agent = fused.run(agent, mdp, streams, run_state, recorded, stop, on_chunk)
 
-    def state_of(self, observation: Any) -> Any:
-        """Observations are states."""
+    def to_state(self, observation: Any) -> Any:
+        """Return the state of an observation: here they are the same."""
         return observation
 
-    def action_of(self, a: int) -> int:
-        """Actions are what they are."""
+    def to_action(self, a: int) -> int:
+        """Return the action as the environment counts it: here as the agent does."""
         return a
 
 
 class GymRunner:
-    """A Gymnasium environment with discrete observations and actions.
+    """The stepwise loop in a Gymnasium environment with discrete observations and actions.
 
     Its own random numbers come from `seed` at the first reset; they are not part of an agent file. An episode
-    that was under way is not taken up again: the next `learn` starts with a new one.
+    that was interrupted is not continued: the next `learn` starts with a new one.
     """
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
-        self.problem = _problem(env, horizon)
+        self.problem = _make_problem(env, horizon)
         self._seed: int | None = seed
         self.truncated = False
         self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
@@ -79,36 +78,33 @@ class GymRunner:
         self,
         agent: Record,
         streams: Streams,
-        clock: fused.RunState,
+        run_state: fused.RunState,
         recorded: fused.Checkpoints,
         until: int,
-        on_chunk: Between,
+        on_chunk: OnChunk,
     ) -> None:
-        """One step after the other."""
-        clock.started[0] = 0
+        """Learn until `until` units are done, one step at a time."""
+        run_state.in_episode[0] = 0
         steps = stepwise.Stepwise(agent, streams.agent, self.problem)
-        stepwise.run(steps, self, self.problem.horizon, clock, recorded, until, on_chunk)
+        stepwise.run(steps, self, self.problem.horizon, run_state, recorded, until, on_chunk)
 
     def reset(self) -> int:
-        """Start an episode; the environment is seeded once."""
+        """Start an episode and return its first state; the environment is seeded once."""
         observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
-        return self.state_of(observation)
+        return self.to_state(observation)
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """One transition; the expected reward is what `info` says of it, else unknown."""
-        observation, reward, terminated, truncated, info = self.env.step(self.action_of(a))
+        """Make one transition; the expected reward is that of `info`, or NaN where it is unknown."""
+        observation, reward, terminated, truncated, info = self.env.step(self.to_action(a))
         if not isinstance(reward, (numbers.Real, np.number)):
             raise InputError(f"the environment gave the reward {reward!r:.60}; it must be a number")
         mean = float(info.get("mean_reward", np.nan)) if self._knows_means else np.nan
         self.truncated = bool(truncated)
-        return self.state_of(observation), float(reward), bool(terminated), mean
+        return self.to_state(observation), float(reward), bool(terminated), mean
 
-    def state_of(self, observation: Any) -> int:
-        """An observation as a state counted from 0.
-
-        One that the space does not have is an error, not a place in memory.
-        """
+    def to_state(self, observation: Any) -> int:
+        """Return an observation as a state counted from 0; an error for one outside the space."""
         try:
             s = operator.index(observation) - self._first_state
         except TypeError:
@@ -120,13 +116,13 @@ class GymRunner:
             )
         return s
 
-    def action_of(self, a: int) -> int:
-        """An action as the environment counts it."""
+    def to_action(self, a: int) -> int:
+        """Return an action as the environment counts it."""
         return a + self._first_action
 
 
-def _problem(env: Any, horizon: int | None) -> Problem:
-    from gymnasium.spaces import Discrete
+def _make_problem(env: Any, horizon: int | None) -> Problem:
+    from gymnasium.spaces import Discrete  # here, because MDPs need no Gymnasium, which is slow to import
 
     for what, space in (("observations", env.observation_space), ("actions", env.action_space)):
         if not isinstance(space, Discrete):
@@ -151,16 +147,15 @@ def _problem(env: Any, horizon: int | None) -> Problem:
 
 
 def _reward_shift(env: Any) -> float | None:
-    """By how much wrappers move expected rewards.
+    """Return by how much wrappers shift expected rewards, or None where that is unknown.
 
-    None where one of them may do anything to rewards, so that nothing is known of them.
+    A wrapper says so by an attribute `mean_reward_shift` of its class; others may do anything to rewards.
     """
     shift = 0.0
     while env is not env.unwrapped:
-        kind = type(env).__name__
-        if kind == "AddRewardNoise" and np.isfinite(env.law.mean()):
-            shift += env.law.mean()
-        elif kind not in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"):
+        if hasattr(type(env), "mean_reward_shift") and np.isfinite(env.mean_reward_shift):
+            shift += env.mean_reward_shift
+        elif type(env).__name__ not in NEUTRAL_WRAPPERS:
             return None
         env = env.env
     return shift

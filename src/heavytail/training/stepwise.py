@@ -1,9 +1,7 @@
-"""The same agents, one transition at a time.
+"""Agents one transition at a time, for environments that are not an `MDP` record and for debugging.
 
-For environments that are not an `MDP` record, and for looking closely.
-
-`Stepwise` is for a loop of your own; `run` is the fused loop of `heavytail.training.fused` spelled out in
-Python, step for step the same.
+`Stepwise` is for a loop of your own; `run` is the loop of `heavytail.training.fused` written in Python, with
+the same result step by step.
 """
 
 import math
@@ -20,18 +18,18 @@ from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, update, write_counters
 from heavytail.mdp import MDP, first_state, step
 from heavytail.mdp.problem import Problem
-from heavytail.training.fused import MEAN, OWN, REALISED, Checkpoints, RunState
+from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints, RunState
 from heavytail.training.interrupts import deferred_interrupts
 
 
 class Stepwise:
-    """An agent that is asked for one action at a time and shown one transition at a time, for a loop of your own.
+    """An agent for a loop of your own: ask for one action, show one transition at a time.
 
-    `heavytail.make_stepwise` makes one by name. What it is told is checked; compiled code trusts it.
+    `heavytail.make_stepwise` makes one by name. Arguments are checked, because compiled code trusts them.
 
     Attributes:
         agent: the agent's record; another one after its pools grew.
-        updates: how many transitions it was shown.
+        updates: how many transitions it has seen.
 
     >>> import heavytail as ht
     >>> agent = ht.make_stepwise("q_learning", ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0))
@@ -54,16 +52,16 @@ class Stepwise:
         self.unchecked_begin(self._state(s))
 
     def act(self, s: int, h: int = 0) -> int:
-        """The action to take in state `s` at step `h` of the episode.
+        """Return the action to take in state `s` at step `h` of the episode.
 
         In a continuing problem leave `h` out.
         """
         return self.unchecked_act(self._state(s), self._step(h))
 
     def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, terminated: bool = False) -> None:
-        """Learn from one transition; `terminated` in a terminal state, after which no value follows.
+        """Learn from one transition; `terminated` if `s_next` is terminal, after which no value follows.
 
-        The end of the horizon goes without saying.
+        The last step of the horizon needs no such mark.
         """
         action = _within(a, self.problem.n_actions, "action")
         self.unchecked_update(
@@ -71,15 +69,15 @@ class Stepwise:
         )
 
     def unchecked_begin(self, s: int) -> None:
-        """`begin`, for what is known to be right."""
+        """Do as `begin` does, for arguments known to be valid."""
         self._begin(self.agent, s, self.stream)
 
     def unchecked_act(self, s: int, h: int) -> int:
-        """`act`, for what is known to be right."""
+        """Do as `act` does, for arguments known to be valid."""
         return self._act(self.agent, s, h, self.stream)
 
     def unchecked_update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
-        """`update`, for what is known to be right; only NaN is looked for."""
+        """Do as `update` does, for arguments known to be valid except that rewards may be NaN."""
         if math.isnan(r):
             raise InputError(
                 f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite,"
@@ -90,7 +88,7 @@ class Stepwise:
         self.updates += 1
 
     def counters(self, out: Floats) -> None:
-        """Write what the agent counts into `out`."""
+        """Write the agent's counters into `out`."""
         entry(_write_counters, self.agent)(self.agent, out)
 
     def _state(self, s: Any) -> int:
@@ -117,15 +115,19 @@ def _reward(r: Any) -> float:
 
 
 class StepEnv(Protocol):
-    """An environment as the stepwise loop sees it."""
+    """The interface of an environment that the stepwise loop needs."""
 
-    truncated: bool  # whether the last step ended the episode although values would follow
+    truncated: bool  # whether the last step ended the episode although the state is not terminal
 
     def reset(self) -> int:
-        """Start an episode; the first state."""
+        """Start an episode and return its first state."""
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """One transition: the next state, the reward, whether it is terminal, the expected reward (NaN if unknown)."""
+        """Make one transition.
+
+        Returns the next state, the reward, whether the next state is terminal, and the expected reward (NaN
+        if unknown).
+        """
 
 
 class MDPStepper:
@@ -139,69 +141,68 @@ class MDPStepper:
         self._step = entry(_step, mdp)
 
     def reset(self) -> int:
-        """Draw the first state."""
+        """Draw and return the first state."""
         return self._first_state(self.mdp, self.streams.transitions)
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """Draw a transition."""
-        if not (
-            0 <= a < self.mdp.n_actions and 0 <= s < self.mdp.n_states and 0 <= h < max(self.mdp.horizon, 1)
-        ):
-            sizes = (
-                f"{self.mdp.n_states} states, {self.mdp.n_actions} actions and"
-                f" {max(self.mdp.horizon, 1)} steps"
-            )
+        """Draw a transition and its reward."""
+        S, A, H = self.mdp.n_states, self.mdp.n_actions, max(self.mdp.horizon, 1)
+        if not (0 <= a < A and 0 <= s < S and 0 <= h < H):
             raise InputError(
-                f"there is no state {s}, action {a}, step {h}; this MDP has {sizes}, each counted from 0"
+                f"there is no state {s}, action {a}, step {h}; this MDP has {S} states, {A} actions and"
+                f" {H} steps, each counted from 0"
             )
         return self._step(self.mdp, s, a, h, self.streams.transitions, self.streams.rewards)
 
 
 def run(
     stepwise: Stepwise,
-    world: StepEnv,
+    env: StepEnv,
     horizon: int,
-    clock: RunState,
+    run_state: RunState,
     checkpoints: Checkpoints,
     until: int,
     on_chunk: Callable[[Record], None] = lambda agent: None,
 ) -> None:
-    """Learn until the clock shows `until` units (episodes, or steps where the horizon is 0), calling `on_chunk` after each."""
-    with deferred_interrupts() as let_interrupt_through:
-        while clock.units[0] < until:
-            _one_step(stepwise, world, horizon, clock)
-            if clock.started[0] == 0 or horizon == 0:
-                clock.units[0] += 1
-                _record(stepwise, clock, checkpoints)
+    """Learn until `until` units are done (episodes, or steps where the horizon is 0).
+
+    `on_chunk` is called with the agent after each unit.
+    """
+    with deferred_interrupts() as raise_deferred_interrupt:
+        while run_state.episodes_or_steps[0] < until:
+            _one_step(stepwise, env, horizon, run_state)
+            if run_state.in_episode[0] == 0 or horizon == 0:
+                run_state.episodes_or_steps[0] += 1
+                _record(stepwise, run_state, checkpoints)
                 on_chunk(stepwise.agent)
-            let_interrupt_through()
+            raise_deferred_interrupt()
 
 
-def _one_step(stepwise: Stepwise, world: StepEnv, horizon: int, clock: RunState) -> None:
-    if clock.started[0] == 0:
-        clock.state[0], clock.h[0], clock.started[0] = world.reset(), 0, 1
-        stepwise.unchecked_begin(int(clock.state[0]))
-    s, h = int(clock.state[0]), int(clock.h[0])
+def _one_step(stepwise: Stepwise, env: StepEnv, horizon: int, run_state: RunState) -> None:
+    if run_state.in_episode[0] == 0:
+        run_state.state[0], run_state.h[0], run_state.in_episode[0] = env.reset(), 0, 1
+        stepwise.unchecked_begin(int(run_state.state[0]))
+    s, h = int(run_state.state[0]), int(run_state.h[0])
     a = stepwise.unchecked_act(s, h)
-    s_next, r, terminated, mean = world.step(s, a, h)
+    s_next, r, terminated, mean = env.step(s, a, h)
     stepwise.unchecked_update(s, a, r, s_next, h, terminated)
-    clock.steps[0] += 1
-    ended = terminated or world.truncated or h + 1 == horizon
-    # As Python floats: infinite rewards of both signs make the total NaN, which is no reason to warn.
-    clock.totals[MEAN] = float(clock.totals[MEAN]) + mean
-    clock.totals[REALISED] = float(clock.totals[REALISED]) + r
-    clock.state[0], clock.h[0], clock.started[0] = s_next, h + 1 if horizon else 0, not ended
+    run_state.steps[0] += 1
+    ended = terminated or env.truncated or h + 1 == horizon
+    # As Python floats: infinite rewards of both signs make the total NaN, which NumPy would warn about.
+    run_state.totals[MEAN] = float(run_state.totals[MEAN]) + mean
+    run_state.totals[REALISED] = float(run_state.totals[REALISED]) + r
+    run_state.state[0], run_state.h[0], run_state.in_episode[0] = s_next, h + 1 if horizon else 0, not ended
 
 
-def _record(stepwise: Stepwise, clock: RunState, checkpoints: Checkpoints) -> None:
+def _record(stepwise: Stepwise, run_state: RunState, checkpoints: Checkpoints) -> None:
     i = int(checkpoints.reached[0])
-    if i < len(checkpoints.at) and clock.units[0] == checkpoints.at[i]:
-        checkpoints.values[i, :OWN] = clock.totals
-        stepwise.counters(checkpoints.values[i, OWN:])
+    if i < len(checkpoints.at) and run_state.episodes_or_steps[0] == checkpoints.at[i]:
+        checkpoints.values[i, :FIRST_COUNTER] = run_state.totals
+        stepwise.counters(checkpoints.values[i, FIRST_COUNTER:])
         checkpoints.reached[0] += 1
 
 
-# What is compiled. (A verb cannot be an entry itself: it is chosen while compiling.)
+# Compiled entry points. (A verb cannot be one itself: its method is chosen while compiling.)
 
 
 def _begin(agent: Record, s: int, rng: Stream) -> None:

@@ -1,6 +1,6 @@
 """Runs in lanes, under numba's simulator.
 
-It must be there before numba is imported, so these tests have processes of their own.
+It must be switched on before numba is imported, so these tests run in processes of their own.
 """
 
 import os
@@ -17,10 +17,15 @@ FILES = sorted(Path(__file__).with_name("simulated").glob("test_*.py"))
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_in_the_simulator(file: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    options = ["-q", "-n", "0", "--color", "no", "-p", "no:cacheprovider"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-n", "0", "--color", "no", "-p", "no:cacheprovider", str(file)],
-        env={**environment, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
+        [sys.executable, "-m", "pytest", *options, str(file)],
+        env={**environment, "NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
     last = (done.stdout.strip().splitlines() or [""])[-1]
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.fullmatch(r"\d+ passed in .*", last), done.stdout + done.stderr  # none was skipped

@@ -16,7 +16,7 @@ from heavytail.studies.plan import Part, Run
 from heavytail.studies.specs.spec import canonical
 from heavytail.training.curve import place_checkpoints
 from heavytail.training.lanes.batch import Lanes
-from heavytail.training.lanes.layout import Deduplicated, deduplicate, shape_of
+from heavytail.training.lanes.layout import Deduplicated, deduplicate, record_shape
 
 
 class LaneRun(NamedTuple):
@@ -52,7 +52,7 @@ class LaneBatch(NamedTuple):
         seeds = [(lane.part.seed, lane.part.phase, lane.run.replicate) for lane in self.lanes]
         which = deduplicate(list(self.lanes), seeds)
         return Lanes(
-            agents, mdp, Deduplicated([_streams(lane) for lane in which.things], which.which), self.at
+            agents, mdp, Deduplicated([_streams(lane) for lane in which.unique], which.which), self.at
         )
 
 
@@ -60,14 +60,14 @@ def lane_batches(parts: Sequence[Part], most: int) -> Iterator[LaneBatch]:
     """All runs of these parts, so many at a time; made when they are wanted, since agents take memory."""
     for group in _together(parts, _in_common):
         lanes = list(_lanes(group))
-        for alike in _together(lanes, lambda lane: repr(shape_of(lane.agent))):
+        for alike in _together(lanes, lambda lane: repr(record_shape(lane.agent))):
             yield from split_batches(alike, most)
 
 
 def _in_common(part: Part) -> str:
     """What parts must have in common to run together."""
     mdp = _tabular(part).mdp
-    shapes = [repr(shape_of(mdp)) for mdp in mdp.mdps]
+    shapes = [repr(record_shape(mdp)) for mdp in mdp.mdps]
     return canonical([part.combination, part.units, part.checkpoints, part.spacing, mdp.at, shapes])
 
 

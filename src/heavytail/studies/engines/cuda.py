@@ -30,7 +30,7 @@ from heavytail.studies.engines.local import SECONDS_BETWEEN_NEWS, LocalEngine
 from heavytail.studies.parts import part_to_parquet
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import env_kind
-from heavytail.training.fused import MEAN, OWN, REALISED
+from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit
 from heavytail.training.lanes.device import find_device, simulated
 
@@ -252,7 +252,7 @@ def _outcomes(ended: BatchDone) -> Iterator[RunResult]:
         if i in ended.errors:
             yield Failed(f"{InputError.__name__}: {ended.errors[i]}")
             continue
-        counters = {name: values[:, OWN + k] for k, name in enumerate(names)}
+        counters = {name: values[:, FIRST_COUNTER + k] for k, name in enumerate(names)}
         yield RunCurve(
             at, values[:, MEAN], values[:, REALISED], best[id(lane.part.backend)] - values[:, MEAN], counters
         )

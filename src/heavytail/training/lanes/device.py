@@ -1,4 +1,4 @@
-"""The GPU: whether there is one, how much memory it has, and arrays in it.
+"""The GPU: whether there is one, how much memory it has, and copying arrays to and from it.
 
 Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of
 NumPy: that is how it is tested where there is no GPU.
@@ -20,28 +20,25 @@ from heavytail.kernels.compiling import config
 
 DeviceArray: TypeAlias = Any  # an array in the memory of the GPU
 BLOCK = 128  # threads that are started together
-GONE_FROM_NUMPY = {
-    "row_stack": "vstack",
-    "in1d": "isin",
-    "trapz": "trapezoid",
-}  # since 2.5, and numba-cuda 0.30 still looks them up
+# Names that NumPy 2.5 removed and numba-cuda 0.30 still looks up
+REMOVED_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}
 INSTALL = "install it with: pip install 'heavytail[cuda]'"
 
 
 class Device(NamedTuple):
-    """What there is."""
+    """A GPU."""
 
     name: str
     free_bytes: int
 
 
 def has_cuda() -> bool:
-    """Whether numba's CUDA, or its simulator, is there."""
+    """Tell whether numba's CUDA, or its simulator, is installed."""
     return simulated() or find_spec("numba_cuda") is not None
 
 
 def find_cuda() -> Any:
-    """Numba's CUDA, or one line that says what is missing."""
+    """Return numba's CUDA module; a one-line error says what is missing."""
     if not has_cuda():
         raise InputError(f"lanes need numba-cuda; {INSTALL}")
     try:
@@ -54,64 +51,61 @@ def find_cuda() -> Any:
 
 @cache
 def _import_cuda() -> Any:
-    for old, new in GONE_FROM_NUMPY.items():
+    for old, new in REMOVED_FROM_NUMPY.items():
         if old not in vars(np):
             setattr(np, old, getattr(np, new))
-    os.environ.setdefault(
-        "CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1"
-    )  # batches in different threads do not wait for each other
+    # So that batches in different threads do not wait for each other
+    os.environ.setdefault("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         cuda = import_module("numba.cuda")
     if not simulated():
-        vars(import_module("numba.cuda.core.config"))["CUDA_LOW_OCCUPANCY_WARNINGS"] = (
-            0  # a small study is small
-        )
+        # Small studies are legitimate, so they need no warning.
+        vars(import_module("numba.cuda.core.config"))["CUDA_LOW_OCCUPANCY_WARNINGS"] = 0
     return cuda
 
 
 def simulated() -> bool:
-    """Whether numba's simulator stands for a GPU."""
+    """Tell whether numba's simulator stands in for a GPU."""
     return bool(config.ENABLE_CUDASIM)
 
 
 def find_device() -> Device:
-    """The GPU, or one line that says why there is none."""
+    """Return the GPU; a one-line error says why there is none."""
     cuda = find_cuda()
     if simulated():
         return Device("numba's simulator", 2**30)
     try:
         context = cuda.current_context()
     except Exception as error:  # noqa: BLE001 - drivers fail in many ways, and numba has a class for each
-        said = " ".join(str(error).split()) or type(error).__name__
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"no NVIDIA GPU can be used here ({said}); use --engine local, or install its driver and"
+            f"no NVIDIA GPU can be used here ({reason}); use --engine local, or install its driver and"
             " see what nvidia-smi says"
         ) from None
-    name = context.device.name
-    return Device(
-        name.decode() if isinstance(name, bytes) else str(name), int(context.get_memory_info().free)
-    )
+    name, free = context.device.name, int(context.get_memory_info().free)
+    return Device(name.decode() if isinstance(name, bytes) else str(name), free)
 
 
 def to_device(array: npt.NDArray[Any]) -> DeviceArray:
-    """An array, copied there."""
+    """Copy an array to the GPU."""
     array = np.ascontiguousarray(array)
     return array.copy() if simulated() else _allocating(find_cuda().to_device, array)
 
 
-def to_host(held: DeviceArray) -> npt.NDArray[Any]:
-    """An array, copied back."""
-    return held if isinstance(held, np.ndarray) else held.copy_to_host()
+def to_host(array: DeviceArray) -> npt.NDArray[Any]:
+    """Copy an array back from the GPU."""
+    return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
 def blocks(lanes: int) -> int:
-    """How many blocks of threads so many lanes are."""
+    """Count the blocks of threads that so many lanes need."""
     return (lanes + BLOCK - 1) // BLOCK
 
 
 def _allocating(make: Any, *arguments: Any) -> DeviceArray:
-    from numba.cuda.cudadrv.driver import CudaAPIError
+    """Call `make`; too little memory on the GPU is a one-line error."""
+    from numba.cuda.cudadrv.driver import CudaAPIError  # here, because it is there with numba-cuda only
 
     try:
         return make(*arguments)
@@ -125,25 +119,24 @@ def _allocating(make: Any, *arguments: Any) -> DeviceArray:
 
 
 def broadcast(few: npt.NDArray[Any], which: Ints) -> DeviceArray:
-    """The array [..., L] of all lanes, of which lane i has ``few[which[i]]``; made there."""
+    """Make on the GPU the array [..., L] of all lanes, of which lane i has ``few[which[i]]``."""
     if simulated():
         return np.ascontiguousarray(np.moveaxis(few[which], 0, -1))
-
     flat = few.reshape(len(few), -1)
     out = _allocating(find_cuda().device_array, (flat.shape[1], len(which)), few.dtype)
-    spread_kernel()[blocks(len(which)), BLOCK](to_device(flat), to_device(which.astype(np.int32)), out)
+    broadcast_kernel()[blocks(len(which)), BLOCK](to_device(flat), to_device(which.astype(np.int32)), out)
     return out.reshape(*few.shape[1:], len(which))
 
 
 @cache
-def spread_kernel() -> Any:
-    """The kernel that gives lane i of [n, L] a copy of few[which[i]]."""
+def broadcast_kernel() -> Any:
+    """Compile the kernel that gives lane i of [n, L] a copy of few[which[i]]."""
     cuda = find_cuda()
 
-    def spread_copies(few, which, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba finds the types
+    def broadcast_rows(few, which, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba finds the types
         i = cuda.grid(1)
         if i < which.size:
             for k in range(out.shape[0]):
                 out[k, i] = few[which[i], k]
 
-    return cuda.jit(spread_copies)
+    return cuda.jit(broadcast_rows)

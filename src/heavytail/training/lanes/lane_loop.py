@@ -1,9 +1,8 @@
-"""The loop of one lane: what a GPU's thread does.
+"""The loop of one lane, which one thread of a GPU runs.
 
-`heavytail.training.fused` prepares rewards in batches, which pays where one core does eight at a time. A
-thread of a GPU does one at a time and has thirty-one neighbours that do the same, so here each reward is
-drawn when it is due. The two loops give the same bits: this one is the plain twin of that one, and tests
-compare them on the CPU.
+`heavytail.training.fused` prepares rewards in batches, which is faster where one core computes eight at a
+time. A thread of a GPU computes one at a time, beside thirty-one others that do the same, so here each reward
+is drawn when it is needed. Both loops give the same bits: tests compare them on the CPU.
 """
 
 import math
@@ -17,10 +16,10 @@ from heavytail.mdp import MDP, first_state, locate_slot, reward
 from heavytail.training.fused import (
     BAD_ACTION,
     DONE,
+    FIRST_COUNTER,
     FULL,
     MEAN,
     NAN,
-    OWN,
     PAUSED,
     REALISED,
     Checkpoints,
@@ -32,25 +31,25 @@ def run_lane(
     agent: Record,
     mdp: MDP,
     streams: Streams,
-    clock: RunState,
+    run_state: RunState,
     checkpoints: Checkpoints,
     until: int,
-    most_steps: int,
+    max_steps: int,
 ) -> int:
-    """Learn until the clock shows `until` units or `most_steps` more steps are made.
+    """Learn until `until` units are done or `max_steps` more steps are made; return a `Status`.
 
     The same as `heavytail.training.fused.run_chunk`.
     """
-    steps, units, started = clock.steps[0], clock.units[0], clock.started[0]
-    s, h = as_int(clock.state[0]), as_int(clock.h[0])
-    mean_total, realised_total = clock.totals[0], clock.totals[1]
+    steps, units, in_episode = run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0]
+    s, h = as_int(run_state.state[0]), as_int(run_state.h[0])
+    mean_total, realised_total = run_state.totals[0], run_state.totals[1]
     reached = checkpoints.reached[0]
     episodic = mdp.horizon > 0
-    last = steps + most_steps
+    last = steps + max_steps
     status = PAUSED if units < until else DONE
     while status == PAUSED and steps < last:
-        if started == 0:
-            s, h, started = first_state(mdp, streams.transitions), 0, 1
+        if in_episode == 0:
+            s, h, in_episode = first_state(mdp, streams.transitions), 0, 1
             begin(agent, s, streams.agent)
         if any_pool_full(agent):
             status = FULL
@@ -75,17 +74,17 @@ def run_lane(
             h += 1
             if not terminated and h < mdp.horizon:
                 continue
-            started = 0
+            in_episode = 0
         units += 1
         if reached < checkpoints.at.size and units == checkpoints.at[reached]:
             checkpoints.values[reached, MEAN] = mean_total
             checkpoints.values[reached, REALISED] = realised_total
-            write_counters(agent, checkpoints.values[reached, OWN:])
+            write_counters(agent, checkpoints.values[reached, FIRST_COUNTER:])
             reached += 1
         if units == until:
             status = DONE
-    clock.steps[0], clock.units[0], clock.started[0] = steps, units, started
-    clock.state[0], clock.h[0] = s, h
-    clock.totals[0], clock.totals[1] = mean_total, realised_total
+    run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0] = steps, units, in_episode
+    run_state.state[0], run_state.h[0] = s, h
+    run_state.totals[0], run_state.totals[1] = mean_total, realised_total
     checkpoints.reached[0] = reached
     return status

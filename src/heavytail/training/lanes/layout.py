@@ -1,15 +1,13 @@
-"""Records in lanes.
+"""The layout of tens of thousands of records in GPU memory, and how a thread reads its own.
 
-How tens of thousands of records of one kind lie in the memory of a GPU, and how a thread finds its own.
+Neighbouring threads should read neighbouring words. So L numbers become an array [L], and L arrays [H, S, A]
+become one array [H, S, A, L]. (To keep the rows of each lane together halves the traffic while lanes are in
+different states, but asks the first cache for 32 lines at each read instead of a few: slower, measured.)
+Arrays that never change (`heavytail.kernels.pools.constant_fields`) are mostly the same in many lanes: each
+of them is stored once, with the index of the one that a lane has.
 
-Neighbouring threads should read neighbouring words. So what were L numbers is an array [L], and what were L
-arrays [H, S, A] is one array [H, S, A, L]. (To keep the rows of each lane together halves the traffic while
-lanes are in different states, but asks the first cache for 32 lines at each read instead of a few: slower,
-measured.) Arrays that never change (`heavytail.kernels.pools.constant_fields`) are mostly the same in many
-lanes: each of them is there once, and a lane knows which is its own.
-
-Lanes begin as copies of a few records: many differ in their seed alone. So a record in lanes is made of the
-few different ones and, lane by lane, which.
+Lanes begin as copies of a few records: many differ in their seed alone. So a record in lanes is made from the
+unique ones and their index in each lane.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -26,31 +24,31 @@ from heavytail.training.lanes.device import DeviceArray, broadcast, simulated, t
 
 
 class SharedArray(NamedTuple):
-    """An array that nobody writes, the same for all lanes."""
+    """A constant array, the same for all lanes."""
 
     array: DeviceArray
 
 
 class IndexedArrays(NamedTuple):
-    """Arrays that nobody writes, each of them once."""
+    """Constant arrays that differ between lanes, each stored once."""
 
     rows: DeviceArray  # [K, ...]
-    which: DeviceArray  # [L]
+    which: DeviceArray  # [L] the row of each lane
 
 
 class Deduplicated(NamedTuple):
-    """Things, each of them once, and which of them each lane has."""
+    """Objects, each of them once, and which of them each lane has."""
 
-    things: Sequence[Any]
+    unique: Sequence[Any]
     which: Ints  # [L]
 
 
 def in_lanes(records: Deduplicated) -> Record:
-    """A record of all lanes. All must be of one kind and shape (`shape_of`)."""
-    first, which = records.things[0], records.which
+    """Make the record of all lanes from records of one `record_shape`."""
+    first, which = records.unique[0], records.which
     fields = []
     for k, name in enumerate(first._fields):
-        values = [record[k] for record in records.things]
+        values = [record[k] for record in records.unique]
         if hasattr(values[0], "_fields"):
             fields.append(in_lanes(Deduplicated(values, which)))
         elif name in constant_fields(first) and np.ndim(values[0]):
@@ -63,55 +61,50 @@ def in_lanes(records: Deduplicated) -> Record:
 def _own(values: Sequence[Any], which: Ints) -> DeviceArray:
     few, index = _by_content(values)
     if len(few) == 1 and isinstance(few[0], int):
-        return few[0]  # a size or a choice: kernels know it
+        return few[0]  # a size or a choice, which becomes a constant of the kernel
     return broadcast(np.stack([np.asarray(value) for value in few]), index[which])
 
 
 def _shared(values: Sequence[Any], which: Ints) -> SharedArray | IndexedArrays:
     few, index = _by_content(values)
-    return (
-        SharedArray(to_device(few[0]))
-        if len(few) == 1
-        else IndexedArrays(to_device(np.stack(few)), to_device(index[which].astype(np.int32)))
-    )
+    if len(few) == 1:
+        return SharedArray(to_device(few[0]))
+    return IndexedArrays(to_device(np.stack(few)), to_device(index[which].astype(np.int32)))
 
 
 def _by_content(values: Sequence[Any]) -> Deduplicated:
     return deduplicate(values, [np.asarray(value).tobytes() for value in values])
 
 
-def deduplicate(things: Sequence[Any], keys: Sequence[Hashable]) -> Deduplicated:
-    """Each thing once, by its key.
+def deduplicate(items: Sequence[Any], keys: Sequence[Hashable]) -> Deduplicated:
+    """Keep the first item of each key.
 
     >>> deduplicate(["a", "A", "b"], [1, 1, 2])
-    Different(things=['a', 'b'], which=array([0, 0, 1]))
+    Deduplicated(unique=['a', 'b'], which=array([0, 0, 1]))
     """
-    places: dict[Hashable, int] = {}
-    which = np.array([places.setdefault(key, len(places)) for key in keys])
-    return Deduplicated([things[i] for i in np.unique(which, return_index=True)[1]], which)
+    numbers: dict[Hashable, int] = {}
+    which = np.array([numbers.setdefault(key, len(numbers)) for key in keys])
+    return Deduplicated([items[i] for i in np.unique(which, return_index=True)[1]], which)
 
 
-def shape_of(record: Record) -> tuple[Any, ...]:
-    """The class of a record and the shapes of its arrays: records of one shape can lie in lanes together."""
-    shapes = (shape_of(value) if hasattr(value, "_fields") else np.shape(value) for value in record)
+def record_shape(record: Record) -> tuple[Any, ...]:
+    """Return the class of a record and the shapes of its arrays: equal ones can share lanes."""
+    shapes = (record_shape(value) if hasattr(value, "_fields") else np.shape(value) for value in record)
     return (type(record), *shapes)
 
 
 def lane_bytes(record: Record) -> int:
-    """The memory of one lane."""
-    own = [
-        value
-        for name, value in zip(record._fields, record, strict=True)
-        if name not in constant_fields(record)
-    ]
+    """Return the bytes that one lane needs for a record."""
+    constant = constant_fields(record)
+    own = [value for name, value in zip(record._fields, record, strict=True) if name not in constant]
     return sum(lane_bytes(value) if hasattr(value, "_fields") else np.asarray(value).nbytes for value in own)
 
 
-# Back and forth
+# Copying lanes to and from the GPU
 
 
 def own_arrays(prefix: str, record: Record) -> Iterator[tuple[str, DeviceArray]]:
-    """What lanes have of their own, under the path that leads there."""
+    """Yield the arrays that lanes have of their own, each with its path."""
     for name, value in zip(record._fields, record, strict=True):
         if isinstance(value, (SharedArray, IndexedArrays, int)):
             continue
@@ -120,7 +113,7 @@ def own_arrays(prefix: str, record: Record) -> Iterator[tuple[str, DeviceArray]]
 
 
 def with_arrays(prefix: str, record: Record, arrays: Arrays) -> Record:
-    """The record with these arrays for what lanes have of their own."""
+    """Return the record with these arrays in place of what lanes have of their own."""
     fields = []
     for name, value in zip(record._fields, record, strict=True):
         path = f"{prefix}/{name}"
@@ -131,8 +124,8 @@ def with_arrays(prefix: str, record: Record, arrays: Arrays) -> Record:
     return type(record)(*fields)
 
 
-def lane_of(record: Record, i: int) -> Record:
-    """The record of one lane, copied back: the plain twin of `compile_reader`."""
+def read_lane(record: Record, i: int) -> Record:
+    """Copy the record of one lane back to the host; `compile_reader` does so on the GPU."""
     if isinstance(record, SharedArray):
         return to_host(record.array)
     if isinstance(record, IndexedArrays):
@@ -142,14 +135,14 @@ def lane_of(record: Record, i: int) -> Record:
     if not hasattr(record, "_fields"):
         array = to_host(record)
         return array[..., i].copy() if array.ndim > 1 else array[i].item()
-    return type(record)(*(lane_of(value, i) for value in record))
+    return type(record)(*(read_lane(value, i) for value in record))
 
 
-# How a thread finds its own
+# Reading a lane in a thread
 
 
 class ReaderSource(NamedTuple):
-    """The text of a kernel that reads a lane, and what it names."""
+    """The source of a kernel that reads a lane, and the classes and views that it names."""
 
     text: str
     classes: tuple[type, ...]
@@ -157,64 +150,56 @@ class ReaderSource(NamedTuple):
 
 
 def reader_source(record: Record) -> ReaderSource:
-    """How lanes are read that lie as in this record.
+    """Write the source of the kernel that reads a lane of this record.
 
-    A kernel cannot loop over fields of different types, so it is written out.
+    A kernel cannot loop over fields of different types, so each field is written out.
     """
     classes: list[type] = []
     views: list[View] = []
-    text = f"def lane(record, i):\n    return {_reading(record, 'record', classes, views)}\n"
+    text = f"def lane(record, i):\n    return {_expression(record, 'record', classes, views)}\n"
     return ReaderSource(text, tuple(classes), tuple(views))
 
 
-def _reading(
+def _expression(
     record: Record, path: str, classes: list[type], views: list[View], *, grows: bool = False
 ) -> str:
     if isinstance(record, SharedArray):
-        return _seen(f"{path}.array", "0", View(record.array.shape, record.array.strides, 0, 0), views)
+        return _view(f"{path}.array", "0", View(record.array.shape, record.array.strides, 0, 0), views)
     if isinstance(record, IndexedArrays):
-        return _seen(f"{path}.rows", f"{path}.which[i]", _along(record.rows, 0), views)
+        return _view(f"{path}.rows", f"{path}.which[i]", _view_along(record.rows, 0), views)
     if isinstance(record, int):
         return repr(record)
     if not hasattr(record, "_fields"):
-        return (
-            _seen(path, "i", _along(record, len(record.shape) - 1, grows=grows), views)
-            if len(record.shape) > 1
-            else f"{path}[i]"
-        )
+        last = len(record.shape) - 1
+        return _view(path, "i", _view_along(record, last, grows=grows), views) if last > 0 else f"{path}[i]"
     name, pools = f"class{len(classes)}", pool_fields(record)
     classes.append(type(record))
     fields = (
-        _reading(value, f"{path}.{field}", classes, views, grows=field in pools)
+        _expression(value, f"{path}.{field}", classes, views, grows=field in pools)
         for field, value in zip(record._fields, record, strict=True)
     )
     return f"{name}({', '.join(fields)})"
 
 
-def _seen(path: str, i: str, view: View, views: list[View]) -> str:
+def _view(path: str, i: str, view: View, views: list[View]) -> str:
     views.append(view)
     return f"view{len(views) - 1}({path}, {i})"
 
 
-def _along(array: DeviceArray, axis: int, *, grows: bool = False) -> View:
+def _view_along(array: DeviceArray, axis: int, *, grows: bool = False) -> View:
     others = [k for k in range(len(array.shape)) if k != axis]
-    shape = tuple(
-        None if grows and k == 0 else array.shape[k] for k in others
-    )  # pools grow along their first axis
+    shape = tuple(None if grows and k == 0 else array.shape[k] for k in others)  # pools grow along axis 0
     return View(shape, tuple(array.strides[k] for k in others), array.strides[axis], axis)
 
 
-def compile_reader(how: ReaderSource) -> Callable[[Record, int], Record]:
-    """The kernel ``(record, i) -> record of lane i``."""
-    names: dict[str, Any] = {f"class{k}": cls for k, cls in enumerate(how.classes)}
-    names |= {
-        f"view{k}": _plain_view(view) if simulated() else view_intrinsic(view)
-        for k, view in enumerate(how.views)
-    }
-    exec(how.text, names)  # noqa: S102 - it consists of names of fields
-    return (
-        names["lane"] if simulated() else kernel(names["lane"])
-    )  # the simulator is Python, and Python cannot be given a view by a kernel
+def compile_reader(source: ReaderSource) -> Callable[[Record, int], Record]:
+    """Compile the kernel ``(record, i) -> record of lane i``."""
+    make_view = _plain_view if simulated() else view_intrinsic
+    names: dict[str, Any] = {f"class{k}": cls for k, cls in enumerate(source.classes)}
+    names |= {f"view{k}": make_view(view) for k, view in enumerate(source.views)}
+    exec(source.text, names)  # noqa: S102 - it consists of names of fields
+    # The simulator is Python, to which a kernel cannot return a view.
+    return names["lane"] if simulated() else kernel(names["lane"])
 
 
 def _plain_view(view: View) -> Callable[[Any, int], Any]:

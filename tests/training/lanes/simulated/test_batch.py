@@ -27,9 +27,9 @@ from heavytail.training.lanes.layout import (
     Deduplicated,
     IndexedArrays,
     in_lanes,
-    lane_of,
     own_arrays,
-    shape_of,
+    read_lane,
+    record_shape,
 )
 from heavytail.training.learner import Learner
 
@@ -41,21 +41,21 @@ class Run(NamedTuple):
 
     agent: str
     parameters: dict[str, Any]
-    world: ChangingMDP
+    mdp: ChangingMDP
     seed: int
 
     def learner(self) -> Learner:
-        return ht.make_agent(self.agent, self.world, seed=self.seed, **self.parameters)
+        return ht.make_agent(self.agent, self.mdp, seed=self.seed, **self.parameters)
 
 
-def lanes_of(runs: Sequence[Run], at: Ints = AT) -> Lanes:
+def make_lanes(runs: Sequence[Run], at: Ints = AT) -> Lanes:
     every = np.arange(len(runs))
     learners = [run.learner() for run in runs]
-    worlds = list({id(run.world): run.world for run in runs}.values())
-    which = np.array([[id(world) for world in worlds].index(id(run.world)) for run in runs])
+    changing = list({id(run.mdp): run.mdp for run in runs}.values())
+    which = np.array([[id(mdp) for mdp in changing].index(id(run.mdp)) for run in runs])
     return Lanes(
         Deduplicated([learner.agent for learner in learners], every),
-        Deduplicated(worlds, which),
+        Deduplicated(changing, which),
         Deduplicated([streams(run.seed) for run in runs], every),
         at,
     )
@@ -71,15 +71,15 @@ def assert_as_alone(lanes: Lanes, runs: Sequence[Run], skip: Collection[int] = (
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that more steps were made than planned
             curve = learner.learn(**{learner.unit: int(lanes.at[-1])}, checkpoints=lanes.at.tolist())  # type: ignore[arg-type]
-        standing = lanes.standing
+        state = lanes.state
         assert np.array_equal(values[i, :, fused.MEAN], curve.mean_reward)
         assert np.array_equal(values[i, :, fused.REALISED], curve.realised_reward)
         for k, counted in enumerate(curve.counters.values()):
-            assert np.array_equal(values[i, :, fused.OWN + k], counted, equal_nan=True)
+            assert np.array_equal(values[i, :, fused.FIRST_COUNTER + k], counted, equal_nan=True)
         for found, expected in zip(
-            standing[:3], (learner.agent, learner.streams, learner.clock), strict=True
+            state[:3], (learner.agent, learner.streams, learner.run_state), strict=True
         ):
-            assert_same(lane_of(found, i), expected)
+            assert_same(read_lane(found, i), expected)
 
 
 def assert_same(found: Any, expected: Any) -> None:
@@ -91,7 +91,7 @@ def assert_same(found: Any, expected: Any) -> None:
         assert not array.ndim or not array[len(theirs[path]) :].any(), path
 
 
-def world(*mdps: MDP, at: Sequence[int] = ()) -> ChangingMDP:
+def sequence(*mdps: MDP, at: Sequence[int] = ()) -> ChangingMDP:
     return changing_mdp(mdps, at)
 
 
@@ -101,23 +101,23 @@ def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "next_chunk", lambda *known: 37)
 
 
-def points_and_seeds(*worlds: ChangingMDP) -> list[Run]:
+def points_and_seeds(*changing: ChangingMDP) -> list[Run]:
     """Two points, three seeds and some MDPs of one shape."""
     points = [
         {"epsilon": 0.05, "moment": 1.0, "reward_scale": scale, "transition_scale": scale}
         for scale in (1e-5, 1e-3)
     ]
     return [
-        Run("heavy_q_learning", point, each, seed) for each in worlds for point in points for seed in range(3)
+        Run("heavy_q_learning", point, mdp, seed) for mdp in changing for point in points for seed in range(3)
     ]
 
 
 @pytest.mark.usefixtures("short_chunks")
 def test_points_seeds_and_mdps_side_by_side() -> None:
     mdps = [ht.make_mdp("six_arms", law=ht.laws.student_t(df)) for df in (1.5, 3.0)]
-    assert shape_of(mdps[0]) == shape_of(mdps[1])
-    runs, chunks = points_and_seeds(*map(world, mdps)), list[float]()
-    lanes = lanes_of(runs)
+    assert record_shape(mdps[0]) == record_shape(mdps[1])
+    runs, chunks = points_and_seeds(*map(sequence, mdps)), list[float]()
+    lanes = make_lanes(runs)
     shared = in_lanes(Deduplicated(mdps, np.array([0, 1])))
     assert isinstance(shared.laws.parameters, IndexedArrays)
     lanes.run(lambda: chunks.append(lanes.share()))
@@ -139,11 +139,11 @@ def wandering(seed: int, broken: float | None = None) -> MDP:
 
 
 def test_pools_grow() -> None:
-    runs = [Run("ucrl2", {}, world(wandering(0)), seed) for seed in range(3)]
-    lanes = lanes_of(runs, at=np.array([10, 400, 900]))
-    before = lanes.standing.agents
+    runs = [Run("ucrl2", {}, sequence(wandering(0)), seed) for seed in range(3)]
+    lanes = make_lanes(runs, at=np.array([10, 400, 900]))
+    before = lanes.state.agents
     lanes.run()
-    shapes = [dict(zip(*_paths(record), strict=True)) for record in (before, lanes.standing.agents)]
+    shapes = [dict(zip(*_paths(record), strict=True)) for record in (before, lanes.state.agents)]
     assert shapes[0] != shapes[1]
     assert_as_alone(lanes, runs)
 
@@ -157,8 +157,8 @@ def _paths(record: Any) -> tuple[list[str], list[Any]]:
 @pytest.mark.parametrize("at", [[20], [20, 21, 55], [59, 60, 90]])
 def test_an_mdp_that_changes(at: list[int]) -> None:
     mdps = [ht.make_mdp("double_chain"), ht.make_mdp("double_chain", law=ht.laws.normal(0.0, 2.0))] * 2
-    runs = points_and_seeds(world(*mdps[: len(at) + 1], at=at))
-    lanes = lanes_of(runs)
+    runs = points_and_seeds(sequence(*mdps[: len(at) + 1], at=at))
+    lanes = make_lanes(runs)
     lanes.run()
     assert_as_alone(lanes, runs)
 
@@ -167,13 +167,13 @@ def broken_at(sample: float) -> ChangingMDP:
     """One state, two actions, a law given by samples: the one with this value is no number."""
     mdp = ht.mdp_from_arrays([[[1.0], [1.0]]], laws=[[ht.laws.empirical(range(50))] * 2], horizon=3)
     mdp.laws.samples[mdp.laws.samples == sample] = np.nan
-    return world(mdp)
+    return sequence(mdp)
 
 
 @pytest.mark.usefixtures("short_chunks")
-def test_what_is_no_number_ends_one_lane_and_no_other() -> None:
+def test_a_nan_reward_ends_one_lane_and_no_other() -> None:
     runs = [Run("q_learning", {}, broken_at(sample), seed) for sample in (-1.0, 13.0) for seed in range(3)]
-    lanes = lanes_of(runs)
+    lanes = make_lanes(runs)
     lanes.run()
     assert set(lanes.errors()) == {3, 4, 5}
     for i, message in lanes.errors().items():
@@ -193,10 +193,10 @@ class Stop(Exception):  # noqa: N818 - no error
 def test_stopped_at_random_chunks_it_goes_on_from_a_file(seed: int, tmp_path: Path) -> None:
     """Pools that grow, an MDP that changes and a lane that is given up, all before or after a stop."""
     chance = random.Random(seed)  # noqa: S311 - nothing secret
-    worlds = [world(wandering(0), wandering(1, broken), at=[300]) for broken in (None, 13.0)]
-    runs = [Run("ucrl2", {}, each, seed) for each in worlds for seed in range(2)]
+    changing = [sequence(wandering(0), wandering(1, broken), at=[300]) for broken in (None, 13.0)]
+    runs = [Run("ucrl2", {}, mdp, seed) for mdp in changing for seed in range(2)]
     at = np.array([10, 400, 900])
-    lanes, file, stops = lanes_of(runs, at), tmp_path / "lanes.npz", 0
+    lanes, file, stops = make_lanes(runs, at), tmp_path / "lanes.npz", 0
 
     def stop_now_and_then() -> None:
         nonlocal stops
@@ -209,12 +209,12 @@ def test_stopped_at_random_chunks_it_goes_on_from_a_file(seed: int, tmp_path: Pa
             lanes.run(stop_now_and_then)
         except Stop:
             write_arrays(file, lanes.arrays())
-            lanes = lanes_of(runs, at)
+            lanes = make_lanes(runs, at)
             lanes.restore(read_arrays(file, "lanes"))
         else:
             break
     assert stops > 2
-    whole = lanes_of(runs, at)
+    whole = make_lanes(runs, at)
     whole.run()
     assert whole.errors() == lanes.errors() != {}
     assert lanes.values().tobytes() == whole.values().tobytes()
@@ -240,22 +240,22 @@ def test_there_are_few_widths() -> None:
 
 
 def test_the_memory_of_a_lane_is_that_of_all_lanes_divided() -> None:
-    run = points_and_seeds(world(ht.make_mdp("six_arms")))[0]
-    lanes = lanes_of([run] * 5)
-    held = sum(array.nbytes for path, array in lanes.arrays().items() if path != "trouble")
+    run = points_and_seeds(sequence(ht.make_mdp("six_arms")))[0]
+    lanes = make_lanes([run] * 5)
+    held = sum(array.nbytes for path, array in lanes.arrays().items() if path != "error_status")
     each = bytes_per_lane(run.learner().agent, len(AT))
     assert held / width_for(5) <= each < 1.05 * held / width_for(5)
 
 
 def test_as_many_lanes_as_fit_the_memory() -> None:
-    agent = points_and_seeds(world(ht.make_mdp("six_arms")))[0].learner().agent
+    agent = points_and_seeds(sequence(ht.make_mdp("six_arms")))[0].learner().agent
     each = bytes_per_lane(agent, 10)
     assert lanes_that_fit(100 * each, agent, 10) == 80
     assert lanes_that_fit(each // 2, agent, 10) == 1
 
 
 def test_what_another_version_left_is_refused() -> None:
-    lanes = lanes_of(points_and_seeds(world(ht.make_mdp("six_arms"))))
+    lanes = make_lanes(points_and_seeds(sequence(ht.make_mdp("six_arms"))))
     arrays = lanes.arrays()
     arrays["lanes/agents/elsewhere"] = arrays.pop("lanes/agents/truncated")
     with pytest.raises(InputError, match="left by another version"):

@@ -17,10 +17,10 @@ from heavytail.training.lanes.layout import (
     compile_reader,
     in_lanes,
     lane_bytes,
-    lane_of,
     own_arrays,
+    read_lane,
     reader_source,
-    shape_of,
+    record_shape,
     with_arrays,
 )
 
@@ -107,9 +107,9 @@ def test_each_lane_has_its_record(case: Case) -> None:
     lanes = in_lanes(case.records)
     read = compile_reader(reader_source(lanes))
     for i, k in enumerate(which):
-        assert bits(lane_of(lanes, i)) == bits(things[k])
+        assert bits(read_lane(lanes, i)) == bits(things[k])
         assert bits(read(lanes, i)) == bits(things[k])
-        assert shape_of(lane_of(lanes, i)) == shape_of(things[0])
+        assert record_shape(read_lane(lanes, i)) == record_shape(things[0])
 
 
 @given(cases(), st.integers(0, 4))
@@ -123,10 +123,10 @@ def test_what_one_lane_writes_no_other_sees_and_it_can_be_put_back(case: Case, l
         array[...] = 1 - array
     for i, k in enumerate(which):
         changed = any(array.size for array in own(things[0], case.kind)) and i == writer
-        assert (bits(lane_of(lanes, i)) != bits(things[k])) == changed
-    assert bits(lane_of(lanes, writer)) == bits(mine)
+        assert (bits(read_lane(lanes, i)) != bits(things[k])) == changed
+    assert bits(read_lane(lanes, writer)) == bits(mine)
     back = with_arrays("x", lanes, kept)
-    assert [bits(lane_of(back, i)) for i in range(len(which))] == [bits(things[k]) for k in which]
+    assert [bits(read_lane(back, i)) for i in range(len(which))] == [bits(things[k]) for k in which]
 
 
 def known_to_all(record: Any) -> int:
@@ -149,7 +149,7 @@ def _counts(value: Any) -> bool:
 def test_the_memory_of_a_lane_is_what_it_takes(case: Case) -> None:
     lanes = in_lanes(case.records)
     held = sum(to_host(array).nbytes for _, array in own_arrays("x", lanes))
-    assert held + known_to_all(lanes) * len(case.records.which) == lane_bytes(case.records.things[0]) * len(
+    assert held + known_to_all(lanes) * len(case.records.which) == lane_bytes(case.records.unique[0]) * len(
         case.records.which
     )
 
@@ -166,7 +166,7 @@ class Kept(NamedTuple):
         return ("kept",)
 
 
-def test_what_nobody_writes_is_there_once() -> None:
+def test_constant_arrays_are_stored_once() -> None:
     one, two, three = (Kept(np.full(3, x), np.zeros((2, 2)), np.zeros(1, np.int64)) for x in (1.0, 2.0, 1.0))
     alike = in_lanes(Deduplicated([one, three], np.array([0, 1, 0])))
     assert isinstance(alike.fixed_table, SharedArray)

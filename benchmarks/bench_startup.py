@@ -1,4 +1,4 @@
-"""Start-up: what importing costs, and what the first run of a new process costs with and without kept machine code."""
+"""Start-up: time of an import, and of the first run of a process with and without cached machine code."""
 
 import json
 import os
@@ -9,17 +9,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from report import best_of, print_table, scaled
+from _figures import best_of, print_table, scaled
 
 REPEATS, COLD_REPEATS = 10, 2
 IMPORT_LIMIT, RUN_LIMIT = 0.3, 0.5
 IMPORT = "import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-# Every name is imported on purpose before the clock of the next part starts: heavytail imports as late as it
-# can.
+# Everything is imported before the next part is timed, since heavytail imports as late as it can.
 FIRST_RUN = """
 import json, time
 times = [time.perf_counter()]
-import heavytail as ht, heavytail.learner, heavytail.agents.q_learning, heavytail.envs.six_arms
+import heavytail as ht, heavytail.training.learner, heavytail.agents.q_learning, heavytail.envs.six_arms
 times.append(time.perf_counter())
 learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=0, transition_scale=0.01)
 times.append(time.perf_counter())
@@ -32,41 +31,36 @@ WHOLE = "whole first run"
 
 
 def new_process(code: str, environment: Mapping[str, str] | None = None) -> Any:
-    """What a new Python prints that runs this code."""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, **(environment or {})},
-    )
+    """Run code in a new Python, and return what it prints as JSON."""
+    variables, command = {**os.environ, **(environment or {})}, [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)
     return json.loads(done.stdout)
 
 
 def import_cost(module: str) -> float:
-    """Seconds of an import in a new process."""
+    """Return the seconds of an import in a new process."""
     return float(new_process(IMPORT.format(module=module)))
 
 
 def first_run(folder: str) -> list[float]:
-    """Seconds of each part of a first run whose machine code is kept in this folder."""
+    """Return the seconds of each part of a first run, with machine code cached in this folder."""
     return [float(x) for x in new_process(FIRST_RUN, {"HEAVYTAIL_CACHE_DIR": folder})]
 
 
 def cold_run() -> list[float]:
-    """The same with nothing kept."""
+    """Return the same with an empty cache."""
     with tempfile.TemporaryDirectory() as folder:
         return first_run(folder)
 
 
 def best_run(runs: list[list[float]]) -> dict[str, float]:
-    """The parts of the quickest run, and their sum; the parts of different runs are not mixed."""
+    """Return the parts of the fastest run, and their sum; parts of different runs are not mixed."""
     parts = min(runs, key=sum)
     return {**dict(zip(PARTS, parts, strict=True)), WHOLE: sum(parts)}
 
 
 def measure(quick: bool) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
-    """Imports, the first run from the cache, and the first run without."""
+    """Measure imports, the first run with a cache, and the first run without."""
     repeats = max(scaled(REPEATS, quick), 3)
     imports = best_of(repeats, {name: partial(import_cost, name) for name in ("heavytail", "numba", "numpy")})
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +71,7 @@ def measure(quick: bool) -> tuple[dict[str, float], dict[str, float], dict[str, 
 
 
 def row(label: str, ours: float, peer: float, limit: float | None = None) -> list[str]:
-    """One line of the table."""
+    """Make a row of the table."""
     verdict = "" if limit is None else f"<= {limit} {'met' if ours <= limit else 'MISSED'}"
     return [label, f"{ours:.3f}", f"{peer:.3f}", f"{ours / peer:.3f}", verdict]
 

@@ -1,8 +1,8 @@
-"""Cost per step from ten states to a hundred thousand, and how much of its growth is cache misses.
+"""Time per step from ten states to a hundred thousand, and how much of its growth is cache misses.
 
-A step is cheap while all values are still tied, since the processor then guesses every action. So each
+A step is cheap while all values are still tied, since the processor then predicts every action. So each
 learner is first trained to the same number of visits per cell, whatever the size, and every repetition sets
-it back to that moment and does the same steps again.
+it back to that moment and makes the same steps again.
 """
 
 import time
@@ -15,19 +15,16 @@ import numpy.typing as npt
 from numba import njit
 
 import heavytail as ht
+from _figures import HERE, amount_of_bytes, best_of, cpu_seconds, nanoseconds, print_table, scaled
+from _trained import Trained
 from heavytail.arrays import record_bytes
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
-from report import HERE, amount_of_bytes, best_of, cpu_seconds, nanoseconds, print_table, scaled
-from trained import Trained
 
 SIZES = (10, 100, 1_000, 10_000, 100_000)
 HORIZON, ACTIONS = 20, 2
-STEPS, LEAST_STEPS, REPEATS = 2_000_000, 40_000, 5
-TRAINED, TIMED = (
-    20,
-    10,
-)  # visits per cell before the clock starts, and while it runs where that is within the two limits above
+STEPS, MIN_STEPS, REPEATS = 2_000_000, 40_000, 5
+TRAINED, TIMED = 20, 10  # visits per cell before timing, and during it within the two limits above
 LOADS = 2_000_000
 SPREAD, NARROW = "anywhere", "in ten states"  # where episodes start: everything is touched, or little
 Ints = npt.NDArray[np.int64]
@@ -52,32 +49,38 @@ LOAD = "one random load"
 
 
 def chain(n: int, noise: bool, start: str) -> ht.MDP:
-    """RiverSwim with n states: left is sure.
+    """Make RiverSwim with n states.
 
-    Right moves on with .35, stays with .6 and slips back with .05. The far end pays.
+    Left always succeeds; right moves on with .35, stays with .6 and falls back with .05. The far end pays.
     """
     s = np.repeat(np.arange(n), 4)
     move = np.tile([-1, -1, 0, 1], n)
     rows = 2 * s + np.tile([0, 1, 1, 1], n)
     pays = (s == n - 1) & (rows % 2 == 1)
-    spread = (
-        np.full(n, 1.0 / n) if start == SPREAD else np.where(abs(np.arange(n) - n // 2 + 0.5) < 5, 0.1, 0.0)
-    )
+    in_the_middle = abs(np.arange(n) - n // 2 + 0.5) < 5
+    first = np.full(n, 1.0 / n) if start == SPREAD else np.where(in_the_middle, 0.1, 0.0)
     law = partial(alpha_stable, 1.1) if noise else constant
     return ht.mdp_from_slots(
-        rows, np.clip(s + move, 0, n - 1), np.tile([1.0, 0.05, 0.6, 0.35], n),
-        laws=[law(loc=0.0), law(loc=1.0)], law=pays.astype(np.int64), n_states=n, n_actions=ACTIONS, start=spread, horizon=HORIZON,
-    )  # fmt: skip
+        rows,
+        np.clip(s + move, 0, n - 1),
+        np.tile([1.0, 0.05, 0.6, 0.35], n),
+        laws=[law(loc=0.0), law(loc=1.0)],
+        law=pays.astype(np.int64),
+        n_states=n,
+        n_actions=ACTIONS,
+        start=first,
+        horizon=HORIZON,
+    )
 
 
 def new_learner(agent: str, mdp: ht.MDP, seed: int) -> ht.Learner:
-    """A learner with the scale at which Q-learning learns."""
+    """Make a learner with the scale at which Q-learning learns."""
     parameters: dict[str, Any] = {"transition_scale": 0.01} if agent == "q_learning" else {}
     return ht.make_agent(agent, mdp, seed=seed, **parameters)
 
 
-class Runner:
-    """As many trained learners as give enough steps to time: many of a small problem, one of a large one."""
+class TrainedLearners:
+    """As many trained learners as give enough steps to time: many of a small problem, one of a large."""
 
     def __init__(self, variant: Variant, n: int, quick: bool) -> None:
         started = time.perf_counter()
@@ -86,35 +89,35 @@ class Runner:
         cells, steps = HORIZON * ACTIONS * n, scaled(STEPS, quick)
         if variant.start == NARROW:  # the same small problem whatever n, so one learner does
             cells = steps // TIMED
-        self.episodes = min(max(TIMED * cells, LEAST_STEPS), steps) // HORIZON
+        self.episodes = min(max(TIMED * cells, MIN_STEPS), steps) // HORIZON
         count, training = -(-steps // (self.episodes * HORIZON)), scaled(TRAINED, quick) * cells // HORIZON
         self.learners = [
             Trained(new_learner(variant.agent, self.mdp, seed), training) for seed in range(count)
         ]
 
     def cost(self) -> float:
-        """Nanoseconds per step."""
+        """Return the nanoseconds per step."""
         seconds = sum(trained.seconds(self.episodes) for trained in self.learners)
         return seconds / (len(self.learners) * self.episodes * HORIZON) * 1e9
 
     def size(self) -> int:
-        """Bytes of everything that a step may touch."""
+        """Return the bytes of everything that a step may touch."""
         return record_bytes(self.learners[0].learner.agent) + record_bytes(self.mdp)
 
 
-# The yardstick: how long one load takes when its address is known only after the one before
+# For comparison: the time of one load whose address is known only after the load before
 
 
 @njit(nogil=True)
 def follow(after: Ints, at: int, loads: int) -> int:
-    """Walk along `after`."""
+    """Follow the links of `after`, starting at `at`."""
     for _ in range(loads):
         at = after[at]
     return at
 
 
 def random_cycle(n_bytes: int) -> Ints:
-    """An array of so many bytes whose entries lead once through all of it, in random order."""
+    """Make an array of so many bytes whose entries lead once through all of it, in random order."""
     order = np.random.default_rng(0).permutation(max(n_bytes // 8, 2))
     after = np.empty_like(order)
     after[order] = np.roll(order, -1)
@@ -122,19 +125,19 @@ def random_cycle(n_bytes: int) -> Ints:
 
 
 def load_cost(after: Ints, loads: int) -> float:
-    """Nanoseconds per load."""
+    """Return the nanoseconds per load."""
     started = cpu_seconds()
     follow(after, 0, loads)
     return (cpu_seconds() - started) / loads * 1e9
 
 
 def measure(n: int, quick: bool) -> dict[str, Any]:
-    """All figures of one size."""
-    runners = {label: Runner(variant, n, quick) for label, variant in VARIANTS.items()}
+    """Measure one size."""
+    runners = {label: TrainedLearners(variant, n, quick) for label, variant in VARIANTS.items()}
     n_bytes = runners["q_learning"].size()
     turns: dict[str, Callable[[], float]] = {label: runner.cost for label, runner in runners.items()}
     turns[LOAD] = partial(load_cost, random_cycle(n_bytes), scaled(LOADS, quick))
-    best_of(1, turns)  # the walk compiles
+    best_of(1, turns)  # compiles `follow`
     return {
         "states": n,
         "bytes": n_bytes,
@@ -144,7 +147,7 @@ def measure(n: int, quick: bool) -> dict[str, Any]:
 
 
 def draw(figures: list[dict[str, Any]]) -> None:
-    """Write the plot: cost per step on the left, the yardstick on the right."""
+    """Write the plot: time per step on the left, the random load on the right."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -180,7 +183,7 @@ def draw(figures: list[dict[str, Any]]) -> None:
 
 
 def row(f: dict[str, Any]) -> list[str]:
-    """One line of the table."""
+    """Make a row of the table."""
     return [
         f"{f['states']:,}",
         f"{f['bytes'] / 1e6:.3g}",

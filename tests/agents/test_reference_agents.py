@@ -1,4 +1,4 @@
-"""Yardsticks: the agent that knows its MDP, the one that plays at random, and a problem so easy that everyone else must solve it."""
+"""The agents for reference, `optimal` and `random`, and an easy problem that all must solve."""
 
 import math
 from typing import Any
@@ -21,13 +21,13 @@ EPISODIC: dict[str, MDP] = {
 }
 
 
-@pytest.mark.parametrize("world", list(EPISODIC))
-def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
+@pytest.mark.parametrize("name", list(EPISODIC))
+def test_optimal_reaches_the_optimal_value_of_an_episode(name: str) -> None:
     """Exactly in expectation, and in 20,000 episodes up to five standard errors.
 
     Fails once in 400,000 for the four together.
     """
-    mdp = EPISODIC[world]
+    mdp = EPISODIC[name]
     best = ht.planning.optimal_value(mdp)
     learner = ht.make_agent("optimal", mdp, seed=1)
     assert ht.planning.policy_value(mdp, learner.agent.policy.astype(int)) == pytest.approx(best, rel=1e-12)
@@ -36,17 +36,20 @@ def test_optimal_reaches_the_optimal_value_of_an_episode(world: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "mdp"),
+    ("name", "mdp"),
     [("mixed", mdps.mixed(horizon=None)), ("six_arms", ht.make_mdp("six_arms", horizon=None))],
 )
-def test_optimal_reaches_the_optimal_gain(world: str, mdp: MDP) -> None:
-    """Exactly in expectation, and up to five standard errors of the means of 200 stretches of 1,000 steps, which are nearly independent."""
+def test_optimal_reaches_the_optimal_gain(name: str, mdp: MDP) -> None:
+    """It is so in expectation, and up to five standard errors of the means of 200 parts of the run.
+
+    Parts of 1,000 steps are nearly independent.
+    """
     best = ht.planning.gain(mdp)
     learner = ht.make_agent("optimal", mdp, seed=2)
     assert ht.planning.policy_gain(mdp, learner.agent.policy[0].astype(int)) == pytest.approx(best, rel=1e-12)
     learner.learn(steps=1000, checkpoints=1)  # into the long run
-    stretches = np.diff(learner.learn(steps=200_000, checkpoints=200).mean_reward) / 1000
-    assert abs(stretches.mean() - best) <= 5 * stretches.std() / math.sqrt(len(stretches)) + 1e-9
+    parts = np.diff(learner.learn(steps=200_000, checkpoints=200).mean_reward) / 1000
+    assert abs(parts.mean() - best) <= 5 * parts.std() / math.sqrt(len(parts)) + 1e-9
 
 
 def test_optimal_needs_an_mdp_that_stays() -> None:

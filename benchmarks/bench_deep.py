@@ -1,10 +1,8 @@
-"""DQN with the paper's network on MountainCar, one run on one core, beside Stable-Baselines3.
+"""DQN with the paper's network on MountainCar: one run beside Stable-Baselines3, and batches of runs.
 
-And batches of runs on all cores.
-
-Both train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their own that
-may use one core, and take turns. Stable-Baselines3 lives in the environment of ``make test-interop``, which
-``make peers`` makes too; without it there is no peer.
+The single runs train with two layers of 512, batches of 64 and an update every 2 steps, in processes of their
+own that may use one core, and take turns. Stable-Baselines3 lives in the environment of
+``make test-interop``, which ``make peers`` makes too; without it there is no peer.
 """
 
 import json
@@ -15,18 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from report import HERE, best_of, print_table, scaled
+from _figures import HERE, best_of, print_table, scaled
 
 STEPS, REPEATS, LIMIT = 4000, 3, 2.0
 RUNS, WIDTHS = (1, 8, 24), (512, 64)
 BATCH_STEPS = {512: 4800, 64: 60_000}  # of all runs together
 OURS, PEER = Path(sys.executable), HERE.parent / ".venv-interop" / "bin" / "python"
-# Warmed up before the clock starts: compiled, beyond the first updates. The clock is the processor's, so that
-# waiting for a core that others use is no part of it.
-OWN = """
+# Warmed up before timing starts: compiled, and beyond the first updates. Processor time is measured, so that
+# waiting for a busy core does not count.
+OWN_SCRIPT = """
 import json, time
 from heavytail.deep import heavy_dqn
-learner = heavy_dqn("mountain_car", transform="none", hidden={hidden}, replay=500_000, runs=[dict(seed=i) for i in range({runs})])
+runs = [dict(seed=i) for i in range({runs})]
+learner = heavy_dqn("mountain_car", transform="none", hidden={hidden}, replay=500_000, runs=runs)
 learner.learn(600, checkpoints=1)
 clock = time.{clock}
 started = clock()
@@ -39,8 +38,9 @@ import gymnasium, torch
 from stable_baselines3 import DQN
 torch.set_num_threads(1)
 model = DQN(
-    "MlpPolicy", gymnasium.make("MountainCar-v0"), learning_rate=1e-4, buffer_size=500_000, learning_starts=500, batch_size=64, train_freq=2,
-    gradient_steps=1, target_update_interval=50, policy_kwargs=dict(net_arch=[512, 512]), device="cpu", seed=0,
+    "MlpPolicy", gymnasium.make("MountainCar-v0"), learning_rate=1e-4, buffer_size=500_000,
+    learning_starts=500, batch_size=64, train_freq=2, gradient_steps=1, target_update_interval=50,
+    policy_kwargs=dict(net_arch=[512, 512]), device="cpu", seed=0,
 )
 model.learn(600)
 started = time.process_time()
@@ -50,7 +50,7 @@ print(json.dumps((time.process_time() - started) / {steps}))
 
 
 def seconds(python: Path, script: str, cores: int) -> float:
-    """What a script prints that runs in a process of its own with so many cores: seconds of one step."""
+    """Run a script in a new process with so many cores; return the seconds per step that it prints."""
     allowed = sorted(os.sched_getaffinity(0))[-cores:]
     pinned = f"import os; os.sched_setaffinity(0, {allowed})\n{script}"
     done = subprocess.run([python, "-c", pinned], capture_output=True, text=True, check=True)
@@ -58,12 +58,12 @@ def seconds(python: Path, script: str, cores: int) -> float:
 
 
 def own(width: int, runs: int, steps: int, cores: int, clock: str) -> float:
-    """Seconds of one step of one run of ours."""
-    return seconds(OURS, OWN.format(hidden=(width, width), runs=runs, steps=steps, clock=clock), cores)
+    """Return the seconds of one step of one run of ours."""
+    return seconds(OURS, OWN_SCRIPT.format(hidden=(width, width), runs=runs, steps=steps, clock=clock), cores)
 
 
 def one_core(quick: bool) -> dict[str, float]:
-    """Steps per second of one run."""
+    """Return the steps per second of one run."""
     steps = scaled(STEPS, quick)
     turns = {"heavytail": partial(own, 512, 1, steps, 1, "process_time")}
     if PEER.exists():
@@ -72,13 +72,13 @@ def one_core(quick: bool) -> dict[str, float]:
 
 
 def batches(quick: bool) -> dict[str, float]:
-    """Steps per second of all runs of a batch together, on all cores."""
-    cores, found = len(os.sched_getaffinity(0)), {}
+    """Return the steps per second of all runs of a batch together, on all cores."""
+    cores, speeds = len(os.sched_getaffinity(0)), {}
     for width in WIDTHS:
         for runs in RUNS:
             steps = max(scaled(BATCH_STEPS[width], quick) // runs // 50 * 50, 50)
-            found[f"{runs} x {width}"] = 1.0 / own(width, runs, steps, cores, "perf_counter")
-    return found
+            speeds[f"{runs} x {width}"] = 1.0 / own(width, runs, steps, cores, "perf_counter")
+    return speeds
 
 
 def section(quick: bool) -> dict[str, Any]:
@@ -89,14 +89,8 @@ def section(quick: bool) -> dict[str, Any]:
     if peer is None:
         rows.append(["Stable-Baselines3", "not installed: make peers", "", ""])
     else:
-        rows.append(
-            [
-                "Stable-Baselines3",
-                f"{peer:,.0f}",
-                f"{ours / peer:.2f}",
-                f">= {LIMIT} {'met' if ours >= LIMIT * peer else 'MISSED'}",
-            ]
-        )
+        verdict = f">= {LIMIT} {'met' if ours >= LIMIT * peer else 'MISSED'}"
+        rows.append(["Stable-Baselines3", f"{peer:,.0f}", f"{ours / peer:.2f}", verdict])
     print_table(
         "DQN, 512 x 512, one run on one core", ["steps per second", "", "ours is times", "limit"], rows
     )

@@ -1,4 +1,4 @@
-"""What every agent costs, in time and in memory, on the paper's two tasks.
+"""Time and memory of every agent on the paper's two tasks.
 
 The paper remarks that Q-learning is cheaper than UCRL2 in both, and that the median of means needs all
 samples, so that its cost grows with T. Here both agents and both estimators stand in one table, with the
@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavytail as ht
+from _figures import amount_of_bytes, nanoseconds, print_table, scaled, verdict
+from _trained import advance
 from heavytail.arrays import record_bytes
 from heavytail.registry import find, registered
-from report import amount_of_bytes, nanoseconds, print_table, scaled, verdict
-from trained import advance
 
 TASKS, ONE_ARM = ("six_arms", "double_chain"), "one arm"
 MOMENTS = (100_000, 1_000_000, 10_000_000)  # steps at which memory is read
-EARLY_TURNS, TURNS = 3, 9  # into which a stretch is cut; the best of them is the time per step
-SCALES = {"transition_scale": 0.01, "reward_scale": 0.1}  # at 1 nobody learns anything
-OWN: dict[str, dict[str, Any]] = {  # where others are better, or the example is not for these tasks
+EARLY_TURNS, TURNS = 3, 9  # into which a measurement is cut; the best of them is the time per step
+SCALES = {"transition_scale": 0.01, "reward_scale": 0.1}  # at 1 no agent learns anything
+# Agents for which other scales are better, or the example of the registry is not for these tasks
+CHOSEN: dict[str, dict[str, Any]] = {
     "heavy_q_learning": {"reward_scale": 0.001},
     "psrl": {"reward_scale": 1.0},
     "restarting": {**SCALES, "epsilon": 0.05, "moment": 14.25},
@@ -31,22 +32,22 @@ PSRL_LIMIT = 600.0  # ns
 
 
 class Case(NamedTuple):
-    """One line of the table."""
+    """An agent, and the estimator in it: one row of the table."""
 
     agent: str
     estimator: str | None = None
 
     @property
     def label(self) -> str:
-        """In words."""
+        """Return the name in the table."""
         return self.agent if self.estimator is None else f"{self.agent}, {self.estimator}"
 
     def parameters(self) -> dict[str, Any]:
-        """The example of the registry, and scales at which it learns."""
+        """Return the example of the registry, with scales at which it learns."""
         entry = find("agent", self.agent)
         scales = {key: value for key, value in SCALES.items() if key in entry.parameters}
         chosen = {} if self.estimator is None else {"estimator": self.estimator}
-        return {**entry.example, **scales, **OWN.get(self.agent, {}), **chosen}
+        return {**entry.example, **scales, **CHOSEN.get(self.agent, {}), **chosen}
 
 
 PAPERS = HEAVY_Q, UCRL2, UCRL2_BLOCKS = (
@@ -57,7 +58,7 @@ PAPERS = HEAVY_Q, UCRL2, UCRL2_BLOCKS = (
 
 
 def cases() -> list[Case]:
-    """Every registered agent, Heavy-UCRL2 with both estimators of the paper."""
+    """List every registered agent, Heavy-UCRL2 with both estimators of the paper."""
     return [
         Case(entry.name, estimator)
         for entry in registered("agent")
@@ -66,7 +67,7 @@ def cases() -> list[Case]:
 
 
 class Cost(NamedTuple):
-    """What was measured of a case."""
+    """The figures of a case."""
 
     early_ns: float  # per step, up to the second moment
     ns: float  # per step, after it
@@ -75,14 +76,14 @@ class Cost(NamedTuple):
 
 
 class Running:
-    """A learner on its way."""
+    """A learner, and its memory at each moment."""
 
     def __init__(self, case: Case, mdp: ht.MDP) -> None:
         self.learner = ht.make_agent(case.agent, mdp, seed=0, **case.parameters())
         self.bytes: list[int] = []
 
     def go_on(self, steps: int) -> float:
-        """Make so many more steps; returns nanoseconds for each."""
+        """Make so many more steps; return nanoseconds per step."""
         horizon = self.learner.problem.horizon
         return advance(self.learner, steps // horizon) / (steps // horizon * horizon) * 1e9
 
@@ -91,20 +92,20 @@ class Running:
         self.bytes.append(record_bytes(self.learner.agent))
 
     def so_far(self) -> tuple[int, float]:
-        """Episodes, and the expected rewards of all of them."""
-        return int(self.learner.clock.units[0]), float(self.learner.clock.totals[0])
+        """Return episodes, and their total expected rewards."""
+        return int(self.learner.run_state.episodes_or_steps[0]), float(self.learner.run_state.totals[0])
 
 
-def in_turns(stretches: Mapping[Case, Running], steps: int, turns: int) -> dict[Case, float]:
-    """The best nanoseconds per step of each; they take turns."""
-    costs = [{case: run.go_on(steps // turns) for case, run in stretches.items()} for _ in range(turns)]
-    for run in stretches.values():
+def in_turns(running: Mapping[Case, Running], steps: int, turns: int) -> dict[Case, float]:
+    """Return the best nanoseconds per step of each; they take turns."""
+    costs = [{case: run.go_on(steps // turns) for case, run in running.items()} for _ in range(turns)]
+    for run in running.values():
         run.weigh()
-    return {case: min(cost[case] for cost in costs) for case in stretches}
+    return {case: min(cost[case] for cost in costs) for case in running}
 
 
 def measure(mdp: ht.MDP, chosen: Sequence[Case], quick: bool) -> dict[Case, Cost]:
-    """All figures of some agents on a task."""
+    """Measure some agents on a task."""
     first, second, third = (scaled(moment, quick) for moment in MOMENTS)
     running = {case: Running(case, mdp) for case in chosen}
     in_turns(running, first, 1)  # compiles
@@ -112,20 +113,20 @@ def measure(mdp: ht.MDP, chosen: Sequence[Case], quick: bool) -> dict[Case, Cost
     before = {case: run.so_far() for case, run in running.items()}
     late = in_turns(running, third - second, TURNS)
     best = ht.planning.optimal_value(mdp)
-    found = {}
+    costs = {}
     for case, run in running.items():
         episodes, total = np.subtract(run.so_far(), before[case])
-        found[case] = Cost(early[case], late[case], run.bytes, float(total / episodes / best))
-    return found
+        costs[case] = Cost(early[case], late[case], run.bytes, float(total / episodes / best))
+    return costs
 
 
 def one_arm() -> ht.MDP:
-    """Nothing to choose, so that all do the same."""
+    """Make an MDP with nothing to choose, so that all agents do the same."""
     return ht.mdp_from_arrays([[[1.0]]], laws=[[ht.laws.alpha_stable(1.1, loc=2.0)]], horizon=25)
 
 
 def row(case: Case, cost: Cost) -> list[str]:
-    """One line of the table."""
+    """Make a row of the table."""
     return [
         case.label,
         nanoseconds(cost.early_ns),
@@ -136,7 +137,7 @@ def row(case: Case, cost: Cost) -> list[str]:
 
 
 def header(quick: bool) -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     moments = [f"{scaled(moment, quick):.0e}".replace("e+0", "e") for moment in MOMENTS]
     return [
         "agent",
@@ -149,7 +150,7 @@ def header(quick: bool) -> list[str]:
 
 
 def remarks(costs: Mapping[str, Mapping[Case, Cost]], steps: int) -> list[str]:
-    """The paper's remarks, and what can be seen of them."""
+    """State what the figures say about the paper's remarks."""
     q, planned, blocks = (costs[ONE_ARM][case] for case in PAPERS)
     lines = [
         (
@@ -183,15 +184,16 @@ def section(quick: bool) -> dict[str, Any]:
     costs = {task: measure(ht.make_mdp(task), cases(), quick) for task in TASKS} | {
         ONE_ARM: measure(one_arm(), PAPERS, quick)
     }
-    for task, found in costs.items():
+    for task, by_case in costs.items():
         print_table(
             f"Agents on {task}: time per step and memory of the whole agent",
             header(quick),
-            [row(*item) for item in found.items()],
+            [row(*item) for item in by_case.items()],
         )
     print("\n".join(remarks(costs, scaled(MOMENTS[-1], quick))))
     psrl = costs["six_arms"][Case("psrl")].ns
     print(f"psrl on six_arms: {psrl:.0f} ns a step, <= {PSRL_LIMIT:.0f} {verdict(psrl, PSRL_LIMIT)}.")
     return {
-        task: {case.label: cost._asdict() for case, cost in found.items()} for task, found in costs.items()
+        task: {case.label: cost._asdict() for case, cost in by_case.items()}
+        for task, by_case in costs.items()
     }

@@ -1,4 +1,4 @@
-"""Textbook Q-learning with UCB-Hoeffding bonuses on SixArms, as one would write it in pure Python and in NumPy.
+"""Textbook Q-learning with UCB-Hoeffding bonuses on SixArms, in pure Python and in NumPy.
 
 The algorithm is that of `heavytail.agents.q_learning`, with its default constants; the draws are each
 library's own.
@@ -22,9 +22,9 @@ BONUS = SCALE * R_MAX * math.sqrt(H**3 * math.log(2 * S * A * PLANNED_STEPS / DE
 
 
 def python_noise(arm: int, rng: Random) -> float:
-    """The noise of an arm.
+    """Draw the noise of an arm: normal for the first, alpha-stable for the others.
 
-    Normal for the first, alpha-stable (Chambers, Mallows and Stuck) for the others.
+    The method is that of Chambers, Mallows and Stuck.
     """
     if arm == 0:
         return rng.gauss(0.0, 0.1)
@@ -34,7 +34,7 @@ def python_noise(arm: int, rng: Random) -> float:
 
 
 def python_step(s: int, a: int, noise: bool, rng: Random) -> tuple[int, float, float]:
-    """One transition of SixArms: the next state, the reward, the expected reward."""
+    """Make one transition of SixArms; return the next state, the reward and the expected reward."""
     if s == 0:
         return (a + 1 if rng.random() < REACH[a] else 0), 0.0, 0.0
     if a != s - 1:
@@ -44,7 +44,7 @@ def python_step(s: int, a: int, noise: bool, rng: Random) -> tuple[int, float, f
 
 
 def python_q_learning(episodes: int, noise: bool, seed: int = 0) -> float:
-    """Learn, in lists; returns the sum of expected rewards."""
+    """Learn, in lists; return the sum of expected rewards."""
     rng = Random(seed)  # noqa: S311 - no secrets here
     q = [[[(H - h) * R_MAX] * A for _ in range(S)] for h in range(H)]
     visits = [[[0] * A for _ in range(S)] for _ in range(H)]
@@ -69,7 +69,7 @@ def python_q_learning(episodes: int, noise: bool, seed: int = 0) -> float:
 
 
 def numpy_tables() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """SixArms as arrays: cumulative transition probabilities [S, A, S] and expected rewards [S, A]."""
+    """Return SixArms as cumulative transition probabilities [S, A, S] and expected rewards [S, A]."""
     transitions, means = np.zeros((S, A, S)), np.zeros((S, A))
     transitions[1:, :, 0] = 1.0
     for arm in range(A):
@@ -80,7 +80,7 @@ def numpy_tables() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
 
 
 def numpy_noise(arm: int, rng: np.random.Generator) -> float:
-    """The noise of an arm."""
+    """Draw the noise of an arm."""
     if arm == 0:
         return rng.normal(0.0, 0.1)
     angle, e = np.pi * (rng.random() - 0.5), rng.exponential()
@@ -89,7 +89,7 @@ def numpy_noise(arm: int, rng: np.random.Generator) -> float:
 
 
 def numpy_q_learning(episodes: int, noise: bool, seed: int = 0) -> float:
-    """Learn, in arrays; returns the sum of expected rewards."""
+    """Learn, in arrays; return the sum of expected rewards."""
     rng = np.random.default_rng(seed)
     cumulative, means = numpy_tables()
     cap = R_MAX * np.arange(H, -1, -1)

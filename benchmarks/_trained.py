@@ -1,22 +1,20 @@
-"""A learner at a certain moment: trained as far as wanted, timed from there on, and set back to it."""
+"""Learners that are trained, timed from there on, and set back to the end of their training."""
 
 import numpy as np
 
 import heavytail as ht
+from _figures import cpu_seconds
 from heavytail.training import fused
 from heavytail.training.agent_file import flatten
-from report import cpu_seconds
 
 
 def advance(learner: ht.Learner, units: int) -> float:
-    """Learn so many more episodes, or steps in a continuing problem, without checkpoints.
-
-    Returns the seconds it took.
-    """
+    """Learn so many more episodes, or steps in a continuing problem; return the seconds it took."""
     x = learner
-    nothing, until = fused.new_checkpoints(np.zeros(0, np.int64), x.agent), int(x.clock.units[0]) + units
+    no_checkpoints = fused.new_checkpoints(np.zeros(0, np.int64), x.agent)
+    until = int(x.run_state.episodes_or_steps[0]) + units
     started = cpu_seconds()
-    x.agent = fused.run(x.agent, x.mdp, x.streams, x.clock, nothing, until)
+    x.agent = fused.run(x.agent, x.mdp, x.streams, x.run_state, no_checkpoints, until)
     return cpu_seconds() - started
 
 
@@ -30,7 +28,7 @@ class Trained:
         self.learner = learner
         advance(learner, units)
         self.agent = learner.agent
-        records = {"agent": learner.agent, "streams": learner.streams, "clock": learner.clock}
+        records = {"agent": learner.agent, "streams": learner.streams, "run_state": learner.run_state}
         self.arrays = [
             array
             for name, record in records.items()
@@ -40,12 +38,12 @@ class Trained:
         self.before = [array.copy() for array in self.arrays]
 
     def set_back(self) -> None:
-        """Return to the moment."""
+        """Return to the end of the training."""
         for array, value in zip(self.arrays, self.before, strict=True):
             array[...] = value
 
     def seconds(self, units: int) -> float:
-        """How long so many more episodes or steps take from that moment on."""
+        """Return the seconds of so many more episodes or steps from there on."""
         self.set_back()
         seconds = advance(self.learner, units)
         if self.learner.agent is not self.agent:

@@ -1,4 +1,4 @@
-"""What the benchmarks share: taking turns, tables, and the file of figures."""
+"""Timing, tables and the file of figures, which all benchmarks share."""
 
 import json
 import math
@@ -16,15 +16,15 @@ FIGURES = HERE / "figures.json"
 
 
 def cpu_seconds() -> float:
-    """The processor's time that this thread has had so far.
+    """Return the processor time of this thread so far.
 
-    Waiting for a core that others use is no part of it, nor is it of what `floor.cpp` prints.
+    Waiting for a busy core does not count, nor does it in what `floor.cpp` prints.
     """
     return time.thread_time()
 
 
 def best_of(repeats: int, candidates: Mapping[str, Callable[[], float]]) -> dict[str, float]:
-    """The least figure of each candidate.
+    """Return the least figure of each candidate.
 
     They take turns, so that a slow moment of the machine hits all alike.
     """
@@ -36,12 +36,12 @@ def best_of(repeats: int, candidates: Mapping[str, Callable[[], float]]) -> dict
 
 
 def scaled(amount: int, quick: bool) -> int:
-    """The amount of work, or a tenth of it."""
+    """Return the amount of work, or a tenth of it where `quick`."""
     return max(amount // 10, 1) if quick else amount
 
 
 def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table, the first column to the left and the others to the right."""
+    """Print a table, its first column flush left and the others flush right."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     print(f"\n{title}")
     for row in (header, ["-" * width for width in widths], *rows):
@@ -50,12 +50,12 @@ def print_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
 
 
 def nanoseconds(value: float) -> str:
-    """Three digits, and thousands apart."""
+    """Format nanoseconds with three digits and separated thousands."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}"
 
 
 def amount_of_bytes(n: float) -> str:
-    """Three digits."""
+    """Format a number of bytes with three digits and a unit."""
     for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if n >= size:
             return f"{n / size:.3g} {unit}"
@@ -63,12 +63,12 @@ def amount_of_bytes(n: float) -> str:
 
 
 def verdict(value: float, limit: float) -> str:
-    """Whether a figure is within its limit."""
+    """Say whether a figure is within its limit."""
     return "met" if value <= limit else "MISSED"
 
 
 def machine() -> dict[str, str]:
-    """On what the figures were taken; nothing that tells whose machine it is."""
+    """Describe what the figures were taken on, without saying whose machine it is."""
     packages = {name: version(name) for name in ("heavytail", "numba", "llvmlite", "numpy")}
     return {"cpu": _cpu(), "python": platform.python_version(), **packages, "g++": _compiler()}
 
@@ -89,12 +89,8 @@ def _compiler() -> str:
 
 
 def write_figures(sections: Mapping[str, Any], quick: bool) -> None:
-    """Write the figures; those of other sections stay if they are from the same machine and as much work."""
-    page: dict[str, Any] = {"machine": machine(), "quick": quick}
+    """Write the figures; those of other sections stay if machine and amount of work are the same."""
+    conditions: dict[str, Any] = {"machine": machine(), "quick": quick}
     old = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
-    kept = (
-        {name: section for name, section in old.items() if name not in page}
-        if old.items() >= page.items()
-        else {}
-    )
-    FIGURES.write_text(json.dumps({**page, **kept, **sections}, indent=1) + "\n")
+    kept = old if old.items() >= conditions.items() else {}
+    FIGURES.write_text(json.dumps({**conditions, **kept, **sections}, indent=1) + "\n")

@@ -1,13 +1,10 @@
-"""What more workers give.
+"""Speed-up of a study by more workers, beside what the machine itself allows.
 
-A study with one and with as many as there are cores, beside what the machine itself gives.
+The ceiling is a loop in independent processes, first one and then one on each core: cores share cache, memory
+and power, and some are two threads of one. A study stays below it by the start of the workers, a second each
+whatever the study's length; it is measured with a study of almost no work.
 
-The ceiling is a loop in processes that have nothing to do with each other, first one and then one on each
-core: cores share cache, memory and power, and some are two threads of one. What a study stays below it is the
-start of the workers, a second each whatever the study's length; it is measured with a study of next to no
-work.
-
-This is about the clock on the wall, so it says little while others use the machine.
+Wall-clock time is measured, so the figures say little on a busy machine.
 """
 
 import os
@@ -19,11 +16,11 @@ from functools import partial
 from typing import IO, Any
 
 import heavytail as ht
-from report import best_of, print_table, scaled
+from _figures import best_of, print_table, scaled
 
 CORES = len(os.sched_getaffinity(0))
 REPEATS, SEEDS = 2, 5
-EPISODES, NEXT_TO_NONE = 500_000, 10  # of a run; two of the long ones are a part
+EPISODES, ALMOST_NONE = 500_000, 10  # of a run; two of the long ones are a part
 LOOP_EPISODES = 1_000_000
 SCALES = {"transition_scale": 0.01, "reward_scale": 0.001}
 HEAVY = {"epsilon": 0.05, "moment": 1.0, **SCALES}
@@ -36,7 +33,8 @@ AGENTS = {
 LOOP = """
 import sys, time
 import heavytail as ht
-learner = ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), seed=0, planned_steps=10**9, **{parameters})
+mdp = ht.make_mdp("six_arms")
+learner = ht.make_agent("heavy_q_learning", mdp, seed=0, planned_steps=10**9, **{parameters})
 learner.learn(100)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -47,15 +45,10 @@ print(time.perf_counter() - started)
 
 
 def study_seconds(workers: int, episodes: int) -> float:
-    """How long a study takes, in a new folder."""
+    """Return the seconds of a study in a new folder."""
     agents = {name: {"parameters": parameters} for name, parameters in AGENTS.items()}
-    spec = {
-        "name": "workers",
-        "episodes": episodes,
-        "seeds": SEEDS,
-        "envs": {"six_arms": {}},
-        "agents": agents,
-    }
+    lengths = {"episodes": episodes, "seeds": SEEDS}
+    spec = {"name": "workers", **lengths, "envs": {"six_arms": {}}, "agents": agents}
     with tempfile.TemporaryDirectory() as folder:
         study, started = ht.Study(spec, folder), time.perf_counter()
         study.run(engine="local", workers=workers)
@@ -63,7 +56,7 @@ def study_seconds(workers: int, episodes: int) -> float:
 
 
 def loop_seconds(processes: int, episodes: int) -> float:
-    """How long the slowest of so many independent processes takes, all of which start at once."""
+    """Return the seconds of the slowest of so many independent processes, which start together."""
     command = [sys.executable, "-c", LOOP.format(parameters=HEAVY, episodes=episodes)]
     running = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -78,17 +71,17 @@ def loop_seconds(processes: int, episodes: int) -> float:
 
 
 def _pipe(pipe: IO[str] | None) -> IO[str]:
-    """One that was asked for, and so is there."""
+    """Return a pipe that exists, because it was asked for."""
     assert pipe is not None
     return pipe
 
 
 def measure(quick: bool) -> dict[str, float]:
-    """The least seconds of everything, by name and number of workers; they take turns."""
-    study_seconds(CORES, NEXT_TO_NONE)  # compiles, or loads
+    """Measure everything in turns; return the least seconds, by name and number of workers."""
+    study_seconds(CORES, ALMOST_NONE)  # compiles, or loads
     kinds = {
         "study": partial(study_seconds, episodes=scaled(EPISODES, quick)),
-        "start": partial(study_seconds, episodes=NEXT_TO_NONE),
+        "start": partial(study_seconds, episodes=ALMOST_NONE),
         "loop": partial(loop_seconds, episodes=scaled(LOOP_EPISODES, quick)),
     }
     turns = {
@@ -104,18 +97,18 @@ def section(quick: bool) -> dict[str, Any]:
     if CORES == 1:
         print("\nThere is one core, so there is nothing to say about more workers.")
         return {}
-    found = measure(quick)
-    one, every, start_one, start_every, loop_one, loop_every = found.values()
-    working = (one - start_one) / (every - start_every)
+    seconds = measure(quick)
+    one, all_cores, start_one, start_all, loop_one, loop_all = seconds.values()
+    working = (one - start_one) / (all_cores - start_all)
     rows = [
-        ["a study", f"{one:.2f}", f"{every:.2f}", f"{one / every:.2f}"],
-        ["of which the start", f"{start_one:.2f}", f"{start_every:.2f}", ""],
-        ["and the work", f"{one - start_one:.2f}", f"{every - start_every:.2f}", f"{working:.2f}"],
+        ["a study", f"{one:.2f}", f"{all_cores:.2f}", f"{one / all_cores:.2f}"],
+        ["of which the start", f"{start_one:.2f}", f"{start_all:.2f}", ""],
+        ["and the work", f"{one - start_one:.2f}", f"{all_cores - start_all:.2f}", f"{working:.2f}"],
         [
             "a loop in independent processes, each as much",
             f"{loop_one:.2f}",
-            f"{loop_every:.2f}",
-            f"{CORES * loop_one / loop_every:.2f}",
+            f"{loop_all:.2f}",
+            f"{CORES * loop_one / loop_all:.2f}",
         ],
     ]
     print_table(
@@ -123,8 +116,8 @@ def section(quick: bool) -> dict[str, Any]:
     )
     return {
         "cores": CORES,
-        "seconds": found,
-        "throughput": one / every,
+        "seconds": seconds,
+        "throughput": one / all_cores,
         "of_the_work": working,
-        "ceiling": CORES * loop_one / loop_every,
+        "ceiling": CORES * loop_one / loop_all,
     }

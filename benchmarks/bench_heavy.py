@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import heavytail as ht
-from floor import BATCHES, EXACT, FAST, HEAVY, TABLES, TEXTBOOK, compile_floor, run_floor
-from fused import Measure, check_totals, in_words
-from peers import H
-from report import best_of, nanoseconds, print_table, scaled, verdict
-from trained import Trained
+from _figures import best_of, nanoseconds, print_table, scaled, verdict
+from _floor import BATCHES, EXACT, FAST, HEAVY, TABLES, TEXTBOOK, compile_floor, run_floor
+from _peers import H
+from _trained import Trained
+from bench_fused import Measure, check_totals, describe_difference
 
 TRAINED, EPISODES, REPEATS = 60_000, 40_000, 15
 LIMIT = 1.0
@@ -30,33 +30,29 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 
 
 def new_learner() -> ht.Learner:
-    """At the working point."""
+    """Make a learner with the tuned parameters."""
     return ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms", horizon=H), seed=0, **PARAMETERS)
 
 
 def floor_cost(program: Path, episodes: int) -> float:
-    """Nanoseconds per step of the C++ program."""
-    return (
-        run_floor(program, new_learner(), episodes, noise=True, trained=TRAINED).seconds
-        / (episodes * H)
-        * 1e9
-    )
+    """Return the nanoseconds per step of the C++ program."""
+    seconds = run_floor(program, new_learner(), episodes, noise=True, trained=TRAINED).seconds
+    return seconds / (episodes * H) * 1e9
 
 
 def own_cost(trained: Trained, episodes: int) -> float:
-    """The same of the fused loop."""
+    """Return the nanoseconds per step of the fused loop."""
     return trained.seconds(episodes) / (episodes * H) * 1e9
 
 
 def settled() -> Trained:
-    """The learner after its training, and no other than one that plays the heavy arm, which is worth a third more than the light one."""
+    """Train a learner, and check that it plays the heavy arm, worth a third more than the light one."""
     learner = new_learner()
     learner.learn(TRAINED - LAST)
-    before = float(learner.clock.totals[0])
+    before = float(learner.run_state.totals[0])
     trained = Trained(learner, LAST)
-    if (gained := (float(learner.clock.totals[0]) - before) / LAST) < ENOUGH * ht.planning.optimal_value(
-        learner.mdp
-    ):
+    gained = (float(learner.run_state.totals[0]) - before) / LAST
+    if gained < ENOUGH * ht.planning.optimal_value(learner.mdp):
         raise SystemExit(
             f"after {TRAINED:,} episodes heavy_q_learning earns {gained:.1f}: it is not on the heavy"
             " arm, which is to be timed"
@@ -65,7 +61,7 @@ def settled() -> Trained:
 
 
 def measure(folder: Path, episodes: int) -> tuple[dict[str, float], str]:
-    """Nanoseconds per step of everything, and how equal the totals are."""
+    """Measure the nanoseconds per step of all programs, and compare their totals."""
     turns: dict[str, Measure] = {"heavytail": partial(own_cost, settled(), episodes)}
     for name, switches in PROGRAMS.items():
         if program := compile_floor(folder, *switches):
@@ -75,7 +71,7 @@ def measure(folder: Path, episodes: int) -> tuple[dict[str, float], str]:
         difference = check_totals(exact, new_learner, TRAINED + episodes, noise=True)
         checked = (
             f"{SAME_DRAWS}: mean and realised totals of {TRAINED + episodes:,} episodes are"
-            f" {in_words(difference)}."
+            f" {describe_difference(difference)}."
         )
     return best_of(REPEATS, turns), checked
 

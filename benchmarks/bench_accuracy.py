@@ -1,7 +1,7 @@
-"""The error of every estimator against the number of samples, law by law, beside the numbers of the reading notes.
+"""Errors of every estimator against the number of samples, law by law, beside the reading notes.
 
-All estimators see the same samples. Each repetition is one stream, which is asked for the estimate on its
-way, as an agent asks.
+All estimators see the same samples. Each repetition is one stream, which is asked for the estimate
+at each size on its way, as an agent asks.
 """
 
 import argparse
@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import heavytail as ht
+from _figures import HERE, print_table, scaled
 from heavytail.arrays import Floats
 from heavytail.estimators import Estimator
 from heavytail.laws.law import Law
 from heavytail.mdp.diagram.style import COLOURS, SEVERAL
 from heavytail.registry import find, registered
-from report import HERE, print_table, scaled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,13 +27,12 @@ REPEATS = 200
 PICTURE, PAGE = HERE / "accuracy.png", HERE / "accuracy.md"
 LEVEL, HIGH_LEVEL = 14.0, 140.0  # log-confidences: that of the notes, and Heavy-UCRL2's on SixArms
 QUANTILES = (0.5, 0.95)
-OPTIONS: dict[str, dict[str, Any]] = {
-    "sample_mean": {"interval": "heavy"}
-}  # its other radius promises nothing for these laws
+# The other radius of the sample mean promises nothing for these laws
+OPTIONS: dict[str, dict[str, Any]] = {"sample_mean": {"interval": "heavy"}}
 
 
 class Setting(NamedTuple):
-    """One panel: a law, and the epsilon that estimators are told."""
+    """One panel: a law, and the epsilon given to estimators."""
 
     title: str
     symmetric: bool
@@ -50,18 +49,18 @@ class Series(NamedTuple):
 
     @property
     def label(self) -> str:
-        """In words; L is said where it is not the usual one."""
+        """Return the label in the legend; it names L where that is not the usual one."""
         return self.estimator.replace("_", " ") + (f", L = {self.level:g}" if self.level != LEVEL else "")
 
 
 class Errors(NamedTuple):
-    """What one series did."""
+    """The results of one series."""
 
     error: Floats  # [repetition, size] |estimate - mean|
     radius: Floats  # [size] the median of the promised ones
 
     def quantiles(self) -> Floats:
-        """The median and the 95 % quantile of the error, for each size."""
+        """Return the median and the 95 % quantile of the error, for each size."""
         return np.quantile(self.error, QUANTILES, axis=0)
 
 
@@ -78,8 +77,8 @@ SETTINGS = {
 # The notes: median and 95 % quantile of the error, for 1,000 and for 10,000 samples
 TABLE_SIZES = (1_000, 10_000)
 NOTES_REPEATS = 200
-# what is less likely by chance gets a star, and needs a reason; by chance alone one of 28 gets it once in
-# twenty seeds
+# Differences less likely by chance get a star, and need a reason; by chance alone one of 28 gets it once in
+# twenty seeds.
 STAR = 0.002
 Quoted = tuple[tuple[float, float], tuple[float, float]]
 NOTES: dict[Series, dict[str, Quoted]] = {
@@ -98,9 +97,9 @@ NOTES: dict[Series, dict[str, Quoted]] = {
 
 
 def series_of(setting: str) -> list[Series]:
-    """What is drawn for a law.
+    """List what is drawn for a law.
 
-    Every registered estimator, the sample mean first, and what the notes have besides.
+    That is every registered estimator, the sample mean first, and the further series of the notes.
     """
     names = sorted((r.name for r in registered("estimator")), key=lambda name: (name != "sample_mean", name))
     extra = [
@@ -110,26 +109,22 @@ def series_of(setting: str) -> list[Series]:
 
 
 def build(name: str, setting: Setting) -> Estimator:
-    """The estimator, told the true moment of the law, raw or central as it needs."""
+    """Build an estimator with the true moment of the law, raw or central as it needs."""
     entry = find("estimator", name)
-    told = {
-        key: value
-        for key, value in {"epsilon": setting.epsilon, "moment": 1.0}.items()
-        if key in entry.parameters
-    }
-    arguments = {**entry.example, **OPTIONS.get(name, {}), **told}
+    shared = {"epsilon": setting.epsilon, "moment": 1.0}
+    known = {key: value for key, value in shared.items() if key in entry.parameters}
+    arguments = {**entry.example, **OPTIONS.get(name, {}), **known}
     kind = getattr(ht.estimators, name)(**arguments).moment_kind
     if kind is not None:
-        arguments["moment"] = setting.law.moment(
-            1.0 + setting.epsilon, setting.law.mean() if kind == "central" else 0.0
-        )
+        centre = setting.law.mean() if kind == "central" else 0.0
+        arguments["moment"] = setting.law.moment(1.0 + setting.epsilon, centre)
     return getattr(ht.estimators, name)(**arguments)
 
 
 def measure(
     setting: Setting, series: Sequence[Series], sizes: Sequence[int], repeats: int
 ) -> dict[Series, Errors]:
-    """The errors of all series on the same streams."""
+    """Measure the errors of all series on the same streams."""
     estimators = {s: build(s.estimator, setting) for s in series}
     errors, radii = ({s: np.empty((repeats, len(sizes))) for s in series} for _ in range(2))
     centre = setting.law.mean()
@@ -148,10 +143,11 @@ def measure(
 
 
 def chance(errors: Floats, quoted: float, quantile: float) -> float:
-    """How likely sampling error is to put as much between a quantile of these errors and the one that the notes quote, whatever the law of the errors.
+    """Return the probability that sampling error alone makes a quantile differ so much from the notes.
 
-    If both have the same law, the number of errors here that lie below an order statistic there is
-    beta-binomial. The quoted number is rounded: the nearest it may have been counts.
+    It holds whatever the law of the errors. If both have the same law, the number of errors here that lie
+    below an order statistic there is beta-binomial. The quoted number is rounded: the nearest it may have
+    been counts.
     """
     from scipy.stats import betabinom
 
@@ -163,14 +159,14 @@ def chance(errors: Floats, quoted: float, quantile: float) -> float:
 
 
 def pair(values: Iterable[float]) -> str:
-    """Median / 95 % quantile, as the notes write them."""
+    """Format median / 95 % quantile, as the notes write them."""
     return " / ".join(f"{v:.2f}" if v < 1 else f"{v:.1f}" for v in values)
 
 
 def rows(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int]) -> list[list[str]]:
-    """For each series and column: our pair, and that of the notes.
+    """Make the rows of the table: for each column our pair and that of the notes.
 
-    A star: sampling error does not explain the difference.
+    A star marks differences that sampling error does not explain.
     """
     lines = []
     for s in series_of("stable"):
@@ -183,7 +179,7 @@ def rows(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int]) -
 
 
 def cells(ours: Errors | None, quoted: Quoted | None, k: int, j: int) -> list[str]:
-    """Two cells of the table: ours and the notes'."""
+    """Make two cells of the table: ours and the notes'."""
     here = "–" if ours is None else pair(ours.quantiles()[:, j])
     if ours is None or quoted is None:
         return [here, "–" if quoted is None else pair(quoted[k])]
@@ -194,13 +190,13 @@ def cells(ours: Errors | None, quoted: Quoted | None, k: int, j: int) -> list[st
 
 
 def header() -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     columns = [f"{law}, n = {n:,}" for law in ("stable", "Pareto") for n in TABLE_SIZES]
     return ["median / 95 % of the error", *(cell for column in columns for cell in (column, "notes"))]
 
 
 def cut_anew(setting: Setting, n: int, repeats: int) -> Floats:
-    """The errors of the median of means when the whole array is at hand, and cut into groups as large as can be."""
+    """Return the errors of the median of means of whole arrays, cut into the largest possible groups."""
     k = int(8.0 * LEVEL + 1.0)
     streams = [
         setting.law.sample(n, seed=setting.seed + i)[: n // k * k].reshape(k, -1) for i in range(repeats)
@@ -209,51 +205,55 @@ def cut_anew(setting: Setting, n: int, repeats: int) -> Floats:
 
 
 def remark(ours: Errors, j: int, n: int) -> str:
-    """The one difference that has a cause besides chance."""
+    """Explain the one difference that has a cause besides chance."""
     anew = pair(np.quantile(cut_anew(SETTINGS["pareto"], n, len(ours.error)), QUANTILES))
     return (
-        f"One difference has a cause: the groups of the median of means are a whole number of a stream's blocks, hence smaller than those of an array that is cut anew, "
-        f"and medians of smaller groups of a skewed law are more biased. Cut anew, the same {n:,} Pareto samples give {anew} instead of {pair(ours.quantiles()[:, j])}."
+        "One difference has a cause: the groups of the median of means are a whole number of a stream's"
+        " blocks, hence smaller than those of an array that is cut anew, and medians of smaller groups of a"
+        f" skewed law are more biased. Cut anew, the same {n:,} Pareto samples give {anew} instead of"
+        f" {pair(ours.quantiles()[:, j])}."
     )
 
 
 def page(lines: Sequence[Sequence[str]], remarks: str, repeats: int) -> str:
-    """The table as a page of its own, with the picture."""
+    """Make the Markdown page of the table and the picture."""
     bars = [
         header(),
         ["---"] * len(header()),
         *([cell.replace("*", "\\*") for cell in line] for line in lines),
     ]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in bars)
-    return (
-        "\n\n".join(
-            [INTRODUCTION.format(repeats=repeats, level=LEVEL, notes=NOTES_REPEATS), table, LEGEND, remarks]
-        )
-        + "\n"
-    )
+    introduction = INTRODUCTION.format(repeats=repeats, level=LEVEL, notes=NOTES_REPEATS)
+    return f"{introduction}\n\n{table}\n\n{LEGEND}\n\n{remarks}\n"
 
 
 INTRODUCTION = """# Accuracy of the estimators
 
-Written by `python benchmarks/accuracy.py`: {repeats} streams for each law, the same for all estimators, which are told the law's true moment; log-confidence L = {level:g} unless another is given.
+Written by `python benchmarks/bench_accuracy.py`: {repeats} streams for each law, the same for all
+estimators, which are told the law's true moment; log-confidence L = {level:g} unless another is given.
 
 ![Error against the number of samples, for every estimator and law](accuracy.png)
 
-Under symmetric heavy tails the robust estimators err less than the sample mean, most of all in the worst of twenty streams. Under skewed laws they cut off some of the tail, and some of the
-mean with it: their median error is larger, and the worst of twenty are about alike. The promised radii are far above what happens; the sample mean's are so far above that they leave the picture.
+Under symmetric heavy tails the robust estimators err less than the sample mean, most of all in the worst of
+twenty streams. Under skewed laws they cut off some of the tail, and some of the mean with it: their median
+error is larger, and the worst of twenty are about alike. The promised radii are far above what happens; the
+sample mean's are so far above that they leave the picture.
 
-Two of the laws beside the reading notes of the paper (section 1.2, {notes} repetitions): alpha-stable with alpha 1.1 and mean 2, epsilon .05; and Pareto with alpha 1.5 and mean 3, epsilon .4. The
-notes do not say which epsilon they took for Pareto; of .05, .2, .3, .4, .45 and .49, .4 comes nearest, so that the truncated mean's agreement there is no evidence."""
+Two of the laws beside the reading notes of the paper (section 1.2, {notes} repetitions): alpha-stable with
+alpha 1.1 and mean 2, epsilon .05; and Pareto with alpha 1.5 and mean 3, epsilon .4. The notes do not say
+which epsilon they took for Pareto; of .05, .2, .3, .4, .45 and .49, .4 comes nearest, so that the truncated
+mean's agreement there is no evidence."""
 
-LEGEND = """A star would mark a difference for which sampling error has less than two chances in a thousand. Under the stable law the sample mean's 95 % quantile varies by a quarter
-from one set of 200 repetitions to the next, its median and the robust estimators' quantiles by a tenth or less."""
+LEGEND = """A star would mark a difference for which sampling error has less than two chances in a thousand.
+Under the stable law the sample mean's 95 % quantile varies by a quarter from one set of 200 repetitions to
+the next, its median and the robust estimators' quantiles by a tenth or less."""
 
 
 # The picture
 
 
 def draw(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int], repeats: int) -> None:
-    """One panel for each law, symmetric ones above and skewed ones below, and the key beside them."""
+    """Draw one panel for each law, symmetric ones above and skewed ones below, and the key beside them."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -278,7 +278,7 @@ def draw(results: Mapping[str, Mapping[Series, Errors]], sizes: Sequence[int], r
 
 
 def palette() -> dict[str, str]:
-    """Grey for the sample mean, a colour for every other estimator."""
+    """Choose grey for the sample mean, and a colour for every other estimator."""
     robust = [r.name for r in registered("estimator") if r.name != "sample_mean"]
     return {
         "sample_mean": SEVERAL.colour,
@@ -289,12 +289,12 @@ def palette() -> dict[str, str]:
 def draw_panel(
     axes: "Axes",
     setting: Setting,
-    found: Mapping[Series, Errors],
+    results: Mapping[Series, Errors],
     sizes: Sequence[int],
     colours: Mapping[str, str],
 ) -> None:
-    """All estimators on one law."""
-    for s, errors in found.items():
+    """Draw all estimators on one law."""
+    for s, errors in results.items():
         draw_series(axes, s, errors, sizes, colours[s.estimator])
     axes.set_title(f"{setting.title}; ε = {setting.epsilon:g}", fontsize=10.5)
     axes.grid(which="major", color="#E6E6E6", linewidth=0.6)
@@ -310,12 +310,12 @@ RADIUS: dict[str, Any] = {"linestyle": ":", "linewidth": 1.0}
 
 
 def marks(s: Series) -> dict[str, Any]:
-    """Squares on the lines of an unusual log-confidence."""
+    """Return the style of markers: squares on the lines of an unusual log-confidence."""
     return {} if s.level == LEVEL else {"marker": "s", "markersize": 3.5, "markerfacecolor": "white"}
 
 
 def draw_series(axes: "Axes", s: Series, errors: Errors, sizes: Sequence[int], colour: str) -> None:
-    """Three lines: median, 95 % quantile, and radius where it is finite."""
+    """Draw three lines: median, 95 % quantile, and radius where it is finite."""
     median, high = errors.quantiles()
     axes.plot(sizes, median, color=colour, **MEDIAN, **marks(s))
     axes.plot(sizes, high, color=colour, **HIGH, **marks(s))
@@ -324,18 +324,18 @@ def draw_series(axes: "Axes", s: Series, errors: Errors, sizes: Sequence[int], c
 
 
 def limits(results: Mapping[str, Mapping[Series, Errors]]) -> tuple[float, float]:
-    """Room for all that is drawn, but for the sample mean's radius, which is thousands and more."""
-    found = [(s, errors) for panel in results.values() for s, errors in panel.items()]
-    low = [errors.quantiles()[0] for _, errors in found]
-    high = [errors.radius for s, errors in found if s.estimator != "sample_mean"] + [
-        errors.quantiles()[1] for _, errors in found
+    """Return the y limits: all that is drawn, except for the sample mean's radius of thousands."""
+    series = [(s, errors) for panel in results.values() for s, errors in panel.items()]
+    low = [errors.quantiles()[0] for _, errors in series]
+    high = [errors.radius for s, errors in series if s.estimator != "sample_mean"] + [
+        errors.quantiles()[1] for _, errors in series
     ]
     least, most = (np.concatenate(values) for values in (low, high))
     return 0.7 * float(least[least > 0].min()), 1.4 * float(most[np.isfinite(most)].max())
 
 
 def draw_key(axes: "Axes", colours: Mapping[str, str], repeats: int) -> None:
-    """What colours and lines mean."""
+    """Draw the key of colours and lines."""
     from matplotlib.lines import Line2D
 
     axes.set_axis_off()

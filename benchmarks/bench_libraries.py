@@ -9,11 +9,11 @@ import subprocess
 from typing import Any
 
 import heavytail as ht
-from costs import Case
-from fused import new_learner, problem
-from peers import H
-from report import HERE, nanoseconds, print_table, scaled
-from trained import advance
+from _figures import HERE, nanoseconds, print_table, scaled
+from _peers import H
+from _trained import advance
+from bench_costs import Case
+from bench_fused import new_learner, problem
 
 PYTHON = HERE.parent / ".venv-rlberry" / "bin" / "python"
 OURS = {"OptQL": "q_learning", "UCBVI": "ucbvi", "PSRL": "psrl"}
@@ -22,28 +22,27 @@ Costs = dict[str, dict[str, float]]  # by rlberry's name of the agent and by noi
 
 
 def their_costs(episodes: int) -> Costs:
-    """What rlberry's agents take."""
+    """Measure rlberry's agents."""
     done = subprocess.run(
-        [PYTHON, HERE / "under_rlberry.py", str(episodes)], capture_output=True, text=True, check=True
+        [PYTHON, HERE / "_under_rlberry.py", str(episodes)], capture_output=True, text=True, check=True
     )
-    found: Costs = json.loads(done.stdout)
-    return found
+    costs: Costs = json.loads(done.stdout)
+    return costs
 
 
 def own_cost(name: str, noise: bool, episodes: int) -> float:
-    """What ours takes."""
+    """Return the nanoseconds per step of one of our agents."""
     mdp = problem(noise)
-    learner = (
-        new_learner(mdp)
-        if name == "q_learning"
-        else ht.make_agent(name, mdp, seed=1, **Case(name).parameters())
-    )
+    if name == "q_learning":
+        learner = new_learner(mdp)
+    else:
+        learner = ht.make_agent(name, mdp, seed=1, **Case(name).parameters())
     advance(learner, 1)  # compiles, or loads
     return advance(learner, episodes) / (episodes * H) * 1e9
 
 
 def own_costs(episodes: int) -> Costs:
-    """What all of ours take."""
+    """Measure all of our agents."""
     return {
         theirs: {noise: own_cost(ours, noise == "on", episodes) for noise in ("off", "on")}
         for theirs, ours in OURS.items()
@@ -51,22 +50,22 @@ def own_costs(episodes: int) -> Costs:
 
 
 def least(turns: list[Costs]) -> Costs:
-    """The least of each figure."""
+    """Return the least of each figure."""
     return {
-        name: {noise: min(turn[name][noise] for turn in turns) for noise in found}
-        for name, found in turns[0].items()
+        name: {noise: min(turn[name][noise] for turn in turns) for noise in by_noise}
+        for name, by_noise in turns[0].items()
     }
 
 
 def measure(quick: bool) -> tuple[Costs, Costs]:
-    """Ours and theirs; they take turns."""
+    """Measure ours and theirs, in turns."""
     ours, theirs = scaled(EPISODES, quick), scaled(THEIR_EPISODES, quick)
     turns = [(own_costs(ours), their_costs(theirs)) for _ in range(scaled(REPEATS, quick))]
     return least([own for own, _ in turns]), least([their for _, their in turns])
 
 
 def row(name: str, noise: str, ours: float, theirs: float) -> list[str]:
-    """One line of the table."""
+    """Make a row of the table."""
     speeds = [text for cost in (ours, theirs) for text in (nanoseconds(cost), f"{1e9 / cost:,.0f}")]
     return [f"{OURS[name]} beside {name}, noise {noise}", *speeds, f"1/{theirs / ours:.0f}"]
 
@@ -79,8 +78,8 @@ def section(quick: bool) -> dict[str, Any]:
     ours, theirs = measure(quick)
     rows = [
         row(name, noise, ours[name][noise], peer)
-        for name, found in theirs.items()
-        for noise, peer in found.items()
+        for name, by_noise in theirs.items()
+        for noise, peer in by_noise.items()
     ]
     print_table(
         "Agents on SixArms, beside rlberry's",

@@ -1,31 +1,28 @@
-"""Learning as most libraries do, Stable-Baselines3 among them.
-
-One call of ``env.step`` after the other, and a table in NumPy.
-"""
+"""Learning in a loop over ``env.step``, as most libraries do, with a table in NumPy."""
 
 from typing import Protocol
 
 import gymnasium
 import numpy as np
 
-from peers import BONUS, R_MAX, A, H, S
+from _peers import BONUS, R_MAX, A, H, S
 
 
 class OneByOne(Protocol):
-    """An agent that is shown one transition at a time, as `heavytail.training.stepwise.Stepwise` is."""
+    """An agent for one transition at a time, as `heavytail.training.stepwise.Stepwise` is."""
 
     def begin(self, s: int) -> None:
         """Start an episode."""
 
     def act(self, s: int, h: int) -> int:
-        """The action to take."""
+        """Return the action to take."""
 
     def update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
         """Learn from a transition."""
 
 
 def learn(env: gymnasium.Env[int, int], agent: OneByOne, episodes: int) -> None:
-    """The loop."""
+    """Run the loop for so many episodes."""
     for _ in range(episodes):
         s, _ = env.reset()
         agent.begin(s)
@@ -38,7 +35,7 @@ def learn(env: gymnasium.Env[int, int], agent: OneByOne, episodes: int) -> None:
 
 
 class TableAgent:
-    """`peers.numpy_q_learning`, one transition at a time."""
+    """The agent of `_peers.numpy_q_learning`, one transition at a time."""
 
     def __init__(self) -> None:
         self.cap = R_MAX * np.arange(H, -1, -1)
@@ -46,10 +43,10 @@ class TableAgent:
         self.visits = np.zeros((H, S, A), np.int64)
 
     def begin(self, s: int) -> None:
-        """Nothing is kept of the last episode."""
+        """Start an episode; nothing is kept of the last one."""
 
     def act(self, s: int, h: int) -> int:
-        """The best action."""
+        """Return the best action."""
         return int(np.argmax(self.q[h, s]))
 
     def update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:

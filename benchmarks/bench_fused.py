@@ -1,7 +1,4 @@
-"""Q-learning on SixArms.
-
-The fused loop beside C++, stepwise calls, pure Python and NumPy, and loops over a Gymnasium environment.
-"""
+"""Q-learning on SixArms: the fused loop beside C++, stepwise calls, pure Python, NumPy and Gymnasium."""
 
 import math
 import tempfile
@@ -14,11 +11,11 @@ import gymnasium
 import numpy as np
 
 import heavytail as ht
-from floor import EXACT, VARIANTS, compile_floor, run_floor
-from gymnasium_loop import OneByOne, TableAgent, learn
+from _figures import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
+from _floor import EXACT, VARIANTS, compile_floor, run_floor
+from _gymnasium_loop import OneByOne, TableAgent, learn
+from _peers import H, numpy_q_learning, python_q_learning
 from heavytail.training import fused, stepwise
-from peers import H, numpy_q_learning, python_q_learning
-from report import best_of, cpu_seconds, nanoseconds, print_table, scaled, verdict
 
 EPISODES, SLOW_EPISODES = 200_000, 4_000
 REPEATS, SLOW_REPEATS = 15, 5
@@ -28,59 +25,60 @@ Measure = Callable[[], float]
 
 
 def problem(noise: bool) -> ht.MDP:
-    """SixArms, or the same with every reward at its mean."""
+    """Make SixArms, or the same with every reward at its mean."""
     mdp = ht.make_mdp("six_arms", horizon=H)
     return mdp if noise else ht.mdp_from_arrays(mdp.transitions, mdp.mean_rewards, horizon=H)
 
 
 def new_learner(mdp: ht.MDP) -> ht.Learner:
-    """The learner that all peers imitate."""
+    """Make the learner that all peers imitate."""
     return ht.make_agent("q_learning", mdp, seed=1, transition_scale=0.01)
 
 
 def per_step(run: Callable[[], object], steps: int) -> float:
-    """Nanoseconds per step of a run."""
+    """Return the nanoseconds per step of a run."""
     started = cpu_seconds()
     run()
     return (cpu_seconds() - started) / steps * 1e9
 
 
 def fused_cost(mdp: ht.MDP, episodes: int) -> float:
-    """The fused loop, as a user calls it."""
+    """Measure the fused loop, as a user calls it."""
     learner = new_learner(mdp)
     return per_step(lambda: learner.learn(episodes), episodes * H)
 
 
 def one_by_one(learner: ht.Learner) -> stepwise.Stepwise:
-    """Its agent, one transition at a time."""
+    """Return its agent for one transition at a time."""
     return stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
 
 
 def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
-    """The same, one compiled call for each verb."""
+    """Measure one compiled call for each verb."""
     learner = new_learner(mdp)
-    agent, world = one_by_one(learner), stepwise.MDPStepper(mdp, learner.streams)
-    nothing = fused.new_checkpoints(np.zeros(0, np.int64), learner.agent)
-    return per_step(lambda: stepwise.run(agent, world, H, learner.clock, nothing, episodes), episodes * H)
+    agent, env = one_by_one(learner), stepwise.MDPStepper(mdp, learner.streams)
+    no_checkpoints = fused.new_checkpoints(np.zeros(0, np.int64), learner.agent)
+    run = partial(stepwise.run, agent, env, H, learner.run_state, no_checkpoints, episodes)
+    return per_step(run, episodes * H)
 
 
 def gymnasium_cost(new_agent: Callable[[], OneByOne], mdp: ht.MDP, episodes: int) -> float:
-    """An agent in a loop over a Gymnasium environment, in the usual wrappers."""
+    """Measure an agent in a loop over a Gymnasium environment, in the usual wrappers."""
     env, agent = gymnasium.make("heavytail/SixArms-v0", mdp=mdp), new_agent()
     env.reset(seed=1)
     return per_step(lambda: learn(env, agent, episodes), episodes * H)
 
 
 def floor_cost(program: Path, mdp: ht.MDP, episodes: int, noise: bool) -> float:
-    """The C++ program, by its own clock."""
+    """Return the nanoseconds per step that the C++ program measured."""
     return run_floor(program, new_learner(mdp), episodes, noise).seconds / (episodes * H) * 1e9
 
 
 def check_totals(program: Path, new: Callable[[], ht.Learner], episodes: int, noise: bool) -> float:
-    """Relative difference of the rewards of both programs; more than a few last places is an error."""
+    """Return the relative difference of both totals; more than a few last places is an error."""
     floor, learner = run_floor(program, new(), episodes, noise), new()
     learner.learn(episodes)
-    pairs = list(zip(learner.clock.totals, (floor.mean_reward, floor.realised_reward), strict=True))
+    pairs = list(zip(learner.run_state.totals, (floor.mean_reward, floor.realised_reward), strict=True))
     if any(abs(ours - theirs) > LAST_PLACES * math.ulp(ours) for ours, theirs in pairs):
         raise SystemExit(
             f"{program.name} (noise {'on' if noise else 'off'}) learns something else than heavytail: {pairs}"
@@ -89,7 +87,7 @@ def check_totals(program: Path, new: Callable[[], ht.Learner], episodes: int, no
 
 
 def check_all(folder: Path, episodes: int) -> list[str]:
-    """Check both programs, with noise and without; says so in lines."""
+    """Check both programs, with noise and without; return a line for each."""
     lines = []
     for name, switches in VARIANTS.items():
         program = compile_floor(folder, *switches, EXACT)
@@ -100,31 +98,29 @@ def check_all(folder: Path, episodes: int) -> list[str]:
             )
             lines.append(
                 f"{name}: mean and realised totals of {episodes:,} episodes, noise off and on, are"
-                f" {in_words(worst)}."
+                f" {describe_difference(worst)}."
             )
     return lines
 
 
-def in_words(difference: float) -> str:
-    """How equal totals are, given what `check_totals` returned."""
-    return (
-        "equal to heavytail's, bit for bit"
-        if difference == 0
-        else f"heavytail's to {difference:.0e} (at most {LAST_PLACES} last places)"
-    )
+def describe_difference(difference: float) -> str:
+    """Describe how equal totals are, given what `check_totals` returned."""
+    if difference == 0:
+        return "equal to heavytail's, bit for bit"
+    return f"heavytail's to {difference:.0e} (at most {LAST_PLACES} last places)"
 
 
 def candidates(folder: Path, mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measure]:
-    """What is fast enough to take turns at full length."""
-    found: dict[str, Measure] = {"heavytail": partial(fused_cost, mdp, episodes)}
+    """Return the measurements that are fast enough for the full length."""
+    measures: dict[str, Measure] = {"heavytail": partial(fused_cost, mdp, episodes)}
     for name, switches in VARIANTS.items():
         if program := compile_floor(folder, *switches):
-            found[name] = partial(floor_cost, program, mdp, episodes, noise)
-    return found
+            measures[name] = partial(floor_cost, program, mdp, episodes, noise)
+    return measures
 
 
 def slow_candidates(mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measure]:
-    """What a user would have instead."""
+    """Return the measurements of what a user would have instead."""
     return {
         "heavytail stepwise": partial(stepwise_cost, mdp, episodes),
         "pure Python": partial(per_step, partial(python_q_learning, episodes, noise), episodes * H),
@@ -137,7 +133,7 @@ def slow_candidates(mdp: ht.MDP, episodes: int, noise: bool) -> dict[str, Measur
 
 
 def measure(folder: Path, noise: bool, quick: bool) -> dict[str, float]:
-    """Nanoseconds per step of everything, by name."""
+    """Measure the nanoseconds per step of everything, by name."""
     mdp, episodes, slow_episodes = problem(noise), scaled(EPISODES, quick), scaled(SLOW_EPISODES, quick)
     fused_cost(mdp, 10)  # compiles, or loads
     stepwise_cost(mdp, 10)
@@ -146,7 +142,7 @@ def measure(folder: Path, noise: bool, quick: bool) -> dict[str, float]:
 
 
 def row(noise: bool, peer: str, ours: float, theirs: float) -> list[str]:
-    """One line of the table."""
+    """Make a row of the table."""
     ratio = ours / theirs
     wanted = verdict(ratio, LIMIT) if peer in VARIANTS else ""
     shown = f"{ratio:.2f}" if ratio > 0.1 else f"1/{1 / ratio:.0f}"

@@ -1,19 +1,19 @@
-"""How much of Heavy-UCRL2's time is planning, at the length of the paper's runs.
+"""The share of planning in the time of Heavy-UCRL2, at the length of the paper's runs.
 
 A plan is timed by itself: the phase that follows the run, intervals and extended value iteration, over and
-over on the record that the run left. The share is the number of phases times that, over the time of the run:
-rather too much than too little, since no earlier plan had more successors or samples to look at.
+over on the record that the run left. The share is the number of phases times that, over the time of the run.
+It is an upper estimate, since no earlier plan had more successors or samples to look at.
 """
 
 from typing import Any, NamedTuple
 
 import heavytail as ht
-from costs import TASKS, UCRL2, UCRL2_BLOCKS, Case
+from _figures import cpu_seconds, print_table, scaled, verdict
+from _trained import advance
+from bench_costs import TASKS, UCRL2, UCRL2_BLOCKS, Case
 from heavytail.agents.ucrl2 import new_phase
 from heavytail.arrays import Record
 from heavytail.kernels.compiling import entry
-from report import cpu_seconds, print_table, scaled, verdict
-from trained import advance
 
 EPISODES = 500_000
 PLANS, REPEATS = 200, 5
@@ -21,7 +21,7 @@ LIMIT = 0.5
 
 
 class Share(NamedTuple):
-    """What was measured of a run."""
+    """The figures of a run."""
 
     seconds: float
     phases: int
@@ -29,7 +29,7 @@ class Share(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Of planning in all."""
+        """Return the share of planning in the time of the run."""
         return self.phases * self.plan_seconds / self.seconds
 
 
@@ -40,7 +40,7 @@ def plan_often(agent: Record, times: int) -> None:
 
 
 def plan_cost(agent: Record, plans: int) -> float:
-    """Seconds of one plan."""
+    """Return the seconds of one plan."""
     compiled = entry(plan_often, agent)
     compiled(agent, 1)
     best = float("inf")
@@ -52,7 +52,7 @@ def plan_cost(agent: Record, plans: int) -> float:
 
 
 def measure(case: Case, task: str, quick: bool) -> Share:
-    """Run, and plan again."""
+    """Measure a run, and one plan at its end."""
     learner = ht.make_agent(case.agent, ht.make_mdp(task), seed=0, **case.parameters())
     advance(learner, 1)  # compiles, or loads
     seconds = advance(learner, scaled(EPISODES, quick))
@@ -62,7 +62,7 @@ def measure(case: Case, task: str, quick: bool) -> Share:
 
 def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
-    found = {(task, case): measure(case, task, quick) for task in TASKS for case in (UCRL2, UCRL2_BLOCKS)}
+    shares = {(task, case): measure(case, task, quick) for task in TASKS for case in (UCRL2, UCRL2_BLOCKS)}
     rows = [
         [
             f"{task}, {case.label}",
@@ -72,7 +72,7 @@ def section(quick: bool) -> dict[str, Any]:
             f"{100 * x.share:.2f} %",
             verdict(x.share, LIMIT),
         ]
-        for (task, case), x in found.items()
+        for (task, case), x in shares.items()
     ]
     header = ["task and agent", "run, s", "phases", "one plan, us", "planning", f"<= {100 * LIMIT:.0f} %"]
     print_table(
@@ -80,4 +80,4 @@ def section(quick: bool) -> dict[str, Any]:
         header,
         rows,
     )
-    return {f"{task}, {case.label}": {**x._asdict(), "share": x.share} for (task, case), x in found.items()}
+    return {f"{task}, {case.label}": {**x._asdict(), "share": x.share} for (task, case), x in shares.items()}

@@ -1,6 +1,4 @@
-"""rlberry's agents on SixArms.
-
-A script for the Python of the environment in which rlberry is installed.
+"""Time rlberry's agents on SixArms: a script for the environment in which rlberry is installed.
 
 rlberry wants an older Gymnasium than heavytail does, so they cannot share an environment. SixArms is that of
 the textbook peer in pure Python, which is quicker than rlberry's own class of finite MDPs. Rewards are
@@ -10,7 +8,7 @@ it meets no noise.
 Prints one line of JSON: the nanoseconds of a step of each agent, with noise off and on.
 """
 # mypy: disable-error-code="import-not-found, misc"
-# rlberry is not here, and ships no types.
+# rlberry is not installed here, and has no types.
 
 import json
 import logging
@@ -25,8 +23,8 @@ from rlberry.agents.psrl import PSRLAgent
 from rlberry.envs.interface import Model
 from rlberry.spaces import Discrete
 
-from peers import BONUS, R_MAX, A, H, S, python_step
-from report import cpu_seconds
+from _figures import cpu_seconds
+from _peers import BONUS, R_MAX, A, H, S, python_step
 
 OPTIMISM = {"horizon": H, "bonus_scale_factor": BONUS / R_MAX}
 OFF, ON = "off", "on"
@@ -51,13 +49,13 @@ class SixArms(Model):
         return self.state, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """One transition."""
+        """Make one transition."""
         self.state, reward, _ = python_step(self.state, action, self.noise, self.draws)
         return self.state, reward / R_MAX, False, False, {}
 
 
 def cost(new_agent: Callable[[SixArms], Any], noise: str, episodes: int) -> float:
-    """Nanoseconds of a step of an agent, once what it compiles is compiled."""
+    """Return the nanoseconds per step of an agent, after a first episode that compiles."""
     agent = new_agent(SixArms(noise == ON))
     agent.fit(1)
     started = cpu_seconds()
@@ -66,7 +64,7 @@ def cost(new_agent: Callable[[SixArms], Any], noise: str, episodes: int) -> floa
 
 
 def costs(episodes: int) -> dict[str, dict[str, float]]:
-    """Those of all agents."""
+    """Measure all agents."""
     agents: dict[str, tuple[Callable[[SixArms], Any], tuple[str, ...]]] = {
         "OptQL": (lambda env: OptQLAgent(env, **OPTIMISM), (OFF, ON)),
         "UCBVI": (lambda env: UCBVIAgent(env, **OPTIMISM), (OFF, ON)),

@@ -1,6 +1,6 @@
-"""Extended value iteration against the number of states.
+"""Extended value iteration against the number of states, beside a dense plan.
 
-Heavytail looks at the successors that were seen, a dense plan at S x A x S numbers.
+heavytail looks at the successors that were seen, a dense plan at S x A x S numbers.
 
 Every cell has four successors, and all of them were seen. The distances of plausible transitions are such
 that some mass is moved but not all of it, the slow case. The dense peer is the same backup in NumPy; both
@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from _figures import HERE, amount_of_bytes, best_of, cpu_seconds, nanoseconds, print_table, scaled
+from bench_share import plan_often
 from heavytail.agents._extended_value_iteration import backup
 from heavytail.agents._transition_counts import observe
 from heavytail.agents.ucrl2 import UCRL2
@@ -26,14 +28,12 @@ from heavytail.kernels.verbs import push
 from heavytail.mdp.diagram.style import COLOURS, SEVERAL
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
-from report import HERE, amount_of_bytes, best_of, cpu_seconds, nanoseconds, print_table, scaled
-from share import plan_often
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SIZES = (10, 30, 100, 300, 1_000, 3_000, 10_000)
-MOST_DENSE = 1_000  # states, for which the dense peer is measured
+MAX_DENSE = 1_000  # states for which the dense peer is measured
 ACTIONS, SUCCESSORS, HORIZON = 4, 4, 10
 VISITS, DELTA = 50, 0.05
 HALF = 0.2  # half the distance of plausible transitions
@@ -42,7 +42,7 @@ PICTURE = HERE / "planning.png"
 
 
 class Plan(NamedTuple):
-    """What was measured of one size, in seconds and bytes."""
+    """The figures of one size, in seconds and bytes."""
 
     states: int
     observed: int  # successors
@@ -55,13 +55,13 @@ class Plan(NamedTuple):
     dense_memory: int  # of the array
 
 
-# A model that has seen everything
+# An agent that has seen everything
 
 
 def fill(agent: UCRL2, successors: Indices, at: Ints, rng: Stream) -> bool:
-    """Go on making transitions and rewards, VISITS of each cell, from the one at which it stands.
+    """Continue to show transitions and rewards, VISITS of each cell, from number `at`.
 
-    False where room ran out.
+    False where a pool is full.
     """
     while at[0] < VISITS * successors.shape[0]:
         if any_pool_full(agent):
@@ -74,14 +74,14 @@ def fill(agent: UCRL2, successors: Indices, at: Ints, rng: Stream) -> bool:
 
 
 def different_states(n_states: int, rng: np.random.Generator) -> Indices:
-    """Four different successors for each cell: one anywhere, the others a few states further on."""
+    """Draw four different successors for each cell: one anywhere, the others a few states further on."""
     steps = rng.integers(1, max(n_states // SUCCESSORS, 2), (n_states * ACTIONS, SUCCESSORS))
     steps[:, 0] = rng.integers(n_states, size=len(steps))
     return (np.cumsum(steps, axis=1) % n_states).astype(np.uint32)
 
 
 def new_agent(n_states: int) -> UCRL2:
-    """Heavy-UCRL2 after many random transitions."""
+    """Make Heavy-UCRL2 after many random transitions."""
     steps = n_states * ACTIONS * VISITS
     distance = math.sqrt(14.0 * n_states * math.log(2.0 * ACTIONS * (steps + 1) / DELTA) / VISITS)
     builder = find("agent", "heavy_ucrl2").builder
@@ -104,12 +104,12 @@ def new_agent(n_states: int) -> UCRL2:
 
 
 def dense_transitions(agent: UCRL2) -> Floats:
-    """The observed frequencies as an array [S*A, S]."""
+    """Return the observed frequencies as an array [S*A, S]."""
     model = agent.model
     dense = np.zeros((model.visits.size, model.n_states))
     for cell in range(model.visits.size):
-        places = slice(model.first[cell], model.first[cell] + model.used[cell])
-        dense[cell, model.successor[places]] = model.times[places] / model.visits[cell]
+        block = slice(model.start[cell], model.start[cell] + model.size[cell])
+        dense[cell, model.successor[block]] = model.counts[block] / model.visits[cell]
     return dense
 
 
@@ -117,29 +117,20 @@ def dense_transitions(agent: UCRL2) -> Floats:
 
 
 def back_up_often(agent: UCRL2, times: int) -> None:
-    """So many backups, to and fro between the two rows of values."""
+    """Make so many backups, back and forth between the two rows of values."""
+    model, rewards, half_widths, values = agent.model, agent.rewards, agent.half_widths, agent.values
     for i in range(times):
-        backup(
-            agent.model,
-            agent.rewards,
-            agent.halves,
-            agent.values,
-            i & 1,
-            agent.policy,
-            0,
-            agent.keys,
-            agent.weights,
-        )
+        backup(model, rewards, half_widths, values, i & 1, agent.policy, 0, agent.keys, agent.weights)
 
 
-def dense_backup(transitions: Floats, rewards: Floats, halves: Floats, values: Floats) -> Floats:
-    """The same over an array of all successors, vectorised.
+def dense_backup(transitions: Floats, rewards: Floats, half_widths: Floats, values: Floats) -> Floats:
+    """Make the same backup over an array of all successors, vectorised.
 
-    Successors in the order of their values, and the lowest mass by cumulative sums.
+    Successors are sorted by their values, and the lowest mass is found by cumulative sums.
     """
     order = np.argsort(values)
     ascending, best = values[order], order[-1]
-    mass = np.minimum(halves, 1.0 - transitions[:, best])
+    mass = np.minimum(half_widths, 1.0 - transitions[:, best])
     below = np.minimum(np.cumsum(transitions[:, order], axis=1), mass[:, None])
     below[:, 1:] -= below[:, :-1].copy()
     q = rewards + transitions @ values + mass * values[best] - below @ ascending
@@ -147,18 +138,18 @@ def dense_backup(transitions: Floats, rewards: Floats, halves: Floats, values: F
 
 
 def check(agent: UCRL2, transitions: Floats) -> None:
-    """Both backups of the same values agree; if not, that is an error."""
+    """Check that both backups of the same values agree."""
     n = agent.model.n_states
     agent.values[0, :n] = np.random.default_rng(1).random(n)
     agent.values[:, n] = 0.0
-    expected = dense_backup(transitions, agent.rewards, agent.halves, agent.values[0, :n])
+    expected = dense_backup(transitions, agent.rewards, agent.half_widths, agent.values[0, :n])
     entry(back_up_often, agent)(agent, 1)
     if not np.allclose(agent.values[1, :n], expected, rtol=1e-12, atol=0):
         raise SystemExit(f"with {n} states the dense plan finds other values than heavytail")
 
 
 def seconds_each(call: Callable[[], object], does: int, calls: int = 1) -> float:
-    """Seconds of one of all the things that so many calls do."""
+    """Return the seconds of one operation, of which each call makes `does`."""
     started = cpu_seconds()
     for _ in range(calls):
         call()
@@ -166,25 +157,22 @@ def seconds_each(call: Callable[[], object], does: int, calls: int = 1) -> float
 
 
 def dense_turns(agent: UCRL2, quick: bool) -> dict[str, Callable[[], float]]:
-    """What NumPy does, once its values are found to be the same."""
+    """Return the measurements of NumPy, once its values are found to be the same."""
     dense = dense_transitions(agent)
     check(agent, dense)
-    values, calls = (
-        agent.values[0, : agent.model.n_states].copy(),
-        max(scaled(DENSE_WORK, quick) // dense.size, 1),
-    )
+    values = agent.values[0, : agent.model.n_states].copy()
+    calls = max(scaled(DENSE_WORK, quick) // dense.size, 1)
+    backup_once = partial(dense_backup, dense, agent.rewards, agent.half_widths, values)
     return {
-        "dense_backup": partial(
-            seconds_each, partial(dense_backup, dense, agent.rewards, agent.halves, values), 1, calls
-        ),
+        "dense_backup": partial(seconds_each, backup_once, 1, calls),
         "dense_product": partial(seconds_each, partial(np.matmul, dense, values), 1, calls),
     }
 
 
 def measure(n_states: int, quick: bool) -> Plan:
-    """All figures of one size."""
+    """Measure one size."""
     agent = new_agent(n_states)
-    observed = int(agent.model.used.sum())
+    observed = int(agent.model.size.sum())
     backups, plans = entry(back_up_often, agent), entry(plan_often, agent)
     times = max(scaled(WORK, quick) // (HORIZON * observed), 1)
     backups(agent, 1)  # compiles, or loads
@@ -192,20 +180,27 @@ def measure(n_states: int, quick: bool) -> Plan:
         "backup": partial(seconds_each, partial(backups, agent, HORIZON * times), HORIZON * times),
         "plan": partial(seconds_each, partial(plans, agent, times), times),
     }
-    if n_states <= MOST_DENSE:
+    if n_states <= MAX_DENSE:
         turns |= dense_turns(agent, quick)
     best = best_of(REPEATS, turns)
     return Plan(
-        n_states, observed, best["backup"], best["plan"], best.get("dense_backup"), best.get("dense_product"),
-        memory=record_bytes(agent), model_memory=record_bytes(agent.model), dense_memory=8 * n_states * ACTIONS * n_states,
-    )  # fmt: skip
+        n_states,
+        observed,
+        best["backup"],
+        best["plan"],
+        best.get("dense_backup"),
+        best.get("dense_product"),
+        memory=record_bytes(agent),
+        model_memory=record_bytes(agent.model),
+        dense_memory=8 * n_states * ACTIONS * n_states,
+    )
 
 
-# Shown
+# The table and the plot
 
 
 def row(plan: Plan) -> list[str]:
-    """One line of the table."""
+    """Make a row of the table."""
     dense = [f"{1e6 * x:,.1f}" if x is not None else "-" for x in (plan.dense_backup, plan.dense_product)]
     ratio = "-" if plan.dense_backup is None else f"1/{plan.dense_backup / plan.backup:.0f}"
     each = nanoseconds(plan.backup / plan.observed * 1e9)
@@ -245,7 +240,7 @@ def draw(plans: Sequence[Plan]) -> None:
 
 
 def line(axes: "Axes", plans: Sequence[Plan], values: Sequence[float], label: str, colour: str) -> None:
-    """One line of the plot."""
+    """Draw a line of the plot."""
     axes.plot([plan.states for plan in plans], values, "o-", color=colour, label=label)
 
 
@@ -270,7 +265,7 @@ def section(quick: bool) -> dict[str, Any]:
         [row(p) for p in plans],
     )
     print(
-        f"A dense backup in NumPy, here up to {MOST_DENSE:,} states, finds the same values. Plotted"
+        f"A dense backup in NumPy, here up to {MAX_DENSE:,} states, finds the same values. Plotted"
         f" in {HERE.name}/{PICTURE.name}"
     )
     draw(plans)

@@ -1,24 +1,24 @@
-"""Compiles and runs `floor.cpp`, the C++ beside which heavytail stands."""
+"""Compile and run `floor.cpp`, the C++ program with which heavytail is compared."""
 
 import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+from _figures import HERE
 from heavytail import Learner
 from heavytail.agents.heavy_q_learning import HeavyQLearning
-from report import HERE
 
 FLAGS = ("-std=c++17", "-O3", "-march=native")
 TABLES, HEAVY, TEXTBOOK, BATCHES, FAST = "-DTABLES", "-DHEAVY", "-DTEXTBOOK", "-DBATCHES", "-ffast-math"
 VARIANTS: dict[str, tuple[str, ...]] = {"C++ hard-coded": (), "C++ with tables": (TABLES,)}
-# Python never contracts a product and a sum into one rounding, so neither may the program that is compared
-# bit by bit.
+# Python never contracts a product and a sum into one rounding, so neither may a program that is compared bit
+# by bit.
 EXACT = "-ffp-contract=off"
 
 
-class Outcome(NamedTuple):
-    """What the program prints."""
+class FloorResult(NamedTuple):
+    """The output of the program."""
 
     seconds: float
     mean_reward: float
@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
 
 
 def compile_floor(folder: Path, *switches: str) -> Path | None:
-    """The compiled program, or None where there is no compiler."""
+    """Compile the program; None where there is no compiler."""
     if shutil.which("g++") is None:
         return None
     program = folder / "_".join(["floor", *switches]).replace("-", "").replace("=", "")
@@ -35,10 +35,10 @@ def compile_floor(folder: Path, *switches: str) -> Path | None:
     return program
 
 
-def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, trained: int = 0) -> Outcome:
+def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, trained: int = 0) -> FloorResult:
     """Run the program with the constants and the random streams of a new learner.
 
-    The clock starts after `trained` episodes.
+    Timing starts after `trained` episodes.
     """
     agent, table, heavy = learner.agent, learner.agent, (0.0, 0.0, 0.0)
     if isinstance(agent, HeavyQLearning):
@@ -47,4 +47,4 @@ def run_floor(program: Path, learner: Learner, episodes: int, noise: bool, train
     states = [*learner.streams.transitions, *learner.streams.rewards]
     arguments = [*map(repr, numbers), *(str(int(x)) for x in states)]
     printed = subprocess.run([str(program), *arguments], capture_output=True, text=True, check=True).stdout
-    return Outcome(*map(float, printed.split()))
+    return FloorResult(*map(float, printed.split()))
