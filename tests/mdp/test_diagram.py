@@ -18,9 +18,9 @@ from matplotlib.transforms import Bbox
 import heavytail as ht
 from heavytail.mdp import MDP
 from heavytail.mdp.diagram import MAX_STATES, draw_mdp, save_figure
-from heavytail.mdp.diagram.contents import END, arrows_of, payments_of, terminal_states
-from heavytail.mdp.diagram.law_families import families_of
-from heavytail.mdp.diagram.layouts import LAYOUTS, lay_out
+from heavytail.mdp.diagram.contents import END, list_arrows, list_mean_rewards, find_terminal_states
+from heavytail.mdp.diagram.law_families import group_laws
+from heavytail.mdp.diagram.layouts import LAYOUTS, choose_layout
 from heavytail.registry import own_builders
 from support import mdps
 
@@ -79,7 +79,7 @@ def test_a_picture_is_well_formed_and_names_every_state(name: str, tmp_path: Pat
     found = ids(save_figure(picture(name), tmp_path / "picture.svg"))
     assert {f"state-{s}" for s in range(mdp.n_states)} <= set(found)
     assert {f"start-{s}" for s in mdp.start_states} <= set(found)
-    assert sum(each.startswith("arrow-") for each in found) == len(arrows_of(mdp))
+    assert sum(each.startswith("arrow-") for each in found) == len(list_arrows(mdp))
 
 
 @pytest.mark.parametrize("name", PICTURES)
@@ -114,9 +114,9 @@ def test_no_words_lie_on_a_state(name: str) -> None:
             assert np.linalg.norm(center - nearest) > 0.97 * radius, t.get_text()
 
 
-def test_the_two_state_mdp_has_the_arrows_of_the_paper() -> None:
+def test_the_two_state_mdp_has_the_list_arrows_the_paper() -> None:
     """Its figure 1: a loop and a way to the other state for each action in state 0, one each in state 1, where actions are alike."""
-    arrows = arrows_of(ht.make_mdp("two_state"))
+    arrows = list_arrows(ht.make_mdp("two_state"))
     assert [(a.source, a.target, a.actions, a.low) for a in arrows] == [
         (0, 0, (0,), 0.85), (0, 0, (1,), 0.9), (0, 1, (0,), 0.15), (0, 1, (1,), 0.1), (1, 0, (0, 1), 0.1), (1, 1, (0, 1), 0.9),
     ]  # fmt: skip
@@ -139,7 +139,7 @@ def test_six_arms_stays_readable() -> None:
     """Six ways out, one loop for all that fail, six ways back, six loops, and the labels that say so."""
     for preset, loop in (("episodic", "a1–a5: 0.8"), ("strehl", "a1–a5: 0.85 to 0.99")):
         mdp = ht.make_mdp("six_arms", probabilities=preset)
-        assert len(arrows_of(mdp)) == 6 + 1 + 6 + 6
+        assert len(list_arrows(mdp)) == 6 + 1 + 6 + 6
         texts = [t.get_text() for t in draw_mdp(mdp).axes[0].texts]
         assert {loop, "a1–a5", "not a2", "a0–a4", "r(a2) = 1.4"} <= set(texts)
 
@@ -154,32 +154,32 @@ def test_six_arms_stays_readable() -> None:
 )  # fmt: skip
 def test_layouts_are_chosen_by_structure(name: str, expected: str) -> None:
     mdp = PICTURES[name]()
-    assert lay_out(arrows_of(mdp), mdp.n_states).name == expected
+    assert choose_layout(list_arrows(mdp), mdp.n_states).name == expected
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["six_arms", "garnet 6", "mixed", "one state", "deep_sea"])
 def test_every_layout_takes_every_mdp(name: str, layout: str) -> None:
     mdp = PICTURES[name]()
-    placed = lay_out(arrows_of(mdp), mdp.n_states, layout)
+    placed = choose_layout(list_arrows(mdp), mdp.n_states, layout)
     assert len({tuple(p) for p in placed.positions.round(6).tolist()}) == mdp.n_states
     assert draw_mdp(mdp, layout=layout).axes
 
 
 def test_where_episodes_end() -> None:
     mixed, sea = mdps.mixed(), PICTURES["deep_sea"]()
-    assert terminal_states(mixed) == {2}
-    assert not [a for a in arrows_of(mixed) if a.source == 2]
-    assert terminal_states(sea) == set()
-    assert [(a.source, a.actions) for a in arrows_of(sea) if a.target == END] == [
+    assert find_terminal_states(mixed) == {2}
+    assert not [a for a in list_arrows(mixed) if a.source == 2]
+    assert find_terminal_states(sea) == set()
+    assert [(a.source, a.actions) for a in list_arrows(sea) if a.target == END] == [
         (s, (0, 1)) for s in range(20, 25)
     ]
 
 
 def test_heavy_tails_are_seen() -> None:
     mdp = ht.make_mdp("six_arms")
-    assert [{p.pay for p in each} for each in payments_of(mdp)] == [set(), {"random"}, *[{"heavy"}] * 5]
-    heavy, light = families_of(mdp)
+    assert [{p.pay for p in each} for each in list_mean_rewards(mdp)] == [set(), {"random"}, *[{"heavy"}] * 5]
+    heavy, light = group_laws(mdp)
     assert (heavy.kind, heavy.tail, heavy.means, len(heavy.laws)) == (
         "alpha_stable",
         1.1,
@@ -194,7 +194,7 @@ def test_heavy_tails_are_seen() -> None:
 def test_each_tail_index_is_the_law_s_own() -> None:
     laws = [law for law in mdps.all_laws() if law.name != "constant"]
     mdp = ht.mdp_from_arrays(np.ones((1, len(laws), 1)), laws=[laws])
-    found = sorted((f.kind, f.means[0], f.tail or 0.0) for f in families_of(mdp))
+    found = sorted((f.kind, f.means[0], f.tail or 0.0) for f in group_laws(mdp))
     for (kind, mean, tail), law in zip(
         found, sorted(laws, key=lambda law: (law.name, law.mean())), strict=True
     ):

@@ -1,9 +1,9 @@
-"""Colours and lines: one for each action, one for each way to pay."""
+"""Colours and lines: one for each action, one for each kind of reward."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from heavytail.mdp.diagram.contents import Pay
+from heavytail.mdp.diagram.contents import RewardKind
 
 Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]
 
@@ -25,13 +25,23 @@ DASHES: tuple[Dashes, ...] = (
     (0, (4, 1.2, 1, 1.2, 1, 1.2)),
 )
 COLOURS = ("#0072B2", "#B35900", "#00875F", "#B0528A", "#7A5CC8", "#5E7A00")
-ANY = Style("black", "-")
-SEVERAL = Style("#777777", "-")
+ANY_ACTION = Style("black", "-")
+SEVERAL_ACTIONS = Style("#777777", "-")
 
-INK: dict[Pay, str] = {"nothing": "#444444", "fixed": "#444444", "random": "#0060A0", "heavy": "#C22F00"}
-FILL: dict[Pay, str] = {"nothing": "white", "fixed": "#DDDDDD", "random": "#C9E3F5", "heavy": "#FBCDB8"}
-MEANING: dict[Pay, str] = {
-    "nothing": "pays nothing",
+INK: dict[RewardKind, str] = {
+    "nothing": "#444444",
+    "fixed": "#444444",
+    "random": "#0060A0",
+    "heavy": "#C22F00",
+}
+FILL: dict[RewardKind, str] = {
+    "nothing": "white",
+    "fixed": "#DDDDDD",
+    "random": "#C9E3F5",
+    "heavy": "#FBCDB8",
+}
+MEANING: dict[RewardKind, str] = {
+    "nothing": "no reward",
     "fixed": "fixed reward",
     "random": "random reward",
     "heavy": "heavy-tailed reward",
@@ -39,10 +49,10 @@ MEANING: dict[Pay, str] = {
 
 
 def action_style(actions: Sequence[int], n_actions: int) -> Style:
-    """The line of one action, of several, or of all."""
+    """Return the line of one action, of several, or of all."""
     if len(actions) == n_actions:
-        return ANY
+        return ANY_ACTION
     if len(actions) > 1:
-        return SEVERAL
+        return SEVERAL_ACTIONS
     a = actions[0]
     return Style(COLOURS[a % len(COLOURS)], DASHES[(a + a // len(COLOURS)) % len(DASHES)])
