@@ -129,7 +129,7 @@ class FreeAngles:
         others = self.taken[s].copy()
         angle = self._take_angle(s, wanted, LOOP_WIDTH, LOOP_HEIGHT)
         room = min((_turn(angle, other) - width for other, width in others), default=math.inf)
-        spread = min(30.0, max(13.0, 1.4 * room))
+        spread = min(27.0, max(10.0, 1.1 * room))
         reach = (RADIUS + LOOP_HEIGHT) / math.cos(math.radians(spread))
         leave, enter = _unit(angle + spread), _unit(angle - spread)
         return self._add(

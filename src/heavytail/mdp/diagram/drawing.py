@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.patches import Circle, FancyArrowPatch, Patch
+from matplotlib.patches import Circle, FancyArrowPatch, Patch, PathPatch
 from matplotlib.path import Path
 
 from heavytail.arrays import Floats
@@ -18,7 +18,8 @@ from heavytail.mdp.diagram.labels import FONT_SIZE, LINE_HEIGHT, Label, measure_
 from heavytail.mdp.diagram.style import ANY_ACTION, FILL, MEANING, SEVERAL_ACTIONS, Style, action_style
 
 CODES = {2: Path.LINETO, 3: Path.CURVE3, 4: Path.CURVE4}  # by the number of control points
-HEAD = "-|>,head_length=6.5,head_width=2.4"  # in points
+HEAD = "-|>,head_length=8,head_width=3"  # in points
+SHAFT_GAP = 0.08  # between the ends of a shaft and its head, which hides it
 RING = 0.045
 BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.1, "alpha": 0.9}
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE, "bbox": BOX, "zorder": 3}
@@ -47,16 +48,16 @@ def _name_arrow(arrow: Arrow) -> str:
 
 
 def _draw_arrow(axes: Axes, curve: Floats, style: Style, name: str) -> None:
+    """Draw the shaft and, because it may be dashed, the head apart from it."""
+    shaft, back = curve.copy(), curve[-2] - curve[-1]
+    shaft[-1] += SHAFT_GAP * back / np.linalg.norm(back)
     codes = [Path.MOVETO] + [CODES[len(curve)]] * (len(curve) - 1)
-    patch = FancyArrowPatch(
-        path=Path(curve, codes),
-        arrowstyle=HEAD,
-        mutation_scale=1.0,
-        color=style.colour,
-        linestyle=style.dashes,
-    )
-    patch.set(linewidth=1.1, capstyle="butt", joinstyle="miter", zorder=1, gid=name, snap=False)
-    axes.add_patch(patch)
+    line = PathPatch(Path(shaft, codes), fill=False, edgecolor=style.colour, linestyle=style.dashes)
+    line.set(linewidth=1.1, capstyle="butt", zorder=1, gid=name, snap=False)
+    axes.add_patch(line)
+    head = FancyArrowPatch(path=Path(curve[-2:]), arrowstyle=HEAD, mutation_scale=1.0)
+    head.set(color=style.colour, linewidth=0.0)
+    axes.add_patch(head)
 
 
 def _draw_end(axes: Axes, curve: Floats) -> None:
