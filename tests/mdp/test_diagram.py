@@ -215,13 +215,18 @@ def test_heavy_tails_are_seen() -> None:
     assert "alpha_stable, tail index 1.1, infinite variance" in texts
 
 
-def test_every_law_of_heavytail_has_a_family() -> None:
-    laws = [law for law in mdps.all_laws() if law.name != "constant"]
-    mdp = ht.mdp_from_arrays(np.ones((1, len(laws), 1)), laws=[laws])
-    families = group_laws(mdp)
-    assert {law for family in families for law in family.laws} == set(laws)
-    for family in families:
-        assert family.kind == ("heavy" if family.laws[0].tail_index < np.inf else "random")
+def test_each_law_has_a_family_with_its_own_mean_and_tail_index() -> None:
+    laws = sorted(
+        (law for law in mdps.all_laws() if law.name != "constant"), key=lambda law: (law.name, law.mean())
+    )
+    families = group_laws(ht.mdp_from_arrays(np.ones((1, len(laws), 1)), laws=[laws]))
+    families.sort(key=lambda family: (family.laws[0].name, family.means[0]))
+    for family, law in zip(families, laws, strict=True):
+        assert family.laws[0].name == law.name
+        assert family.kind == ("heavy" if law.tail_index < np.inf else "random")
+        np.testing.assert_allclose(
+            [family.means[0], family.laws[0].tail_index], [law.mean(), law.tail_index], atol=1e-12
+        )
 
 
 def test_laws_that_differ_only_in_location_share_a_family() -> None:

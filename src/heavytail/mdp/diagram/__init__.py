@@ -12,6 +12,7 @@ Neither pyplot nor global state is used: it works without a screen and in thread
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from heavytail.errors import InputError
@@ -94,10 +95,12 @@ class _Graph(NamedTuple):
 
     @classmethod
     def measure(cls, diagram: Diagram) -> "_Graph":
-        width, height = (upper - lower for lower, upper in zip(*map(list, diagram.bounds()), strict=True))
-        width = max(width, MIN_WIDTH)
+        lower, upper = diagram.bounds()
+        width, height = np.maximum(upper - lower, [MIN_WIDTH, 0.0]).tolist()
         legends = list_legends(diagram, width)
-        return cls(width, height + ABOVE_LEGEND + LEGEND_ROW * sum(part.rows for part in legends), legends)
+        return cls(
+            width, height + ABOVE_LEGEND + LEGEND_ROW * sum(legend.rows for legend in legends), legends
+        )
 
 
 class _Sheet(NamedTuple):

@@ -27,7 +27,7 @@ from heavytail.mdp.diagram.labels import (
     place_labels,
 )
 from heavytail.mdp.diagram.layouts import Layout, choose_layout
-from heavytail.mdp.diagram.style import INK, action_style
+from heavytail.mdp.diagram.style import REWARD_STYLES, action_style
 from heavytail.mdp.diagram.text import format_arrow, format_number, format_rewards
 from heavytail.mdp.mdp import MDP
 
@@ -65,17 +65,16 @@ def layout_diagram(mdp: MDP, layout_name: str | None) -> Diagram:
     layout = choose_layout(arrows, mdp.n_states, layout_name, max(map(measure_width, between), default=0.0))
     edges = route_arrows(arrows, layout, mdp.start_states.tolist())
     curves = _sample_curves(edges)
-    texts_of_states = [format_rewards(each, mdp.n_actions) for each in rewards]
-    common = common_label(texts_of_states)
+    state_lines = [format_rewards(each, mdp.n_actions) for each in rewards]
+    common = common_label(state_lines)
     labels = [
-        *_label_states(rewards, texts_of_states, common, layout),
+        *_label_states(rewards, state_lines, common, layout),
         *_label_arrows(arrows, texts, curves, mdp.n_actions),
         *_label_starts(mdp, edges, curves),
     ]
     # A label inside a loop would seem to belong to it.
-    inside = [
-        (c + c[::-1]) / 2 for arrow, c in zip(arrows, curves, strict=False) if arrow.target == arrow.source
-    ]
+    loops = [curves[i] for i, arrow in enumerate(arrows) if arrow.target == arrow.source]
+    inside = [(curve + curve[::-1]) / 2 for curve in loops]
     return Diagram(
         n_actions=mdp.n_actions,
         arrows=arrows,
@@ -105,7 +104,7 @@ def _label_states(
 ) -> Iterator[Label]:
     for s, (each, lines) in enumerate(zip(rewards, texts, strict=True)):
         if lines and lines != common:
-            colours = tuple(INK[reward.kind] for reward in each)[: len(lines)]
+            colours = tuple(REWARD_STYLES[reward.kind].ink for reward in each)[: len(lines)]
             candidates = around_state(layout.positions[s], layout.label_angles[s], lines)
             yield Label(lines, colours, *candidates, curve=-1)
 

@@ -15,11 +15,11 @@ from heavytail.mdp.diagram.arrows import RADIUS
 from heavytail.mdp.diagram.compose import Diagram
 from heavytail.mdp.diagram.contents import END, REWARD_KINDS, Arrow
 from heavytail.mdp.diagram.labels import FONT_SIZE, LINE_HEIGHT, Label, measure_width
-from heavytail.mdp.diagram.style import ANY_ACTION, FILL, MEANING, SEVERAL_ACTIONS, Style, action_style
+from heavytail.mdp.diagram.style import ANY_ACTION, REWARD_STYLES, SEVERAL_ACTIONS, Style, action_style
 
 CODES = {2: Path.LINETO, 3: Path.CURVE3, 4: Path.CURVE4}  # by the number of control points
 HEAD = "-|>,head_length=8,head_width=3"  # in points
-SHAFT_GAP = 0.08  # between the ends of a shaft and its head, which hides it
+HIDDEN = 0.08  # from the end of a shaft to the tip of its head, in inches
 RING = 0.045
 BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1.1, "alpha": 0.9}
 LABEL: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE, "bbox": BOX, "zorder": 3}
@@ -48,9 +48,9 @@ def _name_arrow(arrow: Arrow) -> str:
 
 
 def _draw_arrow(axes: Axes, curve: Floats, style: Style, name: str) -> None:
-    """Draw the shaft and, because it may be dashed, the head apart from it."""
+    """Draw the shaft and the head apart, because matplotlib would dash the outline of the head too."""
     shaft, back = curve.copy(), curve[-2] - curve[-1]
-    shaft[-1] += SHAFT_GAP * back / np.linalg.norm(back)
+    shaft[-1] += HIDDEN * back / np.linalg.norm(back)
     codes = [Path.MOVETO] + [CODES[len(curve)]] * (len(curve) - 1)
     line = PathPatch(Path(shaft, codes), fill=False, edgecolor=style.colour, linestyle=style.dashes)
     line.set(linewidth=1.1, capstyle="butt", zorder=1, gid=name, snap=False)
@@ -68,19 +68,17 @@ def _draw_end(axes: Axes, curve: Floats) -> None:
 
 
 def _draw_state(axes: Axes, diagram: Diagram, s: int) -> None:
-    x, y = diagram.centers[s]
-    _draw_circle(axes, diagram.centers[s], RADIUS, FILL[diagram.kinds[s]], zorder=4, linewidth=1.1)
+    (x, y), fill = diagram.centers[s], REWARD_STYLES[diagram.kinds[s]].fill
+    _draw_circle(axes, diagram.centers[s], RADIUS, fill, zorder=4, linewidth=1.1)
     if s in diagram.terminal:
         _draw_circle(axes, diagram.centers[s], RADIUS - RING, "none", zorder=5, linewidth=0.9)
     axes.text(x, y, str(s), ha="center", va="center", fontsize=10.5, zorder=6, gid=f"state-{s}")
 
 
-def _draw_circle(
-    axes: Axes, center: Floats, radius: float, fill: str, *, zorder: int, linewidth: float
-) -> None:
+def _draw_circle(axes: Axes, center: Floats, radius: float, fill: str, zorder: int, linewidth: float) -> None:
     x, y = center
-    style = {"facecolor": fill, "edgecolor": "black", "linewidth": linewidth, "zorder": zorder}
-    axes.add_patch(Circle((x, y), radius, **style))
+    circle = Circle((x, y), radius, facecolor=fill, edgecolor="black", linewidth=linewidth, zorder=zorder)
+    axes.add_patch(circle)
 
 
 def _draw_label(axes: Axes, label: Label, place: Floats) -> None:
@@ -121,16 +119,13 @@ def _list_lines(diagram: Diagram) -> list[Artist]:
         entries.append((ANY_ACTION, "any action"))
     if any(1 < len(actions) < n for actions in used):
         entries.append((SEVERAL_ACTIONS, "as named"))
-    return [
-        Line2D([], [], color=s.colour, linestyle=s.dashes, linewidth=1.4, label=text) for s, text in entries
-    ]
+    return [Line2D([], [], color=c, linestyle=dashes, linewidth=1.4, label=x) for (c, dashes), x in entries]
 
 
 def _list_marks(diagram: Diagram) -> list[Artist]:
+    styles = [REWARD_STYLES[kind] for kind in REWARD_KINDS[1:] if kind in diagram.kinds]
     marks: list[Artist] = [
-        Patch(facecolor=FILL[kind], edgecolor="black", linewidth=0.8, label=MEANING[kind])
-        for kind in REWARD_KINDS[1:]
-        if kind in diagram.kinds
+        Patch(facecolor=style.fill, edgecolor="black", linewidth=0.8, label=style.meaning) for style in styles
     ]
     if any(arrow.target == END for arrow in diagram.arrows):
         marks.append(_make_mark("o", 4, "end of the episode"))

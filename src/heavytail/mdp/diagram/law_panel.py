@@ -11,7 +11,7 @@ from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.mdp.diagram.labels import measure_width
 from heavytail.mdp.diagram.law_families import LawFamily
-from heavytail.mdp.diagram.style import INK
+from heavytail.mdp.diagram.style import REWARD_STYLES
 from heavytail.mdp.diagram.text import format_means, format_number, format_states, format_tail_index
 
 WIDTH, HEIGHT = 4.9, 2.0  # of one family, in inches
@@ -29,21 +29,22 @@ ATOM_LABEL: dict[str, Any] = {"textcoords": "offset points", "fontsize": FONT_SI
 
 def draw_family(figure: Figure, family: LawFamily, left: float, top: float) -> None:
     """Draw one family of laws in a rectangle whose upper left corner is given in inches."""
-    _write_header(figure, family, left, top)
+    colour = REWARD_STYLES[family.kind].ink
+    _write_header(figure, family, colour, left, top)
     atoms = _find_atoms(family.laws[0])
     if atoms is not None:
-        _draw_atoms(_add_axes(figure, left + 0.4, top, WIDTH - 0.9), *atoms, family)
+        _draw_atoms(_add_axes(figure, left + 0.4, top, WIDTH - 0.9), *atoms, family, colour)
         return
     samples = [_sample(law) for law in _choose_evenly(family.laws)]
-    _draw_densities(_add_axes(figure, left + 0.05, top, DENSITY_WIDTH), samples, family)
-    _draw_tail(_add_axes(figure, left + WIDTH - TAIL_WIDTH, top, TAIL_WIDTH), samples[0], INK[family.kind])
+    _draw_densities(_add_axes(figure, left + 0.05, top, DENSITY_WIDTH), samples, family, colour)
+    _draw_tail(_add_axes(figure, left + WIDTH - TAIL_WIDTH, top, TAIL_WIDTH), samples[0], colour)
 
 
-def _write_header(figure: Figure, family: LawFamily, left: float, top: float) -> None:
+def _write_header(figure: Figure, family: LawFamily, colour: str, left: float, top: float) -> None:
     width, height = figure.get_size_inches()
     heading = f"{family.laws[0].name}, {format_tail_index(family.laws[0].tail_index)}"
     x, y = left / width, (top - 0.06) / height
-    figure.text(x, y, heading, fontsize=9.0, color=INK[family.kind], va="top", weight="bold")
+    figure.text(x, y, heading, fontsize=9.0, color=colour, va="top", weight="bold")
     figure.text(x, y - 0.2 / height, _describe(family), fontsize=FONT_SIZE, va="top")
 
 
@@ -55,11 +56,8 @@ def _describe(family: LawFamily) -> str:
 
 
 def _add_axes(figure: Figure, left: float, top: float, width: float) -> Axes:
-    scale_x, scale_y = 1.0 / figure.get_size_inches()
-    height = HEIGHT - HEADER - FOOTER
-    axes = figure.add_axes(
-        (left * scale_x, (top - HEADER - height) * scale_y, width * scale_x, height * scale_y)
-    )
+    inches = np.array([left, top - HEIGHT + FOOTER, width, HEIGHT - HEADER - FOOTER])
+    axes = figure.add_axes(tuple(inches / np.tile(figure.get_size_inches(), 2)))
     axes.tick_params(labelsize=FONT_SIZE - 0.5, length=2, pad=1.5)
     axes.spines[["top", "right"]].set_visible(False)
     return axes
@@ -111,14 +109,14 @@ def _central_range(samples: Floats) -> tuple[float, float]:
 # Axes
 
 
-def _draw_densities(axes: Axes, samples: list[Floats], family: LawFamily) -> None:
+def _draw_densities(axes: Axes, samples: list[Floats], family: LawFamily, colour: str) -> None:
     """Draw the densities where most of the draws are, and say how many are beyond."""
     lower, upper = _central_range(np.concatenate(samples))
     for k, each in enumerate(samples):
         x, y = _estimate_density(each, lower, upper)
         alpha = 0.45 + 0.55 * (k + 1) / len(samples)
-        axes.plot(x, y, color=INK[family.kind], alpha=alpha, linewidth=1.2)
-        axes.fill_between(x, y, color=INK[family.kind], alpha=0.12 / len(samples), linewidth=0)
+        axes.plot(x, y, color=colour, alpha=alpha, linewidth=1.2)
+        axes.fill_between(x, y, color=colour, alpha=0.12 / len(samples), linewidth=0)
     for mean in family.means if len(family.means) <= MAX_CURVES else []:
         if lower < mean < upper:
             axes.axvline(mean, color="#888888", linewidth=0.6, linestyle=":")
@@ -154,9 +152,8 @@ def _draw_normal_tail(axes: Axes, half_width: float, levels: list[float]) -> Non
     axes.text(x[-1], levels[-1], " normal", fontsize=FONT_SIZE - 1, color="#777777", va="bottom")
 
 
-def _draw_atoms(axes: Axes, values: Floats, probabilities: Floats, family: LawFamily) -> None:
+def _draw_atoms(axes: Axes, values: Floats, probabilities: Floats, family: LawFamily, colour: str) -> None:
     """Draw the values of a discrete law, on a logarithmic axis because the rare ones matter."""
-    colour = INK[family.kind]
     floor = 0.3 * float(probabilities[probabilities > 0].min())
     axes.vlines(values, floor, probabilities, color=colour, linewidth=2)
     axes.semilogy(values, probabilities, "o", color=colour, markersize=4)

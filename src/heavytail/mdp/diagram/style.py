@@ -15,6 +15,14 @@ class Style(NamedTuple):
     dashes: Dashes
 
 
+class RewardStyle(NamedTuple):
+    """The colours of a kind of rewards, and its name in the legend."""
+
+    ink: str
+    fill: str
+    meaning: str
+
+
 # Action 0 is dashed and action 1 solid, as in both figures of the paper.
 DASHES: tuple[Dashes, ...] = (
     (0, (4, 2)),
@@ -28,23 +36,11 @@ COLOURS = ("#0072B2", "#B35900", "#00875F", "#B0528A", "#7A5CC8", "#5E7A00")
 ANY_ACTION = Style("black", "-")
 SEVERAL_ACTIONS = Style("#777777", "-")
 
-INK: dict[RewardKind, str] = {
-    "nothing": "#444444",
-    "fixed": "#444444",
-    "random": "#0060A0",
-    "heavy": "#C22F00",
-}
-FILL: dict[RewardKind, str] = {
-    "nothing": "white",
-    "fixed": "#DDDDDD",
-    "random": "#C9E3F5",
-    "heavy": "#FBCDB8",
-}
-MEANING: dict[RewardKind, str] = {
-    "nothing": "no reward",
-    "fixed": "fixed reward",
-    "random": "random reward",
-    "heavy": "heavy-tailed reward",
+REWARD_STYLES: dict[RewardKind, RewardStyle] = {
+    "nothing": RewardStyle("#444444", "white", "no reward"),
+    "fixed": RewardStyle("#444444", "#DDDDDD", "fixed reward"),
+    "random": RewardStyle("#0060A0", "#C9E3F5", "random reward"),
+    "heavy": RewardStyle("#C22F00", "#FBCDB8", "heavy-tailed reward"),
 }
 
 
