@@ -80,14 +80,14 @@ def overlap(one: Bbox, other: Bbox) -> bool:
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_well_formed_and_names_every_state(name: str, tmp_path: Path) -> None:
     mdp = PICTURES[name]()
-    found = ids(save_figure(picture(name), tmp_path / "picture.svg"))
-    assert {f"state-{s}" for s in range(mdp.n_states)} <= set(found)
-    assert {f"start-{s}" for s in mdp.start_states} <= set(found)
-    assert sum(each.startswith("arrow-") for each in found) == len(list_arrows(mdp))
+    names = ids(save_figure(picture(name), tmp_path / "picture.svg"))
+    assert {f"state-{s}" for s in range(mdp.n_states)} <= set(names)
+    assert {f"start-{s}" for s in mdp.start_states} <= set(names)
+    assert sum(name.startswith("arrow-") for name in names) == len(list_arrows(mdp))
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_no_words_lie_on_each_other_or_beyond_the_edge(name: str) -> None:
+def test_labels_neither_overlap_nor_leave_the_graph(name: str) -> None:
     figure = picture(name)
     placed = texts_of_graph(figure)
     assert not [(a, b) for (a, one), (b, other) in combinations(placed, 2) if overlap(one, other)]
@@ -104,7 +104,7 @@ def test_no_words_lie_on_each_other_or_beyond_the_edge(name: str) -> None:
     "name",
     ["six_arms", "double_chain", "river_swim", "two_state", "heavy_bandit tree", "garnet 5", "garnet 6"],
 )
-def test_no_words_lie_on_a_state(name: str) -> None:
+def test_no_label_lies_on_a_state(name: str) -> None:
     figure = picture(name)
     numbers = [t for t in figure.axes[0].texts if t.get_gid()]
     labels = [
@@ -120,7 +120,7 @@ def test_no_words_lie_on_a_state(name: str) -> None:
             assert np.linalg.norm(center - nearest) > 0.97 * radius, t.get_text()
 
 
-def test_the_two_state_mdp_has_the_list_arrows_the_paper() -> None:
+def test_the_two_state_mdp_has_the_arrows_of_the_paper() -> None:
     """In its figure 1 each action of state 0 has a loop and an arrow; in state 1 the actions are alike."""
     arrows = list_arrows(ht.make_mdp("two_state"))
     assert [(a.source, a.target, a.actions, a.low) for a in arrows] == [
@@ -189,7 +189,7 @@ def test_every_layout_takes_every_mdp(name: str, layout: str) -> None:
     assert draw_mdp(mdp, layout=layout).axes
 
 
-def test_where_episodes_end() -> None:
+def test_episodes_end_in_terminal_states_or_at_an_end_arrow() -> None:
     mixed, sea = mdps.mixed(), PICTURES["deep_sea"]()
     assert find_terminal_states(mixed) == {2}
     assert not [a for a in list_arrows(mixed) if a.source == 2]
@@ -199,7 +199,7 @@ def test_where_episodes_end() -> None:
     ]
 
 
-def test_heavy_tails_are_seen() -> None:
+def test_heavy_tailed_rewards_are_marked_and_described() -> None:
     mdp = ht.make_mdp("six_arms")
     assert [{r.kind for r in rewards} for rewards in list_mean_rewards(mdp)] == [
         set(),
@@ -286,13 +286,13 @@ def test_probabilities_of_a_discrete_law_are_exact() -> None:
     assert texts == {"0 with probability 1", "1e+06 with probability 1e-07"}
 
 
-def test_the_first_stage_is_drawn_and_said() -> None:
+def test_only_the_first_stage_is_drawn_and_the_title_says_so() -> None:
     figure = draw_mdp(ht.make_mdp("heavy_chain"), title="a chain")
     assert figure.texts[0].get_text() == "a chain (step 0 of 5)"
     assert draw_mdp(mdps.staged()).texts[0].get_text() == "step 0 of 3"
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_laws_that_are_left_out_are_counted() -> None:
     laws = [[ht.laws.student_t(1.5, scale=1.0 + k) for k in range(9)]]
     texts = [t.get_text() for t in draw_mdp(ht.mdp_from_arrays(np.ones((1, 9, 1)), laws=laws)).texts]
     assert any("3 more kinds of laws are not drawn" in text for text in texts)
@@ -300,7 +300,7 @@ def test_what_is_left_out_is_counted() -> None:
     assert any("8 of 15 laws drawn" in axes.get_xlabel() for axes in family.axes)
 
 
-def test_a_reward_of_very_many_states_is_said_once() -> None:
+def test_a_reward_of_very_many_states_is_written_once() -> None:
     figure = draw_mdp(PICTURES["deep_sea"]())
     assert "where nothing is noted: r(a1) = −0.002" in figure.texts[0].get_text()
     assert [t.get_text() for t in figure.axes[0].texts if "r(" in t.get_text()] == ["r(a1) = 0.998"]
@@ -347,7 +347,7 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
             mistake()
 
 
-def test_pyplot_is_not_needed() -> None:
+def test_pyplot_is_not_loaded() -> None:
     """And matplotlib is not loaded before a picture is drawn."""
     code = (
         "import sys, heavytail as ht, heavytail.report; mdp = ht.make_mdp('two_state');"
