@@ -18,9 +18,9 @@ from heavytail.mdp.diagram.layouts import Layout
 
 RADIUS = 0.25  # of a state
 TAIL, HEAD = RADIUS + 0.01, RADIUS + 0.03  # from the centre of a state to where arrows start and end
-GAP = 0.43  # between the control points of arrows that connect the same states
+GAP = 0.41  # between the control points of arrows that connect the same states
 DETOURS = (0.5, 1.0, 1.5, 2.1, 2.9, 4.0)  # farther control points, tried to get around a state
-POINTS = 80
+POINTS = 60
 LOOP_HEIGHT, LOOP_SPACING = 0.5, 62.0
 STUB_LENGTH = 0.4  # of the arrow into a start state
 ARROW_WIDTH, STUB_WIDTH, LOOP_WIDTH = 8.0, 20.0, 24.0  # half the angle that each takes at its state
