@@ -15,7 +15,7 @@ from heavytail.mdp.diagram.arrows import RADIUS
 from heavytail.mdp.diagram.compose import Diagram
 from heavytail.mdp.diagram.contents import END, REWARD_KINDS, Arrow
 from heavytail.mdp.diagram.labels import FONT_SIZE, LINE_HEIGHT, Label, measure_width
-from heavytail.mdp.diagram.style import ANY_ACTION, REWARD_STYLES, SEVERAL_ACTIONS, Style, action_style
+from heavytail.mdp.diagram.style import ANY, REWARD_STYLES, SEVERAL, Style, action_style
 
 CODES = {2: Path.LINETO, 3: Path.CURVE3, 4: Path.CURVE4}  # by the number of control points
 HEAD = "-|>,head_length=8,head_width=3"  # in points
@@ -35,7 +35,7 @@ def draw_diagram(axes: Axes, diagram: Diagram) -> None:
         if arrow.target == END:
             _draw_end(axes, curve)
     for s, curve in diagram.edges.starts.items():
-        _draw_arrow(axes, curve, ANY_ACTION, f"start-{s}")
+        _draw_arrow(axes, curve, ANY, f"start-{s}")
     for s in range(len(diagram.centers)):
         _draw_state(axes, diagram, s)
     for label, place in zip(diagram.labels, diagram.places, strict=True):
@@ -116,9 +116,9 @@ def _list_lines(diagram: Diagram) -> list[Artist]:
     n, used = diagram.n_actions, {arrow.actions for arrow in diagram.arrows}
     entries = [(action_style((a,), n), f"a{a}") for a in range(n) if (a,) in used]
     if n > 1 and tuple(range(n)) in used:
-        entries.append((ANY_ACTION, "any action"))
+        entries.append((ANY, "any action"))
     if any(1 < len(actions) < n for actions in used):
-        entries.append((SEVERAL_ACTIONS, "as named"))
+        entries.append((SEVERAL, "as named"))
     return [Line2D([], [], color=c, linestyle=dashes, linewidth=1.4, label=x) for (c, dashes), x in entries]
 
 

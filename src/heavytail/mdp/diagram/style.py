@@ -33,8 +33,8 @@ DASHES: tuple[Dashes, ...] = (
     (0, (4, 1.2, 1, 1.2, 1, 1.2)),
 )
 COLOURS = ("#0072B2", "#B35900", "#00875F", "#B0528A", "#7A5CC8", "#5E7A00")
-ANY_ACTION = Style("black", "-")
-SEVERAL_ACTIONS = Style("#777777", "-")
+ANY = Style("black", "-")
+SEVERAL = Style("#777777", "-")
 
 REWARD_STYLES: dict[RewardKind, RewardStyle] = {
     "nothing": RewardStyle("#444444", "white", "no reward"),
@@ -47,8 +47,8 @@ REWARD_STYLES: dict[RewardKind, RewardStyle] = {
 def action_style(actions: Sequence[int], n_actions: int) -> Style:
     """Return the line of one action, of several, or of all."""
     if len(actions) == n_actions:
-        return ANY_ACTION
+        return ANY
     if len(actions) > 1:
-        return SEVERAL_ACTIONS
+        return SEVERAL
     a = actions[0]
     return Style(COLOURS[a % len(COLOURS)], DASHES[(a + a // len(COLOURS)) % len(DASHES)])
