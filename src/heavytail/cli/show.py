@@ -17,14 +17,13 @@ def show(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="where to draw it: an .svg or .png file; ENV.svg if left out"),
+        typer.Option("--out", "-o", help="the .svg or .png file to write; ENV.svg if left out"),
     ] = None,
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""
     with one_line_errors():
         mdp = ht.make_mdp(env, **dict(parameter_of(text) for text in parameters or []))
-        from heavytail.files import save_figure
-        from heavytail.mdp.diagram import draw_mdp
+        from heavytail.mdp.diagram import draw_mdp, save_figure  # matplotlib starts slowly
 
         path = out or Path(f"{env}.svg")
         save_figure(draw_mdp(mdp, title=" ".join([env, *(parameters or [])])), path)

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+import numpy as np
+
 from heavytail.arrays import Floats
 from heavytail.checks import Probability
 from heavytail.laws.law import Law
@@ -33,6 +35,9 @@ class Bernoulli(Law):
     @classmethod
     def from_row(cls, row: Floats, data: Floats) -> Self:
         return cls(p=float(row[2]), loc=float(row[0]), scale=float(row[1]))
+
+    def atoms(self) -> tuple[Floats, Floats]:
+        return np.array([self.loc, self.loc + self.scale]), np.array([1.0 - self.p, self.p])
 
     def _moment(self, p: float, center: float) -> float:
         high, low = abs(self.loc + self.scale - center), abs(self.loc - center)

@@ -92,6 +92,10 @@ class Law(ABC):
         """Return the samples that this law's sampler reads, for a law given by data."""
         return np.empty(0)
 
+    def atoms(self) -> tuple[Floats, Floats] | None:
+        """The values of a discrete law and their probabilities; None where they are not known."""
+        return None
+
 
 def _number(value: Any, where: str) -> float:
     if not isinstance(value, numbers.Real):

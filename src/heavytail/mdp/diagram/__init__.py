@@ -1,45 +1,46 @@
-"""A picture of a small MDP, as in a paper.
-
-The graph of its transitions, and beside or below it its reward laws.
+"""Diagrams of small MDPs: the graph of the transitions, and beside or below it the reward laws.
 
 >>> import heavytail as ht
->>> from heavytail.report.graph import draw_mdp
+>>> from heavytail.mdp.diagram import draw_mdp
 >>> figure = draw_mdp(ht.make_mdp("two_state"), title="two_state")
 >>> type(figure).__name__
 'Figure'
 
-No pyplot and no global state: it works without a screen and in threads.
+Neither pyplot nor global state is used: it works without a screen and in threads.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from matplotlib.artist import Artist
+import numpy as np
 from matplotlib.figure import Figure
 
 from heavytail.errors import InputError
 from heavytail.files import save_figure
-from heavytail.mdp.diagram.compose import Drawing, compose
-from heavytail.mdp.diagram.labels import width_of
-from heavytail.mdp.diagram.law_families import Family, families_of
+from heavytail.mdp.diagram.compose import Diagram, layout_diagram
+from heavytail.mdp.diagram.drawing import Legend, draw_diagram, list_legends
+from heavytail.mdp.diagram.labels import measure_width
+from heavytail.mdp.diagram.law_families import LawFamily, group_laws
 from heavytail.mdp.diagram.law_panel import HEIGHT, WIDTH, draw_family
-from heavytail.mdp.diagram.paint import key, paint
 from heavytail.mdp.mdp import MDP
 
 __all__ = ["draw_mdp", "save_figure"]
 
 MAX_STATES = 40
 MAX_FAMILIES = 6
-EDGE, BETWEEN = 0.15, 0.25
-KEY_LINE, TITLE, SUBTITLE = 0.23, 0.27, 0.25
+EDGE, BETWEEN, ABOVE_LEGEND = 0.15, 0.25, 0.1
+LEGEND_ROW, TITLE, SUBTITLE = 0.23, 0.27, 0.25
 MIN_WIDTH = 3.6
-SMALL, TITLE_SIZE = 8.0, 12.0
+RATIO = 1.6  # of the width of a figure to its height, ideally
+FONT_SIZE, TITLE_SIZE = 8.0, 12.0
+LEGEND: dict[str, Any] = {"fontsize": FONT_SIZE, "frameon": False, "borderpad": 0.0, "borderaxespad": 0.0}
+LEGEND |= {"handlelength": 2.2, "columnspacing": 1.4, "handletextpad": 0.5}
 
 
 def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
     """Draw the transitions and the reward laws of an MDP.
 
-    States are circles, tinted where they pay; a short arrow from nowhere leads into the first one, and an
+    States are circles, tinted where they give rewards; a short arrow leads into each start state, and an
     episode ends at a double ring or a dot. Each action has its line; actions with the same successor and
     probability share an arrow, which names them. Certain transitions carry no number.
 
@@ -47,38 +48,59 @@ def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
         mdp: an MDP of at most 40 states; of one that depends on the step, the first step is drawn.
         title: above the picture.
         layout: "chain", "star", "double_chain", "grid", "tree" or "circle"; None chooses by how the states
-            hang together.
+            are connected.
     """
     if mdp.n_states > MAX_STATES:
         raise InputError(f"this MDP has {mdp.n_states:,} states; a picture shows at most {MAX_STATES}")
-    drawing, families = compose(mdp, layout), families_of(mdp)
+    diagram, families = layout_diagram(mdp, layout), group_laws(mdp)
     if mdp.n_stages > 1:
         title = f"{title} (step 0 of {mdp.n_stages})" if title else f"step 0 of {mdp.n_stages}"
-    shown, words = families[:MAX_FAMILIES], _in_words(mdp, drawing, families)
-    sheet = _arrange(_graph_size(drawing), len(shown), top=(TITLE if title else 0.0) + SUBTITLE + EDGE)
-    least = 2 * EDGE + max(1.15 * width_of(title, TITLE_SIZE), width_of(words, SMALL))
-    figure = Figure(figsize=(max(sheet.width, least), sheet.height))
-    _write_title(figure, title, words)
-    _draw_graph(figure, drawing, sheet.graph_top)
+    shown, subtitle = families[:MAX_FAMILIES], _describe(mdp, diagram, families)
+    graph = _Graph.measure(diagram)
+    sheet = _arrange(graph, len(shown), top=(TITLE if title else 0.0) + SUBTITLE + EDGE)
+    text_width = max(1.15 * measure_width(title, TITLE_SIZE), measure_width(subtitle, FONT_SIZE))
+    figure = Figure(figsize=(max(sheet.width, text_width + 2 * EDGE), sheet.height))
+    _write_title(figure, title, subtitle)
+    _draw_graph(figure, diagram, graph, sheet.graph_top)
     for family, (left, top) in zip(shown, sheet.corners, strict=True):
-        draw_family(figure, mdp.laws, family, left, top)
+        draw_family(figure, family, left, top)
     return figure
 
 
-def _in_words(mdp: MDP, drawing: Drawing, families: list[Family]) -> str:
+def _describe(mdp: MDP, diagram: Diagram, families: list[LawFamily]) -> str:
+    more = len(families) - MAX_FAMILIES
     parts = [
-        f"{mdp.n_states} state{'s' * (mdp.n_states > 1)}, {mdp.n_actions} action{'s' * (mdp.n_actions > 1)}",
-        f"episodes of {mdp.horizon} step{'s' * (mdp.horizon > 1)}" if mdp.horizon else "continuing",
+        f"{_count(mdp.n_states, 'state')}, {_count(mdp.n_actions, 'action')}",
+        f"episodes of {_count(mdp.horizon, 'step')}" if mdp.horizon else "continuing",
         "" if families else "all rewards are fixed",
-        drawing.common,
-        f"{len(families) - MAX_FAMILIES} more kinds of laws are not drawn"
-        if len(families) > MAX_FAMILIES
-        else "",
+        diagram.common,
+        f"{more} more kinds of laws are not drawn" if more > 0 else "",
     ]
-    return "; ".join(part for part in parts if part)
+    return "; ".join(filter(None, parts))
 
 
-# Where things are, in inches from the lower left corner
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n > 1)}"
+
+
+# The arrangement, in inches from the lower left corner
+
+
+class _Graph(NamedTuple):
+    """The size of the graph with its legends below it."""
+
+    width: float
+    height: float
+    legends: list[Legend]
+
+    @classmethod
+    def measure(cls, diagram: Diagram) -> "_Graph":
+        lower, upper = diagram.bounds()
+        width, height = np.maximum(upper - lower, [MIN_WIDTH, 0.0]).tolist()
+        legends = list_legends(diagram, width)
+        return cls(
+            width, height + ABOVE_LEGEND + LEGEND_ROW * sum(legend.rows for legend in legends), legends
+        )
 
 
 class _Sheet(NamedTuple):
@@ -89,81 +111,56 @@ class _Sheet(NamedTuple):
     graph_top: float
     corners: list[tuple[float, float]]
 
-
-def _graph_size(drawing: Drawing) -> tuple[float, float]:
-    """With its key below it."""
-    lower, upper = drawing.bounds()
-    width = max(float(upper[0] - lower[0]), MIN_WIDTH)
-    return width, float(upper[1] - lower[1]) + 0.1 + KEY_LINE * sum(
-        rows for _, _, rows in _keys(drawing, width)
-    )
+    def waste(self) -> float:
+        """Return the area, more for an unusual shape."""
+        return self.width * self.height * (1.0 + 0.5 * abs(math.log(self.width / self.height / RATIO)))
 
 
-def _keys(drawing: Drawing, width: float) -> list[tuple[list[Artist], int, int]]:
-    """Each part of the key, with its columns and rows."""
-    parts = []
-    for handles in key(drawing):
-        widest = max(width_of(str(handle.get_label())) for handle in handles)
-        in_one_row = sum(width_of(str(handle.get_label())) + 0.55 for handle in handles) < width
-        columns = len(handles) if in_one_row else max(1, int(width / (widest + 0.55)))
-        by_rows = [
-            handle for k in range(columns) for handle in handles[k::columns]
-        ]  # a legend fills its columns first
-        parts.append((by_rows, columns, math.ceil(len(handles) / columns)))
-    return parts
-
-
-def _arrange(graph: tuple[float, float], n: int, top: float) -> _Sheet:
-    """The laws beside the graph or below it, in as many columns as make a compact sheet."""
+def _arrange(graph: _Graph, n: int, top: float) -> _Sheet:
+    """Arrange `n` families beside the graph or below it, in as many columns as make a compact sheet."""
     sheets = [
-        _sheet(graph, n, top, columns, beside=beside)
+        _make_sheet(graph, n, top, columns, beside=beside)
         for beside in (True, False)
         for columns in range(1, max(n, 1) + 1)
     ]
-    return min(
-        sheets, key=lambda s: s.width * s.height * (1.0 + 0.5 * abs(math.log(s.width / s.height / 1.6)))
-    )
+    return min(sheets, key=_Sheet.waste)
 
 
-def _sheet(graph: tuple[float, float], n: int, top: float, columns: int, *, beside: bool) -> _Sheet:
-    rows = math.ceil(n / columns)
-    panel = (columns * (WIDTH + BETWEEN) - BETWEEN, rows * HEIGHT) if n else (0.0, 0.0)
+def _make_sheet(graph: _Graph, n: int, top: float, columns: int, *, beside: bool) -> _Sheet:
     gap = BETWEEN if n else 0.0
-    inner = (
-        (graph[0] + gap + panel[0], max(graph[1], panel[1]))
-        if beside
-        else (max(graph[0], panel[0]), graph[1] + gap + panel[1])
-    )
-    height = inner[1] + top + EDGE
-    left, first = (EDGE + graph[0] + gap, height - top) if beside else (EDGE, height - top - graph[1] - gap)
+    panel_width = columns * (WIDTH + BETWEEN) - BETWEEN if n else 0.0
+    panel_height = math.ceil(n / columns) * HEIGHT
+    if beside:
+        width, height = graph.width + gap + panel_width, max(graph.height, panel_height)
+    else:
+        width, height = max(graph.width, panel_width), graph.height + gap + panel_height
+    graph_top = height + EDGE
+    left, first = (EDGE + graph.width + gap, graph_top) if beside else (EDGE, graph_top - graph.height - gap)
     corners = [(left + (WIDTH + BETWEEN) * (k % columns), first - HEIGHT * (k // columns)) for k in range(n)]
-    return _Sheet(inner[0] + 2 * EDGE, height, height - top, corners)
+    return _Sheet(width + 2 * EDGE, graph_top + top, graph_top, corners)
 
 
 # Drawing
 
 
-def _write_title(figure: Figure, title: str, words: str) -> None:
+def _write_title(figure: Figure, title: str, subtitle: str) -> None:
     width, height = figure.get_size_inches()
     if title:
         figure.text(EDGE / width, 1.0 - EDGE / height, title, fontsize=TITLE_SIZE, weight="bold", va="top")
     y = 1.0 - (EDGE + (TITLE if title else 0.0)) / height
-    figure.text(EDGE / width, y, words, fontsize=SMALL, color="#555555", va="top")
+    figure.text(EDGE / width, y, subtitle, fontsize=FONT_SIZE, color="#555555", va="top")
 
 
-def _draw_graph(figure: Figure, drawing: Drawing, top: float) -> None:
-    """The graph at one inch to the inch, and its key."""
-    (left, low), (right, high) = (corner.tolist() for corner in drawing.bounds())
+def _draw_graph(figure: Figure, diagram: Diagram, graph: _Graph, top: float) -> None:
+    """Draw the graph at one inch to the inch, and its legends."""
+    (left, lower), (right, upper) = (corner.tolist() for corner in diagram.bounds())
     width, height = figure.get_size_inches()
-    across, down = right - left, high - low
-    axes = figure.add_axes((EDGE / width, (top - down) / height, across / width, down / height))
-    axes.set_xlim(left, right)
-    axes.set_ylim(low, high)
-    paint(axes, drawing)
-    y = top - down - 0.1
-    for handles, columns, rows in _keys(drawing, max(across, MIN_WIDTH)):
-        figure.legend(
-            handles=handles, ncols=columns, loc="upper left", bbox_to_anchor=(EDGE / width, y / height), fontsize=SMALL,
-            frameon=False, borderpad=0.0, borderaxespad=0.0, handlelength=2.2, columnspacing=1.4, handletextpad=0.5,
-        )  # fmt: skip
-        y -= KEY_LINE * rows
+    y = top - (upper - lower)
+    axes = figure.add_axes((EDGE / width, y / height, (right - left) / width, (upper - lower) / height))
+    axes.set(xlim=(left, right), ylim=(lower, upper))
+    draw_diagram(axes, diagram)
+    y -= ABOVE_LEGEND
+    for handles, columns, rows in graph.legends:
+        corner = EDGE / width, y / height
+        figure.legend(handles=handles, ncols=columns, loc="upper left", bbox_to_anchor=corner, **LEGEND)
+        y -= LEGEND_ROW * rows

@@ -1,147 +1,128 @@
-"""The graph of an MDP with everything in its place, in inches, before any of it is painted."""
+"""The graph of an MDP with everything in its place, in inches, before any of it is drawn."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.mdp.diagram.arrows import RADIUS, Routes, route
+from heavytail.mdp.diagram.arrows import RADIUS, Edges, route_arrows, sample_curve
 from heavytail.mdp.diagram.contents import (
-    PAYS,
+    REWARD_KINDS,
     Arrow,
-    Pay,
-    Payment,
-    arrow_in_words,
-    arrows_of,
-    number_in_words,
-    payment_lines,
-    payments_of,
-    terminal_states,
+    MeanReward,
+    RewardKind,
+    find_terminal_states,
+    list_arrows,
+    list_mean_rewards,
 )
 from heavytail.mdp.diagram.labels import (
     Label,
     along_curve,
     around_state,
     behind_arrow,
-    place,
-    size_of,
-    width_of,
+    measure_size,
+    measure_width,
+    place_labels,
 )
-from heavytail.mdp.diagram.layouts import Layout, lay_out
-from heavytail.mdp.diagram.style import INK, action_style
+from heavytail.mdp.diagram.layouts import Layout, choose_layout
+from heavytail.mdp.diagram.style import REWARD_STYLES, action_style
+from heavytail.mdp.diagram.text import format_arrow, format_number, format_rewards
 from heavytail.mdp.mdp import MDP
 
-OFTEN = 8  # states with the same label, from which on it is said once
+MIN_COMMON = 8  # states with the same label, from which on it is written once
 EDGE = 0.16  # around everything, for lines and the dots at ends
 
 
-class Drawing(NamedTuple):
+class Diagram(NamedTuple):
     """All that is in the graph."""
 
     n_actions: int
     arrows: list[Arrow]
-    routes: Routes
+    edges: Edges
     centers: Floats  # [S, 2]
-    pays: list[Pay]  # of the states
+    kinds: list[RewardKind]  # of the states
     terminal: set[int]
     labels: list[Label]
     places: Floats  # [L, 2] centres of the labels
-    common: str  # what is said once of many states
+    common: str  # the label of many states, written once
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """The lower left and the upper right corner."""
-        halves = np.array([size_of(label.lines) / 2 for label in self.labels]).reshape(-1, 2)
-        points = [
-            self.centers - RADIUS,
-            self.centers + RADIUS,
-            *self.routes.curves,
-            *self.routes.starts.values(),
-        ]
-        corners = np.concatenate([*points, self.places - halves, self.places + halves])
-        return corners.min(axis=0) - EDGE, corners.max(axis=0) + EDGE
+        """Return the lower left and the upper right corner."""
+        halves = np.array([measure_size(label.lines) / 2 for label in self.labels]).reshape(-1, 2)
+        boxes = ((self.centers, np.array(RADIUS)), (self.places, halves))
+        corners = [center + sign * half for center, half in boxes for sign in (-1, 1)]
+        everything = np.concatenate([*corners, *_sample_curves(self.edges)])
+        return everything.min(axis=0) - EDGE, everything.max(axis=0) + EDGE
 
 
-def compose(mdp: MDP, layout_name: str | None) -> Drawing:
-    """Read the first stage of an MDP, lay its states out, route its arrows, and find places for its words."""
-    arrows, payments = arrows_of(mdp), payments_of(mdp)
-    room = max(
-        (width_of(arrow_in_words(arrow, mdp.n_actions)) for arrow in arrows if arrow.target != arrow.source),
-        default=0.0,
-    )
-    layout = lay_out(arrows, mdp.n_states, layout_name, room)
-    routes = route(arrows, layout, mdp.start_states.tolist())
-    often = _said_once(payments, mdp.n_actions)
-    labels = (
-        _state_labels(payments, often, layout, mdp.n_actions)
-        + _arrow_labels(arrows, routes, mdp.n_actions)
-        + _start_labels(mdp, routes)
-    )
-    inside = [
-        (curve + curve[::-1]) / 2
-        for arrow, curve in zip(arrows, routes.curves, strict=True)
-        if arrow.source == arrow.target
+def layout_diagram(mdp: MDP, layout_name: str | None) -> Diagram:
+    """Lay out the states of an MDP's first stage, route its arrows, and find places for its labels."""
+    arrows, rewards = list_arrows(mdp), list_mean_rewards(mdp)
+    texts = [format_arrow(arrow, mdp.n_actions) for arrow in arrows]
+    between = (text for arrow, text in zip(arrows, texts, strict=True) if arrow.target != arrow.source)
+    layout = choose_layout(arrows, mdp.n_states, layout_name, max(map(measure_width, between), default=0.0))
+    edges = route_arrows(arrows, layout, mdp.start_states.tolist())
+    curves = _sample_curves(edges)
+    state_lines = [format_rewards(each, mdp.n_actions) for each in rewards]
+    common = common_label(state_lines)
+    labels = [
+        *_label_states(rewards, state_lines, common, layout),
+        *_label_arrows(arrows, texts, curves, mdp.n_actions),
+        *_label_starts(mdp, edges, curves),
     ]
-    curves = [
-        *routes.curves,
-        *routes.starts.values(),
-        *inside,
-    ]  # words inside a loop would seem to belong to it
-    return Drawing(
+    # A label inside a loop would seem to belong to it.
+    loops = [curves[i] for i, arrow in enumerate(arrows) if arrow.target == arrow.source]
+    inside = [(curve + curve[::-1]) / 2 for curve in loops]
+    return Diagram(
         n_actions=mdp.n_actions,
         arrows=arrows,
-        routes=routes,
+        edges=edges,
         centers=layout.positions,
-        pays=[max((p.pay for p in each), key=PAYS.index, default="nothing") for each in payments],
-        terminal=terminal_states(mdp),
+        kinds=[max((r.kind for r in each), key=REWARD_KINDS.index, default="nothing") for each in rewards],
+        terminal=find_terminal_states(mdp),
         labels=labels,
-        places=place(labels, layout.positions, curves),
-        common=f"where nothing is noted: {', '.join(often)}" if often else "",
+        places=place_labels(labels, layout.positions, [*curves, *inside]),
+        common=f"where nothing is noted: {', '.join(common)}" if common else "",
     )
 
 
-def _said_once(payments: list[list[Payment]], n_actions: int) -> tuple[str, ...]:
-    """The label that very many states would carry."""
-    counts = Counter(tuple(payment_lines(each, n_actions)) for each in payments)
-    lines, count = counts.most_common(1)[0]
-    return lines if count >= OFTEN and () not in counts else ()
+def _sample_curves(edges: Edges) -> list[Floats]:
+    """Return points along all arrows, those into the start states last."""
+    return [sample_curve(controls) for controls in (*edges.curves, *edges.starts.values())]
 
 
-def _state_labels(
-    payments: list[list[Payment]], often: tuple[str, ...], layout: Layout, n_actions: int
-) -> list[Label]:
-    labels = []
-    for s, each in enumerate(payments):
-        lines = tuple(payment_lines(each, n_actions))
-        if lines and lines != often:
-            colours = tuple(INK[p.pay] for p in each)[: len(lines)]
-            labels.append(
-                Label(lines, colours, *around_state(layout.positions[s], layout.words[s], lines), curve=-1)
-            )
-    return labels
+def common_label(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the label that very many states would carry, if all states carry one."""
+    label, count = Counter(labels).most_common(1)[0]
+    return label if count >= MIN_COMMON and () not in labels else ()
 
 
-def _arrow_labels(arrows: list[Arrow], routes: Routes, n_actions: int) -> list[Label]:
-    labels = []
-    for i, arrow in enumerate(arrows):
-        if words := arrow_in_words(arrow, n_actions):
+def _label_states(
+    rewards: list[list[MeanReward]], texts: list[tuple[str, ...]], common: tuple[str, ...], layout: Layout
+) -> Iterator[Label]:
+    for s, (each, lines) in enumerate(zip(rewards, texts, strict=True)):
+        if lines and lines != common:
+            colours = tuple(REWARD_STYLES[reward.kind].ink for reward in each)[: len(lines)]
+            candidates = around_state(layout.positions[s], layout.label_angles[s], lines)
+            yield Label(lines, colours, *candidates, curve=-1)
+
+
+def _label_arrows(
+    arrows: list[Arrow], texts: list[str], curves: list[Floats], n_actions: int
+) -> Iterator[Label]:
+    for i, (arrow, text) in enumerate(zip(arrows, texts, strict=True)):
+        if text:
             colour = action_style(arrow.actions, n_actions).colour
-            labels.append(
-                Label(
-                    (words,),
-                    (colour,),
-                    *along_curve(routes.curves[i], (words,), loop=arrow.source == arrow.target),
-                    curve=i,
-                )
-            )
-    return labels
+            candidates = along_curve(curves[i], (text,), loop=arrow.source == arrow.target)
+            yield Label((text,), (colour,), *candidates, curve=i)
 
 
-def _start_labels(mdp: MDP, routes: Routes) -> list[Label]:
-    """The probabilities of several start states."""
-    start, labels = mdp.start, []
-    for k, (s, curve) in enumerate(routes.starts.items()):
+def _label_starts(mdp: MDP, edges: Edges, curves: list[Floats]) -> Iterator[Label]:
+    """Yield the probabilities of several start states."""
+    start = mdp.start
+    for i, s in enumerate(edges.starts, start=len(edges.curves)):
         if start[s] < 1.0:
-            lines = (number_in_words(start[s]),)
-            labels.append(Label(lines, ("black",), *behind_arrow(curve, lines), curve=len(routes.curves) + k))
-    return labels
+            lines = (format_number(start[s]),)
+            yield Label(lines, ("black",), *behind_arrow(curves[i], lines), curve=i)

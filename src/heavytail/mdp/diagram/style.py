@@ -1,9 +1,9 @@
-"""Colours and lines: one for each action, one for each way to pay."""
+"""Colours and lines: one for each action, one for each kind of reward."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from heavytail.mdp.diagram.contents import Pay
+from heavytail.mdp.diagram.contents import RewardKind
 
 Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]
 
@@ -13,6 +13,14 @@ class Style(NamedTuple):
 
     colour: str
     dashes: Dashes
+
+
+class RewardStyle(NamedTuple):
+    """The colours of a kind of rewards, and its name in the legend."""
+
+    ink: str
+    fill: str
+    meaning: str
 
 
 # Action 0 is dashed and action 1 solid, as in both figures of the paper.
@@ -28,18 +36,16 @@ COLOURS = ("#0072B2", "#B35900", "#00875F", "#B0528A", "#7A5CC8", "#5E7A00")
 ANY = Style("black", "-")
 SEVERAL = Style("#777777", "-")
 
-INK: dict[Pay, str] = {"nothing": "#444444", "fixed": "#444444", "random": "#0060A0", "heavy": "#C22F00"}
-FILL: dict[Pay, str] = {"nothing": "white", "fixed": "#DDDDDD", "random": "#C9E3F5", "heavy": "#FBCDB8"}
-MEANING: dict[Pay, str] = {
-    "nothing": "pays nothing",
-    "fixed": "fixed reward",
-    "random": "random reward",
-    "heavy": "heavy-tailed reward",
+REWARD_STYLES: dict[RewardKind, RewardStyle] = {
+    "nothing": RewardStyle("#444444", "white", "no reward"),
+    "fixed": RewardStyle("#444444", "#DDDDDD", "fixed reward"),
+    "random": RewardStyle("#0060A0", "#C9E3F5", "random reward"),
+    "heavy": RewardStyle("#C22F00", "#FBCDB8", "heavy-tailed reward"),
 }
 
 
 def action_style(actions: Sequence[int], n_actions: int) -> Style:
-    """The line of one action, of several, or of all."""
+    """Return the line of one action, of several, or of all."""
     if len(actions) == n_actions:
         return ANY
     if len(actions) > 1:
