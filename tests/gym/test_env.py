@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 import heavytail as ht
 from heavytail.gym.env import MDPEnv
-from heavytail.gym.ids import CHANGING, ENVS, id_of, register_ids
+from heavytail.gym.ids import CHANGING, ENVS_FOLDER, gymnasium_id, register_ids
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.training.stepwise import MDPStepper
@@ -56,7 +56,7 @@ def some_actions(mdp: MDP, n: int, seed: int = 0) -> list[int]:
 def test_every_environment_has_an_id() -> None:
     assert "heavytail/SixArms-v0" in IDS
     stay = {r.name for r in ht.registered("env") if not r.name.startswith(CHANGING)}
-    assert sorted(id_of(name) for name in stay if (ENVS / f"{name}.py").exists()) == IDS
+    assert sorted(gymnasium_id(name) for name in stay if (ENVS_FOLDER / f"{name}.py").exists()) == IDS
 
 
 def test_registering_again_changes_nothing_and_does_not_warn() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.deep.envs import ENVIRONMENTS, find_environment
+from heavytail.deep.envs import find_environment
 
 SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 OURS = {"CartPole-v1": "cart_pole", "MountainCar-v0": "mountain_car"}
@@ -18,7 +18,7 @@ OURS = {"CartPole-v1": "cart_pole", "MountainCar-v0": "mountain_car"}
 
 @pytest.mark.parametrize("name", list(OURS))
 def test_it_follows_gymnasium_and_ours_step_by_step(name: str) -> None:
-    theirs, ours = find_environment(f"gymnax/{name}"), ENVIRONMENTS[OURS[name]]
+    theirs, ours = find_environment(f"gymnax/{name}"), find_environment(OURS[name])
     assert find_environment(f"gymnax/{name}") is theirs
     assert (theirs.n_actions, len(theirs.low)) == (ours.n_actions, len(ours.low))
     gym: Any = gymnasium.make(name, max_episode_steps=10**6)

@@ -21,6 +21,8 @@ from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, stepwise
 
+# Gymnasium's wrappers that leave rewards unchanged
+REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
 Between = Callable[[Record], None]
 
 
@@ -157,10 +159,10 @@ def _reward_shift(env: Any) -> float | None:
     """
     shift = 0.0
     while env is not env.unwrapped:
-        kind = type(env).__name__
-        if kind == "AddRewardNoise" and np.isfinite(env.law.mean()):
-            shift += env.law.mean()
-        elif kind not in ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics"):
-            return None
+        if type(env).__name__ not in REWARD_PRESERVING_WRAPPERS:
+            own_shift = getattr(env, "mean_reward_shift", None)  # wrappers that know it say so
+            if own_shift is None:
+                return None
+            shift += own_shift
         env = env.env
     return shift
