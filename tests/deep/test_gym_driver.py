@@ -22,7 +22,10 @@ SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, 
 
 
 class Twin(gymnasium.Env[Any, Any]):
-    """A compiled environment as one of Gymnasium's, whose episodes start where those of the compiled run with this seed do."""
+    """A compiled environment as one of Gymnasium's.
+
+    Its episodes start where those of the compiled run with this seed do.
+    """
 
     def __init__(self, name: str, cap: int, seed: int, first_action: int) -> None:
         self.compiled, self.seed, self.cap = find_environment(name), seed, cap
@@ -98,9 +101,16 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(
 def test_it_learns_to_hold_cart_poles_pole() -> None:
     """Random actions hold it for about 22 steps; the best tenth is several times that."""
     learner = heavy_dqn(
-        gymnasium.make("CartPole-v1"), total_steps=8000, hidden=(64, 64), replay=8000, learning_rate=1e-3, last_learning_rate=1e-4,
-        target_every=100, transform="none", seed=1,
-    )  # fmt: skip
+        gymnasium.make("CartPole-v1"),
+        total_steps=8000,
+        hidden=(64, 64),
+        replay=8000,
+        target_every=100,
+        learning_rate=1e-3,
+        last_learning_rate=1e-4,
+        transform="none",
+        seed=1,
+    )
     curve = learner.learn(checkpoints=10)
     assert curve.mean_return[0, 0] < 40
     assert np.nanmax(curve.mean_return) > 80

@@ -56,10 +56,10 @@ def test_codes_of_observations_are_numpys(low: tuple[float, ...], high: tuple[fl
         make_projection(draws.astype(np.float64), np.array(low), np.array(high)), seen.astype(np.float64)
     )
     expected = (signs * 2 ** np.arange(BITS)).sum(axis=1)
-    found = jax.jit(jax.vmap(lambda x: hash_code(jnp.asarray(draws), scale_observation(bounded(low, high), x))))(
-        jnp.asarray(seen)
-    )
-    np.testing.assert_array_equal(np.asarray(found), expected)
+    codes = jax.jit(
+        jax.vmap(lambda x: hash_code(jnp.asarray(draws), scale_observation(bounded(low, high), x)))
+    )(jnp.asarray(seen))
+    np.testing.assert_array_equal(np.asarray(codes), expected)
     assert len(set(expected.tolist())) > 20
 
 

@@ -70,7 +70,8 @@ def test_ids_are_registered_without_importing_more_than_gymnasium(tmp_path: Path
     import sys
     from heavytail.gym.ids import register_ids
     register_ids()
-    print([m for m in ("numba", "scipy", "heavytail.envs", "heavytail.mdp.mdp", "heavytail.gym.env") if m in sys.modules])
+    modules = ("numba", "scipy", "heavytail.envs", "heavytail.mdp.mdp", "heavytail.gym.env")
+    print([m for m in modules if m in sys.modules])
     import gymnasium
     print(gymnasium.make("heavytail/SixArms-v0", horizon=3).unwrapped.mdp.horizon)
     """
@@ -80,10 +81,11 @@ def test_ids_are_registered_without_importing_more_than_gymnasium(tmp_path: Path
 def test_names_are_imported_when_first_used(tmp_path: Path) -> None:
     script = """
     import sys, heavytail.gym
-    print([m for m in ("numba", "heavytail.envs", "heavytail.gym.env") if m in sys.modules], dir(heavytail.gym) == sorted(heavytail.gym.__all__))
+    print([m for m in ("numba", "heavytail.envs", "heavytail.gym.env") if m in sys.modules])
+    print(dir(heavytail.gym) == sorted(heavytail.gym.__all__))
     print(heavytail.gym.MDPEnv.__name__, heavytail.gym.AddRewardNoise.__name__)
     """
-    assert python(script, folder=tmp_path) == "[] True\nMDPEnv AddRewardNoise"
+    assert python(script, folder=tmp_path) == "[]\nTrue\nMDPEnv AddRewardNoise"
     with pytest.raises(AttributeError, match=r"heavytail\.gym has no 'nothing'"):
         ht.gym.nothing  # noqa: B018 - the look-up is the test
 
@@ -375,7 +377,7 @@ def test_mistakes_are_said_in_one_line(arguments: dict[str, Any], message: str) 
 
 
 def test_episodes_are_as_long_as_the_horizon_everywhere() -> None:
-    """All ids at once: the step at which each truncates is its MDP's horizon, whatever wrappers `make` puts around it."""
+    """For all ids, the step that truncates is the MDP's horizon, whatever wrappers `make` adds."""
     for env_id in IDS:
         env = gymnasium.make(env_id)
         mdp = inside(env).mdp

@@ -16,10 +16,18 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 import heavytail as ht
-from heavytail.gym import AddRewardNoise, MDPEnv, TruncateReward, VectorTruncateReward, VecTruncateReward
+from heavytail.gym import (
+    AddRewardNoise,
+    MDPEnv,
+    SimHash,
+    TruncateReward,
+    VectorTruncateReward,
+    VecTruncateReward,
+    VisitCounter,
+    visit_counter,
+)
 from heavytail.gym.ids import register_ids
 from heavytail.gym.reward_transforms import coefficient_from, truncate
-from heavytail.gym.visit_counts import SimHash, VisitCounter, visit_counter
 from support.processes import python
 
 register_ids()

@@ -1,4 +1,7 @@
-"""Stable-Baselines3 learns through the truncation of rewards, and learns better where they are heavy-tailed: ``make test-interop``."""
+"""Stable-Baselines3 learns from truncated rewards, and better where they are heavy-tailed.
+
+Run by ``make test-interop``.
+"""
 
 import inspect
 import textwrap
@@ -217,13 +220,20 @@ def mean_return(algorithm: str, seed: int, steps: int, options: dict[str, Any] |
     shared: dict[str, Any] = {"learning_rate": 1e-3, "gamma": 0.98, "seed": seed, "device": "cpu"}
     if algorithm == "DQN":
         model: Any = DQN(
-            "MlpPolicy", venv, buffer_size=50_000, learning_starts=200, train_freq=2, target_update_interval=100,
-            exploration_fraction=0.1, exploration_final_eps=0.02, policy_kwargs={"net_arch": [64, 64]}, **shared,
-        )  # fmt: skip
+            "MlpPolicy",
+            venv,
+            buffer_size=50_000,
+            learning_starts=200,
+            train_freq=2,
+            target_update_interval=100,
+            exploration_fraction=0.1,
+            exploration_final_eps=0.02,
+            policy_kwargs={"net_arch": [64, 64]},
+            **shared,
+        )
     else:
-        model = PPO(
-            "MlpPolicy", venv, n_steps=64, batch_size=128, n_epochs=5, gae_lambda=0.9, policy_kwargs={"net_arch": [64]}, **shared
-        )  # fmt: skip
+        shared |= {"n_steps": 64, "batch_size": 128, "n_epochs": 5, "gae_lambda": 0.9}
+        model = PPO("MlpPolicy", venv, policy_kwargs={"net_arch": [64]}, **shared)
     model.learn(steps)
     return float(np.mean([r for env in monitors for r in env.get_episode_rewards()]))
 

@@ -13,9 +13,9 @@ from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.gym import reward_transforms
+from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
 from heavytail.gym.visit_counts import VisitCounter, visit_counter
-from heavytail.gym.observation_codes import BITS
 
 Mode: TypeAlias = Literal["zero", "clip", "sign", "none"]
 Counter: TypeAlias = str | Callable[[Any], Hashable] | VisitCounter
@@ -149,7 +149,7 @@ class Truncating:
 
     @property
     def transform(self) -> RewardTransform:
-        """The transform of rewards, as numbers; ``transform.coefficient`` is what "auto" has chosen so far."""
+        """The transform of rewards; ``transform.coefficient`` is what "auto" has chosen so far."""
         return self._truncator.transform
 
     @property

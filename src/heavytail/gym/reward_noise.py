@@ -21,7 +21,7 @@ from heavytail.laws.table import law_table
 from heavytail.registry import find
 
 BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
-# The spawn key of the noise under the environment's seed. An MDPEnv uses the first few, other environments none.
+# The spawn key of the noise under the environment's seed, of which an MDPEnv uses the first few
 NOISE_KEY = crc32(b"AddRewardNoise")
 
 

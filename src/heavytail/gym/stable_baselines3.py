@@ -63,8 +63,8 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
             )
         if not isinstance(venv, VecEnv):
             raise InputError(
-                f"VecTruncateReward: venv is {short_repr(venv)}; it must be a VecEnv; for a single environment"
-                " take TruncateReward"
+                f"VecTruncateReward: venv is {short_repr(venv)}; it must be a VecEnv; for a single"
+                " environment take TruncateReward"
             )
         VecEnvWrapper.__init__(self, venv)
         self._truncator = Truncator(
@@ -95,9 +95,7 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
         self._remember(observations)  # where an episode has ended, this is the first of the next
         new_infos = [
             {**info, "raw_reward": raw_reward, "reward_threshold": threshold, "reward_truncated": beyond}
-            for info, raw_reward, (_, threshold, beyond) in zip(
-                infos, raw.tolist(), transformed, strict=True
-            )
+            for info, raw_reward, (_, threshold, beyond) in zip(infos, raw.tolist(), transformed, strict=True)
         ]
         return observations, np.array([reward for reward, *_ in transformed], raw.dtype), dones, new_infos
 
