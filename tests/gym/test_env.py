@@ -123,21 +123,21 @@ def test_parameters_reach_the_environment_and_its_spec() -> None:
 @pytest.mark.parametrize("name", WORLDS)
 def test_it_is_the_stepwise_world_bit_for_bit(name: str) -> None:
     mdp = WORLDS[name]()
-    env, world = MDPEnv(mdp=mdp), MDPStepper(mdp, streams(7))
+    env, stepper = MDPEnv(mdp=mdp), MDPStepper(mdp, streams(7))
     assert env.mdp is mdp
     actions = some_actions(mdp, 300)
     first = env.reset(seed=7)[0]
     seen = play(env, actions)
-    s, h = world.reset(), 0
+    s, h = stepper.reset(), 0
     assert s == first
     expected: list[Transition | int] = []
     for a in actions:
-        s, r, ended, mean = world.step(s, a, h)
+        s, r, ended, mean = stepper.step(s, a, h)
         truncated = not ended and h + 1 == mdp.horizon
         expected.append((s, r, ended, truncated, mean))
         h += 1 if mdp.horizon else 0
         if ended or truncated:
-            s, h = world.reset(), 0
+            s, h = stepper.reset(), 0
             expected.append(s)
     assert seen == expected
 

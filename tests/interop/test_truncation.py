@@ -132,11 +132,10 @@ def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
     one.save(tmp_path / "counts.npz")
     expected = steps(one)
     other.load(tmp_path / "counts.npz")
-    for found, wanted in zip(steps(other), expected, strict=True):
-        np.testing.assert_equal(found[:3], wanted[:3])
-        assert [info["reward_threshold"] for info in found[3]] == [
-            info["reward_threshold"] for info in wanted[3]
-        ]
+    for restored, original in zip(steps(other), expected, strict=True):
+        np.testing.assert_equal(restored[:3], original[:3])
+        thresholds = [[info["reward_threshold"] for info in step[3]] for step in (restored, original)]
+        assert thresholds[0] == thresholds[1]
 
 
 def test_wrappers_of_stable_baselines3_go_on_top_and_find_it_beneath() -> None:
@@ -207,8 +206,8 @@ class Ladder(gymnasium.Env[Any, Any]):
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         self.t += 1
         self.rung = self.rung + 1 if action == self.right[self.rung] and self.np_random.random() < 0.9 else 0
-        there = self.rung == len(self.right)
-        return self.rung, -1.0, there, not there and self.t >= self.limit, {}
+        at_top = self.rung == len(self.right)
+        return self.rung, -1.0, at_top, not at_top and self.t >= self.limit, {}
 
 
 def mean_return(algorithm: str, seed: int, steps: int, options: dict[str, Any] | None) -> float:
@@ -261,7 +260,7 @@ def test_where_rewards_have_heavy_tails_truncation_helps(
     """
     seeds = range(3000, 3008)
     truncated, raw = ([mean_return(algorithm, seed, steps, how) for seed in seeds] for how in (options, None))
-    found = permutation_test(truncated, raw, "mean", rng=np.random.default_rng(0))
-    print(f"{algorithm}: {np.round(truncated)} against {np.round(raw)}: {found}")  # noqa: T201 - what is shown if it fails
-    assert found.effect > 20
-    assert found.p_value < 0.01
+    result = permutation_test(truncated, raw, "mean", rng=np.random.default_rng(0))
+    print(f"{algorithm}: {np.round(truncated)} against {np.round(raw)}: {result}")  # noqa: T201 - what is shown if it fails
+    assert result.effect > 20
+    assert result.p_value < 0.01

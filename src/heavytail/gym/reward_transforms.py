@@ -115,7 +115,7 @@ def reward_threshold(transform: RewardTransform, count: npt.ArrayLike) -> Floats
 
 
 def transform_reward(transform: RewardTransform, reward: npt.ArrayLike, count: npt.ArrayLike) -> Transformed:
-    """Transform rewards whose state and action have been visited `count` times, the present visit included.
+    """Transform rewards whose state and action have `count` visits, the present one included.
 
     A reward exactly at the threshold is kept. Infinite rewards are truncated like any other; NaN stays NaN.
 
