@@ -8,7 +8,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.errors import InputError
-from heavytail.gym.ids import CHANGING, id_of
+from heavytail.gym.ids import CHANGING, gymnasium_id
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import own_builders
 
@@ -59,12 +59,12 @@ def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
     changing = ht.make_changing_mdp(name)
     assert (len(changing.mdps) > 1) == name.startswith(CHANGING)
     if len(changing.mdps) > 1:
-        assert id_of(name) not in gymnasium.registry
+        assert gymnasium_id(name) not in gymnasium.registry
         with pytest.raises(
             InputError,
             match=f"^{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp",
         ):
             ht.make_mdp(name)
     else:
-        env = gymnasium.make(id_of(name))
+        env = gymnasium.make(gymnasium_id(name))
         assert env.unwrapped.mdp.n_states == ht.make_mdp(name).n_states  # type: ignore[attr-defined]  # ours has it

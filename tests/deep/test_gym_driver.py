@@ -12,9 +12,9 @@ from gymnasium import spaces
 
 import heavytail as ht
 from heavytail.deep.dqn import draw_period
-from heavytail.deep.envs import ENVIRONMENTS
-from heavytail.deep.learner import DeepLearner, heavy_dqn, stacked
-from heavytail.deep.replay import unpacked
+from heavytail.deep.envs import find_environment
+from heavytail.deep.learner import DeepLearner, heavy_dqn, stack_runs
+from heavytail.deep.replay import unpack
 from heavytail.deep.settings import check_run, check_settings
 from heavytail.gym import AddRewardNoise
 
@@ -22,10 +22,13 @@ SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, 
 
 
 class Twin(gymnasium.Env[Any, Any]):
-    """A compiled environment as one of Gymnasium's, whose episodes start where those of the compiled run with this seed do."""
+    """A compiled environment as one of Gymnasium's.
+
+    Its episodes start where those of the compiled run with this seed do.
+    """
 
     def __init__(self, name: str, cap: int, seed: int, first_action: int) -> None:
-        self.compiled, self.seed, self.cap = ENVIRONMENTS[name], seed, cap
+        self.compiled, self.seed, self.cap = find_environment(name), seed, cap
         self.moves = jax.jit(self.compiled.step)
         self.action_space = spaces.Discrete(self.compiled.n_actions, start=first_action)
         self.observation_space = spaces.Box(
@@ -39,13 +42,13 @@ class Twin(gymnasium.Env[Any, Any]):
         return np.asarray(self.compiled.observe(self.state)), {}
 
     def beginning(self) -> Any:
-        run = jax.tree.map(lambda leaf: leaf[0], stacked([check_run({"seed": self.seed})]))
+        run = jax.tree.map(lambda leaf: leaf[0], stack_runs([check_run({"seed": self.seed})]))
         if self.steps == 0:
             return self.compiled.reset(jax.random.split(jax.random.fold_in(run.key, 0), 3)[2])
         settings = check_settings({**SMALL, "cap": self.cap})
         period, step = divmod(self.steps - 1, settings.target_every)
-        chance, _ = draw_period(self.compiled, settings, run, jnp.int32(period))
-        return jax.tree.map(lambda leaf: leaf[divmod(step, settings.update_every)], chance.fresh)
+        randomness, _ = draw_period(self.compiled, settings, run, jnp.int32(period))
+        return jax.tree.map(lambda leaf: leaf[divmod(step, settings.update_every)], randomness.reset_state)
 
     def step(self, action: Any) -> Any:
         self.state, reward, terminated = self.moves(self.state, jnp.int32(action - self.first))
@@ -68,7 +71,7 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(
 ) -> None:
     """The same actions, rewards and totals, whether the environment's limit ends episodes or the cap."""
     compiled = heavy_dqn(name, seed=7, noise_scale=2.0, cap=min(cap, cap_of_ours), **SMALL)
-    env = ENVIRONMENTS[name]
+    env = find_environment(name)
     driven = heavy_dqn(
         Twin(name, cap, 7, first_action),
         seed=7,
@@ -79,10 +82,10 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(
         **SMALL,
     )
     curves = [learner.learn(checkpoints=4) for learner in (compiled, driven)]
-    kept = [jax.tree.map(np.asarray, unpacked(learner.states.replay)) for learner in (compiled, driven)]
+    kept = [jax.tree.map(np.asarray, unpack(learner.states.replay)) for learner in (compiled, driven)]
     for part in ("action", "terminated", "code"):
         np.testing.assert_array_equal(*(getattr(replay, part) for replay in kept))
-    for part in ("observation", "following", "reward"):
+    for part in ("observation", "next_observation", "reward"):
         one, two = (getattr(replay, part) for replay in kept)
         np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
     for part in ("steps", "episodes", "clean_return", "truncated"):
@@ -98,9 +101,16 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(
 def test_it_learns_to_hold_cart_poles_pole() -> None:
     """Random actions hold it for about 22 steps; the best tenth is several times that."""
     learner = heavy_dqn(
-        gymnasium.make("CartPole-v1"), total_steps=8000, hidden=(64, 64), replay=8000, learning_rate=1e-3, last_learning_rate=1e-4,
-        target_every=100, transform="none", seed=1,
-    )  # fmt: skip
+        gymnasium.make("CartPole-v1"),
+        total_steps=8000,
+        hidden=(64, 64),
+        replay=8000,
+        target_every=100,
+        learning_rate=1e-3,
+        last_learning_rate=1e-4,
+        transform="none",
+        seed=1,
+    )
     curve = learner.learn(checkpoints=10)
     assert curve.mean_return[0, 0] < 40
     assert np.nanmax(curve.mean_return) > 80
@@ -111,7 +121,7 @@ def test_wrapped_environments_tell_the_clean_return() -> None:
     learner = heavy_dqn(noisy, cap=50, transform="none", **SMALL)
     curve = learner.learn(200, checkpoints=1)
     assert (curve.episodes.tolist(), curve.clean_return.tolist()) == ([[4]], [[-200.0]])
-    assert np.abs(np.asarray(unpacked(learner.states.replay).reward[0, :200]) + 1.0).max() > 5
+    assert np.abs(np.asarray(unpack(learner.states.replay).reward[0, :200]) + 1.0).max() > 5
 
 
 def test_a_saved_run_goes_on_with_a_new_episode(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Codes and counts on the device are those of `heavytail.gym.visit_counts`."""
+"""Codes and counts on the device are those of `heavytail.gym.observation_codes`."""
 
 import gymnasium
 import jax
@@ -7,18 +7,26 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from heavytail.deep.envs.environment import Environment, scaled
+from heavytail.deep.envs._environment import Environment, scale_observation
 from heavytail.deep.learner import heavy_dqn
-from heavytail.deep.replay import unpacked
+from heavytail.deep.replay import unpack
 from heavytail.deep.rewards import hash_code
-from heavytail.gym.visit_counts import SimHash, VisitCounter, projection_for, simhash_signs
+from heavytail.gym.observation_codes import SimHash, make_projection, simhash_signs
+from heavytail.gym.visit_counts import VisitCounter
 
 BITS = 16
 
 
-def world(low: tuple[float, ...], high: tuple[float, ...]) -> Environment:
+def bounded(low: tuple[float, ...], high: tuple[float, ...]) -> Environment:
     return Environment(
-        "bounds", 2, low, high, jnp.asarray, lambda state, action: (state, state, state), jnp.asarray
+        name="bounded",
+        n_actions=2,
+        low=low,
+        high=high,
+        max_episode_steps=None,
+        reset=jnp.asarray,
+        step=lambda state, action: (state, state, state),
+        observe=jnp.asarray,
     )
 
 
@@ -45,13 +53,13 @@ def test_codes_of_observations_are_numpys(low: tuple[float, ...], high: tuple[fl
     )
     seen = (rng.uniform(-1, 1, (3000, len(low))) * spread).astype(np.float32)
     signs = simhash_signs(
-        projection_for(draws.astype(np.float64), np.array(low), np.array(high)), seen.astype(np.float64)
+        make_projection(draws.astype(np.float64), np.array(low), np.array(high)), seen.astype(np.float64)
     )
     expected = (signs * 2 ** np.arange(BITS)).sum(axis=1)
-    found = jax.jit(jax.vmap(lambda x: hash_code(jnp.asarray(draws), scaled(world(low, high), x))))(
-        jnp.asarray(seen)
-    )
-    np.testing.assert_array_equal(np.asarray(found), expected)
+    codes = jax.jit(
+        jax.vmap(lambda x: hash_code(jnp.asarray(draws), scale_observation(bounded(low, high), x)))
+    )(jnp.asarray(seen))
+    np.testing.assert_array_equal(np.asarray(codes), expected)
     assert len(set(expected.tolist())) > 20
 
 
@@ -61,10 +69,10 @@ def test_counts_of_a_run_are_numpys() -> None:
     learner.learn(checkpoints=1)
     hashed = SimHash(spaces.Box(-1.0, 1.0, (4,)), BITS)
     ends = np.full(4, -1.0), np.full(4, 1.0)
-    hashed.projection = projection_for(np.asarray(learner.states.projection[0], np.float64), *ends)
+    hashed.projection = make_projection(np.asarray(learner.states.projection[0], np.float64), *ends)
     counter, kept = (
         VisitCounter(hashed, int),
-        jax.tree.map(lambda leaf: np.asarray(leaf)[0], unpacked(learner.states.replay)),
+        jax.tree.map(lambda leaf: np.asarray(leaf)[0], unpack(learner.states.replay)),
     )
     for observation, action in zip(kept.observation, kept.action, strict=True):
         counter.visit(counter.code(observation), action)
@@ -77,6 +85,6 @@ def test_counts_of_a_run_are_numpys() -> None:
 def test_scaling_goes_from_the_low_end_to_the_high_one() -> None:
     box = gymnasium.make("MountainCar-v0").observation_space
     assert isinstance(box, spaces.Box)
-    env = world(tuple(box.low.tolist()), tuple(box.high.tolist()))
+    env = bounded(tuple(box.low.tolist()), tuple(box.high.tolist()))
     for end, expected in ((box.low, -1.0), (box.high, 1.0)):
-        np.testing.assert_allclose(np.asarray(scaled(env, jnp.asarray(end))), expected, rtol=1e-6)
+        np.testing.assert_allclose(np.asarray(scale_observation(env, jnp.asarray(end))), expected, rtol=1e-6)

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 
 import heavytail as ht
 from heavytail.gym.env import MDPEnv
-from heavytail.gym.ids import CHANGING, ENVS, id_of, register_ids
+from heavytail.gym.ids import CHANGING, ENVS_FOLDER, gymnasium_id, register_ids
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.training.stepwise import MDPStepper
@@ -56,7 +56,7 @@ def some_actions(mdp: MDP, n: int, seed: int = 0) -> list[int]:
 def test_every_environment_has_an_id() -> None:
     assert "heavytail/SixArms-v0" in IDS
     stay = {r.name for r in ht.registered("env") if not r.name.startswith(CHANGING)}
-    assert sorted(id_of(name) for name in stay if (ENVS / f"{name}.py").exists()) == IDS
+    assert sorted(gymnasium_id(name) for name in stay if (ENVS_FOLDER / f"{name}.py").exists()) == IDS
 
 
 def test_registering_again_changes_nothing_and_does_not_warn() -> None:
@@ -70,7 +70,8 @@ def test_ids_are_registered_without_importing_more_than_gymnasium(tmp_path: Path
     import sys
     from heavytail.gym.ids import register_ids
     register_ids()
-    print([m for m in ("numba", "scipy", "heavytail.envs", "heavytail.mdp.mdp", "heavytail.gym.env") if m in sys.modules])
+    modules = ("numba", "scipy", "heavytail.envs", "heavytail.mdp.mdp", "heavytail.gym.env")
+    print([m for m in modules if m in sys.modules])
     import gymnasium
     print(gymnasium.make("heavytail/SixArms-v0", horizon=3).unwrapped.mdp.horizon)
     """
@@ -80,10 +81,11 @@ def test_ids_are_registered_without_importing_more_than_gymnasium(tmp_path: Path
 def test_names_are_imported_when_first_used(tmp_path: Path) -> None:
     script = """
     import sys, heavytail.gym
-    print([m for m in ("numba", "heavytail.envs", "heavytail.gym.env") if m in sys.modules], dir(heavytail.gym) == sorted(heavytail.gym.__all__))
+    print([m for m in ("numba", "heavytail.envs", "heavytail.gym.env") if m in sys.modules])
+    print(dir(heavytail.gym) == sorted(heavytail.gym.__all__))
     print(heavytail.gym.MDPEnv.__name__, heavytail.gym.AddRewardNoise.__name__)
     """
-    assert python(script, folder=tmp_path) == "[] True\nMDPEnv AddRewardNoise"
+    assert python(script, folder=tmp_path) == "[]\nTrue\nMDPEnv AddRewardNoise"
     with pytest.raises(AttributeError, match=r"heavytail\.gym has no 'nothing'"):
         ht.gym.nothing  # noqa: B018 - the look-up is the test
 
@@ -121,21 +123,21 @@ def test_parameters_reach_the_environment_and_its_spec() -> None:
 @pytest.mark.parametrize("name", MDPS)
 def test_it_is_the_stepwise_world_bit_for_bit(name: str) -> None:
     mdp = MDPS[name]()
-    env, world = MDPEnv(mdp=mdp), MDPStepper(mdp, streams(7))
+    env, stepper = MDPEnv(mdp=mdp), MDPStepper(mdp, streams(7))
     assert env.mdp is mdp
     actions = some_actions(mdp, 300)
     first = env.reset(seed=7)[0]
     seen = play(env, actions)
-    s, h = world.reset(), 0
+    s, h = stepper.reset(), 0
     assert s == first
     expected: list[Transition | int] = []
     for a in actions:
-        s, r, ended, mean = world.step(s, a, h)
+        s, r, ended, mean = stepper.step(s, a, h)
         truncated = not ended and h + 1 == mdp.horizon
         expected.append((s, r, ended, truncated, mean))
         h += 1 if mdp.horizon else 0
         if ended or truncated:
-            s, h = world.reset(), 0
+            s, h = stepper.reset(), 0
             expected.append(s)
     assert seen == expected
 
@@ -375,7 +377,7 @@ def test_mistakes_are_said_in_one_line(arguments: dict[str, Any], message: str) 
 
 
 def test_episodes_are_as_long_as_the_horizon_everywhere() -> None:
-    """All ids at once: the step at which each truncates is its MDP's horizon, whatever wrappers `make` puts around it."""
+    """For all ids, the step that truncates is the MDP's horizon, whatever wrappers `make` adds."""
     for env_id in IDS:
         env = gymnasium.make(env_id)
         mdp = inside(env).mdp

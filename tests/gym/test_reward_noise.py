@@ -88,8 +88,10 @@ def test_the_noise_has_its_law(law: Any) -> None:
 def test_the_draws_depend_on_the_seed_and_not_on_how_many_are_made_at_once(
     batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = HEAVY.sample(600, seed=np.random.SeedSequence(4, spawn_key=(reward_noise.NOISE, 0))).tolist()
-    monkeypatch.setattr(reward_noise, "BATCH", batch)
+    expected = HEAVY.sample(
+        600, seed=np.random.SeedSequence(4, spawn_key=(reward_noise.NOISE_KEY, 0))
+    ).tolist()
+    monkeypatch.setattr(reward_noise, "BATCH_SIZE", batch)
     assert noises(AddRewardNoise(Still(), HEAVY), 600, seed=4) == expected
 
 

@@ -52,9 +52,11 @@ def naive(name: str, r: float, n: int) -> float:
 @pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize("n", [1, 2, 10, 10**6])
 def test_every_transform_is_what_it_says(name: str, n: int) -> None:
-    found = transform_reward(ALL[name], REWARDS, n)
-    np.testing.assert_allclose(found.reward, [naive(name, r, n) for r in REWARDS], rtol=1e-15)
-    assert found.truncated.tolist() == [abs(r) > b for r, b in zip(REWARDS, found.threshold, strict=True)]
+    transformed = transform_reward(ALL[name], REWARDS, n)
+    np.testing.assert_allclose(transformed.reward, [naive(name, r, n) for r in REWARDS], rtol=1e-15)
+    assert transformed.truncated.tolist() == [
+        abs(r) > b for r, b in zip(REWARDS, transformed.threshold, strict=True)
+    ]
 
 
 def test_the_thresholds_of_the_paper() -> None:

@@ -16,10 +16,18 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 import heavytail as ht
-from heavytail.gym import AddRewardNoise, MDPEnv, TruncateReward, VectorTruncateReward, VecTruncateReward
+from heavytail.gym import (
+    AddRewardNoise,
+    MDPEnv,
+    SimHash,
+    TruncateReward,
+    VectorTruncateReward,
+    VecTruncateReward,
+    VisitCounter,
+    visit_counter,
+)
 from heavytail.gym.ids import register_ids
 from heavytail.gym.reward_transforms import coefficient_from, truncate
-from heavytail.gym.visit_counts import SimHash, VisitCounter, visit_counter
 from support.processes import python
 
 register_ids()
@@ -90,12 +98,12 @@ def test_rewards_are_truncated_by_the_visits_and_nothing_else_is_changed(env_id:
         np.testing.assert_equal(after[:2], (action, observation))
         assert after[2] == pytest.approx(expected, rel=1e-14)
         assert list(after[3:5]) == ends
-        told = {
+        added = {
             "raw_reward": raw,
             "reward_threshold": pytest.approx(threshold),
             "reward_truncated": abs(raw) > threshold,
         }
-        assert after[5] == {**info, **told}
+        assert after[5] == {**info, **added}
         assert [type(after[5][key]) for key in KEYS] == [float, float, bool]
         assert type(after[2]) is float
         code, truncated = env.counter.code(observation), truncated + (abs(raw) > threshold)
@@ -467,8 +475,8 @@ def test_the_environments_of_a_vector_share_one_count(mode: str, reset: str) -> 
             assert rewards[i] == (raw if abs(raw) <= threshold else 0.0)
             assert truncations[i] == truncated
             assert all(infos[f"_{key}"][i] for key in KEYS)
-            found = infos["raw_reward"][i], infos["reward_threshold"][i], infos["reward_truncated"][i]
-            assert found == (raw, pytest.approx(threshold), abs(raw) > threshold)
+            info = infos["raw_reward"][i], infos["reward_threshold"][i], infos["reward_truncated"][i]
+            assert info == (raw, pytest.approx(threshold), abs(raw) > threshold)
             if truncated and reset == "SameStep":
                 states[i] = singles[i].reset()[0]
             over[i] = truncated and reset == "NextStep"
@@ -513,9 +521,9 @@ def test_a_vector_of_one_is_the_single_environment(env_id: str) -> None:
             single.reset()
             over = False
             continue
-        found = single.step(actions[0])
-        assert (reward, terminated, truncated) == found[1:4]
-        assert infos["reward_threshold"][0] == found[4]["reward_threshold"]
+        expected = single.step(actions[0])
+        assert (reward, terminated, truncated) == expected[1:4]
+        assert infos["reward_threshold"][0] == expected[4]["reward_threshold"]
         over = terminated or truncated
     assert envs.state_dict().keys() == single.state_dict().keys()
     np.testing.assert_equal(envs.state_dict(), single.state_dict())

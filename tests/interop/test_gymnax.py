@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.deep.envs import ENVIRONMENTS, find_environment
+from heavytail.deep.envs import find_environment
 
 SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 OURS = {"CartPole-v1": "cart_pole", "MountainCar-v0": "mountain_car"}
@@ -18,31 +18,31 @@ OURS = {"CartPole-v1": "cart_pole", "MountainCar-v0": "mountain_car"}
 
 @pytest.mark.parametrize("name", list(OURS))
 def test_it_follows_gymnasium_and_ours_step_by_step(name: str) -> None:
-    theirs, ours = find_environment(f"gymnax/{name}"), ENVIRONMENTS[OURS[name]]
+    theirs, ours = find_environment(f"gymnax/{name}"), find_environment(OURS[name])
     assert find_environment(f"gymnax/{name}") is theirs
     assert (theirs.n_actions, len(theirs.low)) == (ours.n_actions, len(ours.low))
     gym: Any = gymnasium.make(name, max_episode_steps=10**6)
     gym.reset(seed=0)
     rng, key = np.random.default_rng(1), jax.random.key(2)
     step, own_step, ends = jax.jit(theirs.step), jax.jit(ours.step), 0
-    world = theirs.reset(key)
+    state = theirs.reset(key)
     for t in range(600):
         action = int(rng.integers(ours.n_actions)) if t % 3 else 1
-        own = type(ours.reset(key))(*jnp.asarray(theirs.observe(world)))
-        gym.unwrapped.state = np.asarray(theirs.observe(world), np.float64)
-        world, reward, terminated = step(world, jnp.int32(action))
+        own = type(ours.reset(key))(*jnp.asarray(theirs.observe(state)))
+        gym.unwrapped.state = np.asarray(theirs.observe(state), np.float64)
+        state, reward, terminated = step(state, jnp.int32(action))
         moved, own_reward, own_end = own_step(own, jnp.int32(action))
         expected, gym_reward, gym_end, _, _ = gym.step(action)
-        np.testing.assert_allclose(np.asarray(theirs.observe(world)), expected, rtol=2e-4, atol=2e-5)
+        np.testing.assert_allclose(np.asarray(theirs.observe(state)), expected, rtol=2e-4, atol=2e-5)
         np.testing.assert_allclose(
-            np.asarray(theirs.observe(world)), np.asarray(ours.observe(moved)), rtol=2e-4, atol=2e-5
+            np.asarray(theirs.observe(state)), np.asarray(ours.observe(moved)), rtol=2e-4, atol=2e-5
         )
         assert float(reward) == float(own_reward) == gym_reward
         assert bool(terminated) == bool(own_end) == gym_end
         if terminated:
             ends += 1
             key, again = jax.random.split(key)
-            world = theirs.reset(again)
+            state = theirs.reset(again)
             gym.reset()
     assert ends > 5 or name != "CartPole-v1"
 

@@ -1,4 +1,7 @@
-"""Stable-Baselines3 learns through the truncation of rewards, and learns better where they are heavy-tailed: ``make test-interop``."""
+"""Stable-Baselines3 learns from truncated rewards, and better where they are heavy-tailed.
+
+Run by ``make test-interop``.
+"""
 
 import inspect
 import textwrap
@@ -129,11 +132,10 @@ def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
     one.save(tmp_path / "counts.npz")
     expected = steps(one)
     other.load(tmp_path / "counts.npz")
-    for found, wanted in zip(steps(other), expected, strict=True):
-        np.testing.assert_equal(found[:3], wanted[:3])
-        assert [info["reward_threshold"] for info in found[3]] == [
-            info["reward_threshold"] for info in wanted[3]
-        ]
+    for restored, original in zip(steps(other), expected, strict=True):
+        np.testing.assert_equal(restored[:3], original[:3])
+        thresholds = [[info["reward_threshold"] for info in step[3]] for step in (restored, original)]
+        assert thresholds[0] == thresholds[1]
 
 
 def test_wrappers_of_stable_baselines3_go_on_top_and_find_it_beneath() -> None:
@@ -204,8 +206,8 @@ class Ladder(gymnasium.Env[Any, Any]):
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         self.t += 1
         self.rung = self.rung + 1 if action == self.right[self.rung] and self.np_random.random() < 0.9 else 0
-        there = self.rung == len(self.right)
-        return self.rung, -1.0, there, not there and self.t >= self.limit, {}
+        at_top = self.rung == len(self.right)
+        return self.rung, -1.0, at_top, not at_top and self.t >= self.limit, {}
 
 
 def mean_return(algorithm: str, seed: int, steps: int, options: dict[str, Any] | None) -> float:
@@ -217,13 +219,20 @@ def mean_return(algorithm: str, seed: int, steps: int, options: dict[str, Any] |
     shared: dict[str, Any] = {"learning_rate": 1e-3, "gamma": 0.98, "seed": seed, "device": "cpu"}
     if algorithm == "DQN":
         model: Any = DQN(
-            "MlpPolicy", venv, buffer_size=50_000, learning_starts=200, train_freq=2, target_update_interval=100,
-            exploration_fraction=0.1, exploration_final_eps=0.02, policy_kwargs={"net_arch": [64, 64]}, **shared,
-        )  # fmt: skip
+            "MlpPolicy",
+            venv,
+            buffer_size=50_000,
+            learning_starts=200,
+            train_freq=2,
+            target_update_interval=100,
+            exploration_fraction=0.1,
+            exploration_final_eps=0.02,
+            policy_kwargs={"net_arch": [64, 64]},
+            **shared,
+        )
     else:
-        model = PPO(
-            "MlpPolicy", venv, n_steps=64, batch_size=128, n_epochs=5, gae_lambda=0.9, policy_kwargs={"net_arch": [64]}, **shared
-        )  # fmt: skip
+        shared |= {"n_steps": 64, "batch_size": 128, "n_epochs": 5, "gae_lambda": 0.9}
+        model = PPO("MlpPolicy", venv, policy_kwargs={"net_arch": [64]}, **shared)
     model.learn(steps)
     return float(np.mean([r for env in monitors for r in env.get_episode_rewards()]))
 
@@ -251,7 +260,7 @@ def test_where_rewards_have_heavy_tails_truncation_helps(
     """
     seeds = range(3000, 3008)
     truncated, raw = ([mean_return(algorithm, seed, steps, how) for seed in seeds] for how in (options, None))
-    found = permutation_test(truncated, raw, "mean", rng=np.random.default_rng(0))
-    print(f"{algorithm}: {np.round(truncated)} against {np.round(raw)}: {found}")  # noqa: T201 - what is shown if it fails
-    assert found.effect > 20
-    assert found.p_value < 0.01
+    result = permutation_test(truncated, raw, "mean", rng=np.random.default_rng(0))
+    print(f"{algorithm}: {np.round(truncated)} against {np.round(raw)}: {result}")  # noqa: T201 - what is shown if it fails
+    assert result.effect > 20
+    assert result.p_value < 0.01

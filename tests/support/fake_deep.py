@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from heavytail.arrays import Ints
-from heavytail.deep.parameters import DEFAULTS
+from heavytail.deep.settings import AGENT_PARAMETERS, DEFAULTS
 from heavytail.studies import backends
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext
 
@@ -100,7 +100,7 @@ class MadeUp:
         """Nobody knows."""
 
     def resolved(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        return {**DEFAULTS, **parameters}
+        return {**{name: DEFAULTS[name] for name in AGENT_PARAMETERS}, **parameters}
 
     def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         return ("episodes", "truncated")

@@ -64,21 +64,24 @@ def _rows(what: What) -> list[dict[str, Any]]:
 
 def _deep_rows() -> list[dict[str, Any]]:
     """Deep agents and compiled environments; their names need no JAX."""
-    from heavytail.deep.parameters import AGENTS, CAPS, DEFAULTS, OF_AN_ENVIRONMENT
+    from heavytail.deep.settings import AGENT_PARAMETERS, AGENTS, ENV_PARAMETERS
 
     agents = [
         {
             "name": name,
-            "parameters": list(DEFAULTS),
+            "parameters": list(AGENT_PARAMETERS),
             "about": "DQN with a reward transform; by default Heavy-DQN",
         }
         for name in AGENTS
     ]
-    about = "compiled, as in Gymnasium; episodes of at most {:,} steps"
-    return agents + [
-        {"name": name, "parameters": list(OF_AN_ENVIRONMENT), "about": about.format(cap)}
-        for name, cap in CAPS.items()
-    ]
+    return agents + [_deep_env_row(entry, list(ENV_PARAMETERS)) for entry in ht.registered("deep_env")]
+
+
+def _deep_env_row(entry: Registered, parameters: list[str]) -> dict[str, Any]:
+    about, limit = entry.doc.partition("\n")[0], entry.builder().max_episode_steps
+    if limit is not None:
+        about = f"{about.rstrip('.')}; episodes of at most {limit:,} steps"
+    return {"name": entry.name, "parameters": parameters, "about": about}
 
 
 def _row(what: What, entry: Registered) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Deep agents in JAX: ``pip install 'heavytail[deep]'``. Nothing here is imported unless it is used.
+"""Deep agents in JAX: ``pip install 'heavytail[deep]'``. JAX is imported when it is first used.
 
 An environment, an agent and its training are pure functions over records of arrays; a whole training run is
 one compiled loop, and a batch of runs (seeds and hyperparameters side by side) is the same loop with one more
-axis. What needs no JAX, `complete_parameters` and `PER_RUN`, serves for planning runs.
+axis. `complete_parameters` and `PER_RUN` need no JAX, so that runs can be planned without it.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""`DeepCurve`: what a batch of runs came to at its checkpoints, counted from the start of training."""
+"""`DeepCurve`: results of a batch of runs at its checkpoints, counted from the start of training."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,9 +10,14 @@ from heavytail.arrays import Floats, Ints
 
 @dataclass(frozen=True)
 class DeepCurve:
-    """Cumulative, at checkpoints. Clean returns are without noise and of episodes that have ended.
+    """Cumulative results at checkpoints. Clean returns are without noise and of episodes that have ended.
 
-    >>> curve = DeepCurve(np.array([50, 100]), np.array([[1, 3]]), np.array([[-20.0, -50.0]]), np.array([[5, 5]]))
+    >>> curve = DeepCurve(
+    ...     steps=np.array([50, 100]),
+    ...     episodes=np.array([[1, 3]]),
+    ...     clean_return=np.array([[-20.0, -50.0]]),
+    ...     truncated=np.array([[5, 5]]),
+    ... )
     >>> curve.mean_return, curve.truncated_share
     (array([[-20., -15.]]), array([[0.1 , 0.05]]))
     """
@@ -34,8 +39,12 @@ class DeepCurve:
         return self.truncated / np.maximum(self.steps, 1)
 
 
-def curve_of(steps: Sequence[int], totals: Sequence[Floats], runs: int) -> DeepCurve:
-    """The curve of so many runs whose totals [three, run] at these steps were episodes, clean returns and truncated rewards."""
+def make_deep_curve(steps: Sequence[int], totals: Sequence[Floats], runs: int) -> DeepCurve:
+    """Make the curve of so many runs from their totals at these steps.
+
+    Each element of `totals` is [3, run]: episodes, clean returns and truncated rewards.
+    """
+    # The row of zeros keeps the shape where there is no checkpoint yet.
     episodes, returns, truncated = np.array([np.zeros((3, runs)), *totals])[1:].transpose(1, 2, 0)
     return DeepCurve(
         np.array(steps, np.int64), episodes.astype(np.int64), returns, truncated.astype(np.int64)

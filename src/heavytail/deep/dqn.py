@@ -1,17 +1,17 @@
-r"""DQN and Heavy-DQN: Mnih et al.
+"""DQN and Heavy-DQN.
 
-(2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters.
+Mnih et al. (2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters.
 
-Pure functions of one run: `new_dqn`; `act`, one step of the environment, which is to `choose` an action, to
-let the environment move and to `store_transition` what happened; and `update`, one gradient step.
-`run_periods` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards pass through the adaptive
-transform of `heavytail.deep.rewards` when they are collected, as Heavy-Q-Learning's do (the paper does not
-say when), or when they are replayed.
+Pure functions of one run: `init_dqn`; `act`, one step of the environment, which selects an action
+(`select_action`), lets the environment move and stores what happened (`store_transition`); and `update`, one
+gradient step. `run_periods` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards pass
+through the adaptive transform of `heavytail.deep.rewards` when they are collected, as Heavy-Q-Learning's do
+(the paper does not say when), or when they are replayed.
 
 A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act;
-each later one begins with a new target and has an update after every `update_every` steps. All runs of a
-batch share this clock. The random numbers of a period are drawn at its beginning, all at once, from the run's
-key and the number of the period: so they depend on nothing else, and a step has little to do but its
+each later one begins with a new target network and has an update after every `update_every` steps. All runs
+of a batch share this clock. The random numbers of a period are drawn at its beginning, all at once, from the
+run's key and the number of the period: so they depend on nothing else, and a step has little to do but its
 arithmetic.
 """
 
@@ -22,24 +22,26 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from heavytail.deep.envs.environment import GENERATOR, Environment, State, scaled
-from heavytail.deep.network import Parameters, new_network, q_values
-from heavytail.deep.replay import Transition, new_replay, sample, store
-from heavytail.deep.rewards import RewardModel, hash_code, stable_noise, transformed
+from heavytail.deep.envs._environment import GENERATOR, Environment, State, scale_observation
+from heavytail.deep.network import Parameters, init_network, q_values
+from heavytail.deep.replay import Transition, init_replay, sample, store
+from heavytail.deep.rewards import RewardModel, hash_code, stable_noise, transform_reward
 from heavytail.deep.settings import Settings
+
+WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise, two of a reset key
 
 
 class Run(NamedTuple):
-    """In what the runs of a batch may differ, as arrays."""
+    """What the runs of a batch may differ in, as arrays."""
 
     key: jax.Array
     learning_rate: jax.Array
     last_learning_rate: jax.Array
-    treatment: RewardModel
+    reward_model: RewardModel
 
 
 class Totals(NamedTuple):
-    """What a run has come to since they were last set to 0."""
+    """Sums over the steps since they were last set to 0."""
 
     episodes: jax.Array
     clean_return: jax.Array  # of finished episodes, without noise
@@ -47,7 +49,7 @@ class Totals(NamedTuple):
 
 
 class DQN(NamedTuple):
-    """Everything that a run remembers."""
+    """The whole state of a run."""
 
     network: Parameters
     target: Parameters
@@ -65,170 +67,158 @@ class DQN(NamedTuple):
 class StepRandomness(NamedTuple):
     """The random numbers of one step, or of many with their axes in front."""
 
-    explores: jax.Array  # uniform; below the share of random actions the action is random
+    explore: jax.Array  # uniform; below the exploration rate the action is random
     action: jax.Array  # the random one
     noise: jax.Array  # of the reward
-    fresh: State  # where the next episode begins, if this step ends one
+    reset_state: State  # where the next episode begins, if this step ends one
 
 
 class Step(NamedTuple):
-    """What the environment did."""
+    """The outcome of one step of the environment."""
 
     action: jax.Array
     reward: jax.Array  # to which the run's noise is yet to be added
-    clean: jax.Array  # without any noise
-    following: jax.Array  # [D] the next observation, scaled
-    terminated: jax.Array  # values end here
-    over: (
-        jax.Array
-    )  # the episode ends here, be it by termination, by the environment's time limit or by the cap
-    start: (
-        jax.Array
-    )  # [D] where the next step starts: in a new episode if this one is over, else at `following`
+    clean_reward: jax.Array  # without any noise
+    next_observation: jax.Array  # [D] scaled
+    terminated: jax.Array  # nothing follows: the value of the next state is 0
+    episode_over: jax.Array  # by termination, by the environment's time limit or by the cap
+    start: jax.Array  # [D] observation of the next step: of a new episode if this one is over
 
 
-def no_totals() -> Totals:
-    """Nothing yet."""
+def zero_totals() -> Totals:
+    """Make totals of nothing."""
     return Totals(jnp.int32(0), jnp.float32(0.0), jnp.int32(0))
 
 
-def new_dqn(env: Environment, settings: Settings, run: Run) -> DQN:
-    """The first moment of a run."""
-    for_network, for_hash, for_env = jax.random.split(jax.random.fold_in(run.key, 0), 3)
+def init_dqn(env: Environment, settings: Settings, run: Run) -> DQN:
+    """Make the initial state of a run."""
+    network_key, hash_key, env_key = jax.random.split(jax.random.fold_in(run.key, 0), 3)
     dimension = len(env.low)
-    network = new_network(for_network, (dimension, *settings.hidden, env.n_actions))
-    state = env.reset(for_env)
+    network = init_network(network_key, (dimension, *settings.hidden, env.n_actions))
+    state = env.reset(env_key)
     return DQN(
         network=network,
         target=network,
         adam=_adam(settings).init(network),
-        replay=new_replay(settings.replay, dimension),
+        replay=init_replay(settings.replay, dimension),
         counts=jnp.zeros((1 << settings.bits, env.n_actions), jnp.int32),
-        projection=jax.random.normal(for_hash, (settings.bits, dimension + 1)),
+        projection=jax.random.normal(hash_key, (settings.bits, dimension + 1)),
         env=state,
-        observation=scaled(env, env.observe(state)),
+        observation=scale_observation(env, env.observe(state)),
         episode_steps=jnp.int32(0),
         episode_return=jnp.float32(0.0),
-        totals=no_totals(),
+        totals=zero_totals(),
     )
 
 
 def draw_period(
     env: Environment, settings: Settings, run: Run, period: jax.Array
 ) -> tuple[StepRandomness, jax.Array]:
-    """The random numbers of a period.
+    """Draw the random numbers of a period.
 
-    Of its steps [round, step of the round], and 32 random bits for each transition that is replayed [round,
-    batch].
+    Returns:
+        those of its steps [round, step of the round], and 32 random bits for each transition that is replayed
+        [round, batch]; a round is `update_every` steps and an update.
     """
-    each, all_steps = 6, 6 * settings.update_every
-    bits = jax.random.bits(
-        jax.random.fold_in(run.key, period + 1), (updates_per_period(settings), all_steps + settings.batch)
-    )
-    words = jnp.moveaxis(bits[:, :all_steps].reshape(-1, settings.update_every, each), -1, 0)
-    noise = stable_noise(
-        uniform(words[2]), uniform(words[3]), run.treatment.noise_alpha, run.treatment.noise_scale
-    )
+    n_words = WORDS_PER_STEP * settings.update_every
+    key = jax.random.fold_in(run.key, period + 1)
+    bits = jax.random.bits(key, (updates_per_period(settings), n_words + settings.batch))
+    words = jnp.moveaxis(bits[:, :n_words].reshape(-1, settings.update_every, WORDS_PER_STEP), -1, 0)
+    model = run.reward_model
+    noise = stable_noise(to_uniform(words[2]), to_uniform(words[3]), model.noise_alpha, model.noise_scale)
     keys = jax.random.wrap_key_data(jnp.moveaxis(words[4:], 0, -1), impl=GENERATOR)
     action = (words[1] % env.n_actions).astype(jnp.int32)
-    return StepRandomness(uniform(words[0]), action, noise, jax.vmap(jax.vmap(env.reset))(keys)), bits[
-        :, all_steps:
-    ]
+    reset_states = jax.vmap(jax.vmap(env.reset))(keys)
+    return StepRandomness(to_uniform(words[0]), action, noise, reset_states), bits[:, n_words:]
 
 
-def uniform(bits: jax.Array) -> jax.Array:
-    """Uniform numbers in [0, 1), multiples of 2^-23, from 32 random bits each."""
+def to_uniform(bits: jax.Array) -> jax.Array:
+    """Convert 32 random bits each to uniform numbers in [0, 1), multiples of 2^-23."""
     return (bits >> 9).astype(jnp.float32) * jnp.float32(2.0**-23)
 
 
 def updates_per_period(settings: Settings) -> int:
-    """How many times a period has `update_every` steps."""
+    """Count the rounds of a period, each of `update_every` steps."""
     return settings.target_every // settings.update_every
 
 
-def exploration(settings: Settings, t: jax.Array) -> jax.Array:
-    """From 1 to its last value over the first share of all steps, linearly."""
+def exploration_rate(settings: Settings, t: jax.Array) -> jax.Array:
+    """Decay linearly from 1 to the last value, over the first `exploration_share` of all steps."""
     progress = jnp.clip(t / (settings.exploration_share * settings.total_steps), 0.0, 1.0)
     return 1.0 + progress * (settings.last_exploration - 1.0)
 
 
-def choose(settings: Settings, state: DQN, chance: StepRandomness, t: jax.Array) -> jax.Array:
-    """The action of step t: the best one, or now and then a random one."""
+def select_action(settings: Settings, state: DQN, randomness: StepRandomness, t: jax.Array) -> jax.Array:
+    """Select the action of step t, epsilon-greedily."""
     greedy = jnp.argmax(q_values(state.network, state.observation))
-    return jnp.where(chance.explores < exploration(settings, t), chance.action, greedy).astype(jnp.int32)
+    explores = randomness.explore < exploration_rate(settings, t)
+    return jnp.where(explores, randomness.action, greedy).astype(jnp.int32)
 
 
 def store_transition(
-    settings: Settings, run: Run, state: DQN, chance: StepRandomness, t: jax.Array, step: Step
+    settings: Settings, run: Run, state: DQN, randomness: StepRandomness, t: jax.Array, step: Step
 ) -> DQN:
-    """Count the visit, transform the reward, keep the transition, and add up."""
-    reward = step.reward + chance.noise
+    """Count the visit, transform the reward, store the transition, and add to the totals."""
+    reward = step.reward + randomness.noise
     code = hash_code(state.projection, state.observation)
     n = state.counts[code, step.action] + 1  # read before it is written: then the table is changed in place
-    learnt, changed = transformed(reward, n, run.treatment.transform)
-    kept = learnt if settings.transform_at == "collection" else reward
-    total, was = state.episode_return + step.clean, state.totals
+    transformed, truncated = transform_reward(reward, n, run.reward_model.transform)
+    kept = transformed if settings.transform_at == "collection" else reward
+    transition = Transition(
+        state.observation, step.next_observation, kept, step.terminated, step.action, code
+    )
+    over, episode_return, totals = step.episode_over, state.episode_return + step.clean_reward, state.totals
     return state._replace(
-        replay=store(
-            state.replay,
-            t,
-            Transition(state.observation, step.following, kept, step.terminated, step.action, code),
-        ),
+        replay=store(state.replay, t, transition),
         counts=state.counts.at[code, step.action].set(n),
         observation=step.start,
-        episode_steps=jnp.where(step.over, 0, state.episode_steps + 1),
-        episode_return=jnp.where(step.over, 0.0, total),
+        episode_steps=jnp.where(over, 0, state.episode_steps + 1),
+        episode_return=jnp.where(over, 0.0, episode_return),
         totals=Totals(
-            was.episodes + step.over,
-            was.clean_return + jnp.where(step.over, total, 0.0),
-            was.truncated + changed,
+            totals.episodes + over,
+            totals.clean_return + jnp.where(over, episode_return, 0.0),
+            totals.truncated + truncated,
         ),
     )
 
 
 def act(
-    env: Environment, settings: Settings, run: Run, state: DQN, chance: StepRandomness, t: jax.Array
+    env: Environment, settings: Settings, run: Run, state: DQN, randomness: StepRandomness, t: jax.Array
 ) -> DQN:
-    """One step of a compiled environment."""
-    action = choose(settings, state, chance, t)
+    """Make one step of a compiled environment."""
+    action = select_action(settings, state, randomness, t)
     moved, reward, terminated = env.step(state.env, action)
-    over = terminated | (
-        state.episode_steps + 1 >= settings.cap
-    )  # the cap ends an episode, and is not stored: values follow it
-    following = scaled(env, env.observe(moved))
-    start = jnp.where(over, scaled(env, env.observe(chance.fresh)), following)
-    remembered = store_transition(
-        settings, run, state, chance, t, Step(action, reward, reward, following, terminated, over, start)
-    )
-    return remembered._replace(env=jax.tree.map(partial(jnp.where, over), chance.fresh, moved))
+    # The cap ends an episode but is not stored as an end: values continue beyond it.
+    over = terminated | (state.episode_steps + 1 >= settings.cap)
+    next_observation = scale_observation(env, env.observe(moved))
+    start = jnp.where(over, scale_observation(env, env.observe(randomness.reset_state)), next_observation)
+    step = Step(action, reward, reward, next_observation, terminated, over, start)
+    stored = store_transition(settings, run, state, randomness, t, step)
+    return stored._replace(env=jax.tree.map(partial(jnp.where, over), randomness.reset_state, moved))
 
 
 def update(settings: Settings, run: Run, state: DQN, bits: jax.Array, t: jax.Array) -> DQN:
-    """One gradient step, after t steps of the environment."""
+    """Make one gradient step, after t steps of the environment."""
     batch = sample(state.replay, t, bits)
     reward = batch.reward
     if settings.transform_at == "replay":
         n = jnp.maximum(state.counts[batch.code, batch.action], 1)
-        reward = jax.vmap(lambda r, n: transformed(r, n, run.treatment.transform)[0])(reward, n)
-    best = jnp.max(q_values(state.target, batch.following), axis=-1)
+        reward = jax.vmap(lambda r, n: transform_reward(r, n, run.reward_model.transform)[0])(reward, n)
+    best = jnp.max(q_values(state.target, batch.next_observation), axis=-1)
     goal = reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
 
-    taken = jax.nn.one_hot(
-        batch.action, state.counts.shape[-1]
-    )  # a product is quicker than a choice, whose derivative is a scatter
+    # A product is faster than indexing, whose derivative is a scatter.
+    taken = jax.nn.one_hot(batch.action, state.counts.shape[-1])
+    loss_function = optax.huber_loss if settings.loss == "huber" else optax.squared_error
 
     def loss(network: Parameters) -> jax.Array:
         value = jnp.sum(taken * q_values(network, batch.observation), axis=-1)
-        error = (
-            optax.huber_loss(value, goal) if settings.loss == "huber" else optax.squared_error(value, goal)
-        )
-        return jnp.mean(error)
+        return jnp.mean(loss_function(value, goal))
 
     direction, adam = _adam(settings).update(jax.grad(loss)(state.network), state.adam)
     rate = run.learning_rate + t / settings.total_steps * (run.last_learning_rate - run.learning_rate)
-    return state._replace(
-        network=jax.tree.map(lambda p, d: p - rate * d, state.network, direction), adam=adam
-    )
+    network = jax.tree.map(lambda p, d: p - rate * d, state.network, direction)
+    return state._replace(network=network, adam=adam)
 
 
 def _adam(settings: Settings) -> optax.GradientTransformation:
@@ -239,9 +229,9 @@ def _adam(settings: Settings) -> optax.GradientTransformation:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def new_batch(env: Environment, settings: Settings, runs: Run) -> DQN:
-    """The first moment of many runs."""
-    return jax.vmap(partial(new_dqn, env, settings))(runs)
+def init_batch(env: Environment, settings: Settings, runs: Run) -> DQN:
+    """Make the initial states of many runs."""
+    return jax.vmap(partial(init_dqn, env, settings))(runs)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
@@ -254,52 +244,51 @@ def run_periods(
     first: jax.Array,
     until: jax.Array,
 ) -> DQN:
-    """All runs through the periods from `first` to the one before `until`, with updates or without.
+    """Advance all runs through the periods from `first` to the one before `until`.
 
-    How many they are is no part of the program, so that nothing is compiled anew for another number.
+    The number of periods is an argument of the compiled program, so nothing is compiled again for another
+    number.
+
+    Args:
+        env: the environment.
+        settings: of the batch.
+        learning: whether these periods have updates; see `first_learning_period`.
+        runs: what the runs differ in.
+        states: of the runs; given up to the result.
+        first: the first period.
+        until: the period after the last.
     """
-    return jax.lax.fori_loop(first, until, partial(_period, env, settings, learning, runs), states)
+    return jax.lax.fori_loop(first, until, partial(_run_period, env, settings, learning, runs), states)
 
 
-def _period(
+def draw_batch(
+    env: Environment, settings: Settings, runs: Run, period: jax.Array
+) -> tuple[StepRandomness, jax.Array]:
+    """Draw the random numbers of a period for many runs: [round, step, run] and [round, run, batch]."""
+    return jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))(runs, period)
+
+
+def _run_period(
     env: Environment, settings: Settings, learning: bool, runs: Run, period: jax.Array, states: DQN
 ) -> DQN:
-    draw = jax.vmap(
-        partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1)
-    )  # [round, step, run] and [round, run, batch]
-    acting = jax.vmap(partial(act, env, settings), in_axes=(0, 0, 0, None))
-    updating = jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))
+    act_all = jax.vmap(partial(act, env, settings), in_axes=(0, 0, 0, None))
+    update_all = jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))
 
-    def one_round(
+    def run_round(
         carry: tuple[DQN, jax.Array], drawn: tuple[StepRandomness, jax.Array]
     ) -> tuple[tuple[DQN, jax.Array], None]:
-        (states, t), (chance, bits) = carry, drawn
+        (states, t), (randomness, bits) = carry, drawn
         for j in range(settings.update_every):
-            states = acting(runs, states, jax.tree.map(lambda leaf: leaf[j], chance), t + j)  # noqa: B023 - used at once
+            states = act_all(runs, states, jax.tree.map(lambda leaf: leaf[j], randomness), t + j)  # noqa: B023 - used at once
         t = t + settings.update_every
-        return (updating(runs, states, bits, t) if learning else states, t), None
+        return (update_all(runs, states, bits, t) if learning else states, t), None
 
     if learning:
         states = states._replace(target=states.network)
-    return jax.lax.scan(one_round, (states, period * settings.target_every), draw(runs, period))[0][0]
-
-
-def learn(env: Environment, settings: Settings, runs: Run, states: DQN, first: int, until: int) -> DQN:
-    """All runs through these periods, which are either all before the first update or all after it.
-
-    See `first_learning_period`.
-    """
-    return run_periods(
-        env,
-        settings,
-        first >= first_learning_period(settings),
-        runs,
-        states,
-        jnp.int32(first),
-        jnp.int32(until),
-    )
+    drawn = draw_batch(env, settings, runs, period)
+    return jax.lax.scan(run_round, (states, period * settings.target_every), drawn)[0][0]
 
 
 def first_learning_period(settings: Settings) -> int:
-    """The first period with updates: `start` steps are made before it."""
+    """Find the first period with updates: `start` steps are made before it."""
     return -(-settings.start // settings.target_every)

@@ -1,7 +1,8 @@
-"""The same agent in any Gymnasium environment with a Box of observations and Discrete actions, driven step by step from Python.
+"""The same agent in a Gymnasium environment, driven step by step from Python.
 
-It is made of the functions of `heavytail.deep.dqn`, compiled one by one, and draws its random numbers from
-the same keys: an environment that does what a compiled one does gives the same run.
+Observations must be a Box and actions Discrete. It is made of the functions of `heavytail.deep.dqn`, compiled
+one by one, and draws its random numbers from the same keys: an environment that does what a compiled one does
+gives the same run.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,14 +22,14 @@ from heavytail.deep.dqn import (
     Run,
     Step,
     StepRandomness,
-    choose,
-    draw_period,
+    draw_batch,
     first_learning_period,
+    select_action,
     store_transition,
     update,
     updates_per_period,
 )
-from heavytail.deep.envs.environment import Environment, State, scaled
+from heavytail.deep.envs._environment import Environment, State, scale_observation
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError, short_repr
 
@@ -39,146 +40,152 @@ class Observed(NamedTuple):
     """What a step of the environment showed."""
 
     reward: float
-    clean: float  # the same without noise, where the environment tells it
-    following: Observation
+    clean_reward: float  # without noise, where the environment says it
+    next_observation: Observation
     terminated: bool
-    over: bool
+    episode_over: bool
     start: Observation  # of the next step
 
 
-def outside(env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None) -> Environment:
-    """What the agent must know of an environment that is not compiled: its state is elsewhere."""
+def environment_from_gymnasium(
+    env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None
+) -> Environment:
+    """Describe a Gymnasium environment as the agent needs it; its state stays outside of compiled code."""
     if not isinstance(env, gymnasium.Env):
         raise InputError(
             f"heavy_dqn: env is {short_repr(env)}; it must be the name of a compiled environment, or a"
             " gymnasium.Env"
         )
-    seen, actions = env.observation_space, env.action_space
-    if not isinstance(seen, spaces.Box):
+    observations, actions = env.observation_space, env.action_space
+    if not isinstance(observations, spaces.Box):
         raise InputError(
-            f"heavy_dqn: observations are {short_repr(seen)}; they must be a Box, as"
+            f"heavy_dqn: observations are {short_repr(observations)}; they must be a Box, as"
             " gymnasium.wrappers.FlattenObservation makes them"
         )
     if not isinstance(actions, spaces.Discrete):
         raise InputError(f"heavy_dqn: actions are {short_repr(actions)}; they must be Discrete")
-    ends = (
-        _end("low", seen.low if low is None else low, seen),
-        _end("high", seen.high if high is None else high, seen),
-    )
-    if any(a > b for a, b in zip(*ends, strict=True)):
+    lows = _bounds("low", observations.low if low is None else low, observations)
+    highs = _bounds("high", observations.high if high is None else high, observations)
+    if any(a > b for a, b in zip(lows, highs, strict=True)):
         raise InputError("heavy_dqn: low must nowhere be above high")
-    name = env.spec.id if env.spec is not None else type(env.unwrapped).__name__
-    return Environment(name, int(actions.n), ends[0], ends[1], _nothing, _stays, _unseen(len(ends[0])))
+    return Environment(
+        name=type(env.unwrapped).__name__ if env.spec is None else env.spec.id,
+        n_actions=int(actions.n),
+        low=lows,
+        high=highs,
+        max_episode_steps=None if env.spec is None else env.spec.max_episode_steps,
+        reset=_no_state,
+        step=_not_compiled,
+        observe=_zeros(len(lows)),
+    )
 
 
 class GymDriver:
-    """A run in a Gymnasium environment: call it with periods, as the compiled loop."""
+    """A run in a Gymnasium environment: call it with periods, like the compiled loop."""
 
     def __init__(
-        self, game: "gymnasium.Env[Any, Any]", env: Environment, settings: Settings, runs: Run, seed: int
+        self,
+        gym_env: "gymnasium.Env[Any, Any]",
+        env: Environment,
+        settings: Settings,
+        runs: Run,
+        seed: int,
     ) -> None:
-        self.game = game
+        self.gym_env = gym_env
         self.env = env
         self.settings = settings
         self.runs = runs
         self.seed = seed
-        self.first_action = int(game.action_space.start)  # type: ignore[attr-defined]  # `outside` saw that it is Discrete
+        self.first_action = int(gym_env.action_space.start)  # type: ignore[attr-defined]  # environment_from_gymnasium has checked that it is Discrete
         self.episode_steps = -1  # no episode has begun
 
     def __call__(self, states: DQN, first: int, until: int) -> DQN:
-        """Through the periods from `first` to the one before `until`."""
+        """Advance through the periods from `first` to the one before `until`."""
         if self.episode_steps < 0:
             states = self._begin(states, first)
         for period in range(first, until):
-            states = self._period(states, period, learning=first >= first_learning_period(self.settings))
+            states = self._run_period(states, period, learning=first >= first_learning_period(self.settings))
         return states
 
     def _begin(self, states: DQN, period: int) -> DQN:
-        # A run that goes on after it was saved must not play its first episode again.
-        seed = (
-            self.seed
-            if period == 0
-            else int(np.random.SeedSequence((self.seed, period)).generate_state(1)[0])
-        )
-        observation = _flat(self.game.reset(seed=seed)[0])
+        seed = self.seed
+        if period:  # a run that continues after it was saved must not repeat its first episode
+            seed = int(np.random.SeedSequence((self.seed, period)).generate_state(1)[0])
+        observation = _flatten(self.gym_env.reset(seed=seed)[0])
         self.episode_steps = 0
         return states._replace(
-            observation=scaled(self.env, jnp.asarray(observation))[None],
+            observation=scale_observation(self.env, jnp.asarray(observation))[None],
             episode_steps=jnp.zeros_like(states.episode_steps),
             episode_return=jnp.zeros_like(states.episode_return),
         )
 
-    def _period(self, states: DQN, period: int, *, learning: bool) -> DQN:
-        chances, bits = _draw(self.env, self.settings, self.runs, jnp.int32(period))
+    def _run_period(self, states: DQN, period: int, *, learning: bool) -> DQN:
+        randomness, bits = _draw(self.env, self.settings, self.runs, jnp.int32(period))
         if learning:
             states = states._replace(target=jax.tree.map(jnp.copy, states.network))
         t = period * self.settings.target_every
         for i in range(updates_per_period(self.settings)):
             for j in range(self.settings.update_every):
-                states = self._step(states, chances, (i, j), jnp.int32(t))
+                states = self._step(states, randomness, (i, j), jnp.int32(t))
                 t += 1
             if learning:
                 states = _update(self.settings, self.runs, states, bits, i, jnp.int32(t))
         return states
 
-    def _step(self, states: DQN, chances: StepRandomness, place: tuple[int, int], t: jax.Array) -> DQN:
-        action = _choose(self.settings, states, chances, place, t)
-        seen = self._move(int(action[0]) + self.first_action)
-        return _remember(self.env, self.settings, self.runs, states, chances, place, t, action, seen)
+    def _step(self, states: DQN, randomness: StepRandomness, index: tuple[int, int], t: jax.Array) -> DQN:
+        action = _select_action(self.settings, states, randomness, index, t)
+        observed = self._move(int(action[0]) + self.first_action)
+        return _store(self.env, self.settings, self.runs, states, randomness, index, t, action, observed)
 
     def _move(self, action: int) -> Observed:
-        observation, own, terminated, truncated, info = self.game.step(action)
+        observation, own_reward, terminated, truncated, info = self.gym_env.step(action)
         self.episode_steps += 1
-        following, reward = _flat(observation), float(own)
+        next_observation, reward = _flatten(observation), float(own_reward)
         over = bool(terminated or truncated or self.episode_steps >= self.settings.cap)
-        start = following
+        start = next_observation
         if over:
-            start, self.episode_steps = _flat(self.game.reset()[0]), 0
-        return Observed(
-            reward, float(info.get("mean_reward", reward)), following, bool(terminated), over, start
-        )
+            start, self.episode_steps = _flatten(self.gym_env.reset()[0]), 0
+        clean_reward = float(info.get("mean_reward", reward))
+        return Observed(reward, clean_reward, next_observation, bool(terminated), over, start)
 
 
-# The functions of a run, for a batch of one
+# The functions of a run, compiled for a batch of one
 
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _draw(
-    env: Environment, settings: Settings, runs: Run, period: jax.Array
-) -> tuple[StepRandomness, jax.Array]:
-    return jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))(runs, period)
+_draw = jax.jit(draw_batch, static_argnums=(0, 1))
 
 
 @partial(jax.jit, static_argnums=0)
-def _choose(
-    settings: Settings, states: DQN, chances: StepRandomness, place: Sequence[int], t: jax.Array
+def _select_action(
+    settings: Settings, states: DQN, randomness: StepRandomness, index: Sequence[int], t: jax.Array
 ) -> jax.Array:
-    return jax.vmap(partial(choose, settings), in_axes=(0, 0, None))(states, _at(chances, place), t)
+    select = jax.vmap(partial(select_action, settings), in_axes=(0, 0, None))
+    return select(states, _at(randomness, index), t)
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)
-def _remember(
+def _store(
     env: Environment,
     settings: Settings,
     runs: Run,
     states: DQN,
-    chances: StepRandomness,
-    place: Sequence[int],
+    randomness: StepRandomness,
+    index: Sequence[int],
     t: jax.Array,
     action: jax.Array,
-    seen: Observed,
+    observed: Observed,
 ) -> DQN:
-    following, start = (
-        scaled(env, jnp.asarray(seen.following))[None],
-        scaled(env, jnp.asarray(seen.start))[None],
+    batch = jax.tree.map(lambda part: jnp.asarray(part)[None], observed)
+    step = Step(
+        action,
+        batch.reward,
+        batch.clean_reward,
+        scale_observation(env, jnp.asarray(observed.next_observation))[None],
+        batch.terminated,
+        batch.episode_over,
+        scale_observation(env, jnp.asarray(observed.start))[None],
     )
-    reward, clean, terminated, over = (
-        jnp.asarray(part)[None] for part in (seen.reward, seen.clean, seen.terminated, seen.over)
-    )
-    step = Step(action, reward, clean, following, terminated, over, start)
-    return jax.vmap(partial(store_transition, settings), in_axes=(0, 0, 0, None, 0))(
-        runs, states, _at(chances, place), t, step
-    )
+    store = jax.vmap(partial(store_transition, settings), in_axes=(0, 0, 0, None, 0))
+    return store(runs, states, _at(randomness, index), t, step)
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=2)
@@ -186,32 +193,32 @@ def _update(settings: Settings, runs: Run, states: DQN, bits: jax.Array, i: int,
     return jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))(runs, states, bits[i], t)
 
 
-def _at(chances: StepRandomness, place: Sequence[int]) -> StepRandomness:
-    return jax.tree.map(lambda leaf: leaf[place[0], place[1]], chances)
+def _at(randomness: StepRandomness, index: Sequence[int]) -> StepRandomness:
+    return jax.tree.map(lambda leaf: leaf[index[0], index[1]], randomness)
 
 
-# An environment whose state is elsewhere
+# An environment whose state is outside of compiled code
 
 
-def _nothing(key: jax.Array) -> State:
+def _no_state(key: jax.Array) -> State:
     return ()
 
 
-def _stays(state: State, action: jax.Array) -> tuple[State, jax.Array, jax.Array]:
+def _not_compiled(state: State, action: jax.Array) -> tuple[State, jax.Array, jax.Array]:
     raise TypeError("this environment is not compiled")
 
 
 @cache  # the same function for the same dimension, so that nothing is compiled twice
-def _unseen(dimension: int) -> Callable[[State], jax.Array]:
+def _zeros(dimension: int) -> Callable[[State], jax.Array]:
     return lambda state: jnp.zeros(dimension)
 
 
-def _end(name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
+def _bounds(name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
     size, numbers = int(np.prod(space.shape)), as_floats(name, value).reshape(-1)
     if len(numbers) not in (1, size):
         raise InputError(f"heavy_dqn: {name} must be {size} numbers or one, got {len(numbers)}")
     return tuple(np.broadcast_to(numbers, (size,)).tolist())
 
 
-def _flat(observation: Any) -> Observation:
+def _flatten(observation: Any) -> Observation:
     return np.asarray(observation, np.float32).reshape(-1)

@@ -1,6 +1,4 @@
-"""`DeepLearner`: a batch of DQN runs with the verbs of the tabular learner.
-
-Learn, predict, save, load.
+"""`DeepLearner`: a batch of DQN runs that can learn, predict, be saved and be loaded.
 
 A batch is one program: seeds and hyperparameters side by side, each run as it would be alone. Its file holds
 everything: networks, optimisers, replay memories, counts, the curve so far. No pickle.
@@ -19,11 +17,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.deep.curve import DeepCurve, curve_of
-from heavytail.deep.dqn import DQN, Run, first_learning_period, learn, new_batch
+from heavytail.deep.curve import DeepCurve, make_deep_curve
+from heavytail.deep.dqn import DQN, Run, first_learning_period, init_batch, run_periods
 from heavytail.deep.envs import find_environment
-from heavytail.deep.envs.environment import GENERATOR, Environment, scaled
-from heavytail.deep.gym_driver import GymDriver, outside
+from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
+from heavytail.deep.gym_driver import GymDriver, environment_from_gymnasium
 from heavytail.deep.network import q_values
 from heavytail.deep.rewards import TRANSFORMS, RewardModel
 from heavytail.deep.settings import (
@@ -33,29 +31,29 @@ from heavytail.deep.settings import (
     check_names,
     check_run,
     check_settings,
-    default_cap,
+    with_default_cap,
 )
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.training.interrupts import deferred_interrupts
 
-SECONDS = 1.0  # about so long is one call of compiled code, so that Ctrl-C is heard
+SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
 
 
 class Advance(Protocol):
-    """Takes runs from one period to another."""
+    """A function that advances runs from one period to another."""
 
     def __call__(self, states: DQN, first: int, until: int) -> DQN:
-        """Through the periods from `first` to the one before `until`."""
+        """Advance through the periods from `first` to the one before `until`."""
 
 
 class DeepLearner:
-    """A batch of runs of DQN. Made by `heavy_dqn`.
+    """A batch of runs of DQN, made by `heavy_dqn`.
 
     Attributes:
-        steps: of training that are made.
+        steps: of training so far.
         made_with: the version of JAX and the kind of device with which the runs began.
-        curve: what the runs came to at the checkpoints so far, over all calls of `learn`.
+        curve: results of the runs at the checkpoints so far, over all calls of `learn`.
     """
 
     def __init__(
@@ -63,24 +61,22 @@ class DeepLearner:
         env: Environment,
         settings: Settings,
         runs: Sequence[RunSettings],
-        game: "gymnasium.Env[Any, Any] | None" = None,
+        gym_env: "gymnasium.Env[Any, Any] | None" = None,
     ) -> None:
         self.env = env
         self.settings = settings
         self.parameters = [run._asdict() for run in runs]
-        self.runs = stacked(runs)
-        self.states = new_batch(env, settings, self.runs)
+        self.runs = stack_runs(runs)
+        self.states = init_batch(env, settings, self.runs)
         self.steps = 0
         self.made_with = {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
-        self.totals: Floats = np.zeros(
-            (3, len(runs))
-        )  # whole numbers add up without error here, as they would not in 32 bits
-        self.curve = curve_of([], [], len(runs))
-        self._rows: list[Floats] = []
-        self._at_once = 1  # periods in one call of compiled code
-        self._advance: Advance = (
-            self._compiled if game is None else GymDriver(game, env, settings, self.runs, runs[0].seed)
-        )
+        self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, in which whole numbers add up exactly
+        self.curve = make_deep_curve([], [], len(runs))
+        self._rows: list[Floats] = []  # totals at the checkpoints
+        self._periods_per_call = 1
+        self._advance: Advance = self._advance_compiled
+        if gym_env is not None:
+            self._advance = GymDriver(gym_env, env, settings, self.runs, runs[0].seed)
 
     def __repr__(self) -> str:
         return (
@@ -108,12 +104,12 @@ class DeepLearner:
             on_chunk: is called with the steps made, after every call of compiled code, which is about once a
                 second.
         """
-        until = self.settings.total_steps if steps is None else self.steps + self._whole(steps)
-        marks = self._even_marks(until, checkpoints) if at is None else self._given_marks(until, at)
+        until = self.settings.total_steps if steps is None else self.steps + self._check_steps(steps)
+        marks = self._place_marks(until, checkpoints) if at is None else self._check_marks(until, at)
         with deferred_interrupts() as let_interrupt_through:
             for stop in sorted({*marks, until}):
                 while self.steps < stop:
-                    self._go_towards(stop)
+                    self._advance_towards(stop)
                     if self.steps in marks:
                         self._record()
                     on_chunk(self.steps)
@@ -121,7 +117,7 @@ class DeepLearner:
         return self.curve
 
     def predict(self, observation: Any, run: int = 0) -> int:
-        """The greedy action of one of the runs."""
+        """Return the greedy action of one of the runs."""
         x = np.asarray(observation, np.float32).reshape(-1)
         if x.shape != (len(self.env.low),):
             raise InputError(
@@ -130,12 +126,12 @@ class DeepLearner:
         if not 0 <= run < len(self.parameters):
             raise InputError(f"predict: there is no run {run}; runs go from 0 to {len(self.parameters) - 1}")
         network = jax.tree.map(lambda leaf: leaf[run], self.states.network)
-        action = int(jnp.argmax(q_values(network, scaled(self.env, jnp.asarray(x)))))
+        action = int(jnp.argmax(q_values(network, scale_observation(self.env, jnp.asarray(x)))))
         return action + self._advance.first_action if isinstance(self._advance, GymDriver) else action
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Everything in one file, but a Gymnasium environment."""
-        page = {
+        """Write everything but a Gymnasium environment into one file."""
+        metadata = {
             "deep": self.env.name,
             "low": self.env.low,
             "high": self.env.high,
@@ -149,7 +145,7 @@ class DeepLearner:
             "curve/steps": self.curve.steps,
             "curve/totals": np.array([*self._rows]).reshape(-1, 3, len(self.parameters)),
         }
-        write_agent_file(path, AgentFile(page, {**curve, **_named(self.states)}))
+        write_agent_file(path, AgentFile(metadata, {**curve, **_name_arrays(self.states)}))
 
     @classmethod
     def load(
@@ -157,70 +153,76 @@ class DeepLearner:
     ) -> "DeepLearner":
         """Read what `save` wrote.
 
-        Training goes on as if it had never stopped: on a CPU bit for bit, on another kind of device but for
-        rounding.
+        Training continues as if it had never stopped: bit for bit on a CPU, up to rounding on another kind of
+        device.
 
         Args:
             path: of the file.
             env: the Gymnasium environment, if the runs learnt in one. It is no part of the file: training
-                goes on in it with a new episode.
+                continues in it with a new episode.
         """
-        page, arrays = read_agent_file(path)
+        metadata, arrays = read_agent_file(path)
         try:
-            settings = Settings(**{**page["settings"], "hidden": tuple(page["settings"]["hidden"])})
-            record = _saved_environment(page["deep"]) if env is None else _same_outside(env, page)
-            learner = cls(record, settings, [RunSettings(**run) for run in page["parameters"]], env)
-            learner.states = _restored(learner.states, arrays)
-            learner.made_with = dict(page["made_with"])
-            learner.steps, learner.totals, learner._rows = (
-                int(page["steps"]),
-                arrays["totals"],
-                list(arrays["curve/totals"]),
-            )
-            learner.curve = curve_of(arrays["curve/steps"].tolist(), learner._rows, len(learner.parameters))
+            settings = Settings(**{**metadata["settings"], "hidden": tuple(metadata["settings"]["hidden"])})
+            runs = [RunSettings(**run) for run in metadata["parameters"]]
+            learner = cls(_load_environment(metadata, env), settings, runs, env)
+            learner.states = _restore(learner.states, arrays)
+            learner.made_with = dict(metadata["made_with"])
+            learner.steps, learner.totals = int(metadata["steps"]), arrays["totals"]
+            learner._rows = list(arrays["curve/totals"])
+            learner.curve = make_deep_curve(arrays["curve/steps"].tolist(), learner._rows, len(runs))
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(f"{os.fspath(Path(path))} cannot be used: {error}") from error
         return learner
 
-    def _compiled(self, states: DQN, first: int, until: int) -> DQN:
-        return learn(self.env, self.settings, self.runs, states, first, until)
+    def _advance_compiled(self, states: DQN, first: int, until: int) -> DQN:
+        learning = first >= first_learning_period(self.settings)
+        return run_periods(
+            self.env, self.settings, learning, self.runs, states, jnp.int32(first), jnp.int32(until)
+        )
 
-    def _go_towards(self, stop: int) -> None:
-        """As many periods as take about a second, and not beyond where updates begin, since these are another program."""
-        first, beginning = self.steps // self.settings.target_every, first_learning_period(self.settings)
-        until = min(first + self._at_once, stop // self.settings.target_every)
-        until = min(until, beginning) if first < beginning else until
+    def _advance_towards(self, stop: int) -> None:
+        """Advance by as many periods as take about a second.
+
+        Not beyond the period where updates begin, since those are another program.
+        """
+        first, learning_from = self.steps // self.settings.target_every, first_learning_period(self.settings)
+        until = min(first + self._periods_per_call, stop // self.settings.target_every)
+        until = min(until, learning_from) if first < learning_from else until
         started = time.perf_counter()
         states = self._advance(self.states, first, until)
         self.totals = self.totals + np.array([np.asarray(total, np.float64) for total in states.totals])
         self.states = states._replace(totals=jax.tree.map(jnp.zeros_like, states.totals))
         self.steps = until * self.settings.target_every
-        pace = (until - first) / (time.perf_counter() - started)
-        self._at_once = 1 if until == beginning else max(1, int(pace * SECONDS))
+        periods_per_second = (until - first) / (time.perf_counter() - started)
+        self._periods_per_call = (
+            1 if until == learning_from else max(1, int(periods_per_second * SECONDS_PER_CALL))
+        )
 
     def _record(self) -> None:
         self._rows.append(self.totals)
-        self.curve = curve_of([*self.curve.steps.tolist(), self.steps], self._rows, len(self.parameters))
+        steps = [*self.curve.steps.tolist(), self.steps]
+        self.curve = make_deep_curve(steps, self._rows, len(self.parameters))
 
-    def _whole(self, steps: Any) -> int:
-        every, left = self.settings.target_every, self.settings.total_steps - self.steps
-        if not isinstance(steps, (int, np.integer)) or not every <= steps <= left or steps % every:
+    def _check_steps(self, steps: Any) -> int:
+        period, left = self.settings.target_every, self.settings.total_steps - self.steps
+        if not isinstance(steps, (int, np.integer)) or not period <= steps <= left or steps % period:
             raise InputError(
-                f"learn: steps is {steps!r:.60}; it must be a multiple of target_every, {every}, up"
+                f"learn: steps is {short_repr(steps)}; it must be a multiple of target_every, {period}, up"
                 f" to the {left:,} that are left"
             )
         return int(steps)
 
-    def _even_marks(self, until: int, checkpoints: int) -> set[int]:
-        every = self.settings.target_every
-        marks = np.linspace(self.steps, until, checkpoints + 1)[1:].astype(np.int64) // every * every
+    def _place_marks(self, until: int, checkpoints: int) -> set[int]:
+        period = self.settings.target_every
+        marks = np.linspace(self.steps, until, checkpoints + 1)[1:].astype(np.int64) // period * period
         return {mark for mark in marks.tolist() if mark > self.steps}
 
-    def _given_marks(self, until: int, at: Sequence[int]) -> set[int]:
+    def _check_marks(self, until: int, at: Sequence[int]) -> set[int]:
         for mark in at:
             if not isinstance(mark, (int, np.integer)) or mark < 1 or mark % self.settings.target_every:
                 raise InputError(
-                    f"learn: at has {mark!r:.60}; checkpoints must be multiples of target_every,"
+                    f"learn: at has {short_repr(mark)}; checkpoints must be multiples of target_every,"
                     f" {self.settings.target_every}"
                 )
         return {int(mark) for mark in at if self.steps < mark <= until}
@@ -234,24 +236,24 @@ def heavy_dqn(
     high: Any = None,
     **parameters: Any,
 ) -> DeepLearner:
-    """DQN with a reward transform.
+    """Make a learner by DQN with a reward transform.
 
     By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
 
     Args:
-        env: "mountain_car", "cart_pole" or "acrobot", which are compiled; "gymnax/" and the name of one of
-            gymnax's; or a Gymnasium environment with a Box of observations and Discrete actions, which is
-            driven step by step and can have one run only.
+        env: "mountain_car", "cart_pole", "acrobot" or another compiled environment that is registered;
+            "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of observations
+            and Discrete actions, which is driven step by step and can have one run only.
         runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if
             left out.
-        low: the least values of observations, for scaling; a Gymnasium environment's own if left out. Numbers
-            without bounds are squashed, x / (1 + |x|).
-        high: the greatest.
+        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
+            Components without bounds are squashed, x / (1 + |x|).
+        high: the upper bounds.
         **parameters: those of the whole batch:
 
             - total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say.
               Rounded down to a multiple of `target_every`.
-            - cap: steps in an episode; Gymnasium's if left out. The paper does not say.
+            - cap: steps in an episode; the environment's limit if left out. The paper does not say.
             - hidden: widths of the hidden layers.
             - discount: of rewards to come.
             - batch: transitions in an update.
@@ -261,11 +263,11 @@ def heavy_dqn(
             - target_every: steps between copies of the network to the target: a period. All counts of steps
               are multiples of it.
             - adam_epsilon: of the optimiser.
-            - last_exploration: the share of random actions in the end; the first is 1.
-            - exploration_share: of all steps, after which exploration is at its last value.
+            - last_exploration: the final share of random actions; the initial one is 1.
+            - exploration_share: of all steps, after which exploration has its final value.
             - loss: "huber" or "squared".
-            - transform_at: "collection", with the count at that time, or "replay", with the count of that
-              time.
+            - transform_at: "collection", with the visit count at that time, or "replay", with the visit count
+              at the time of replay.
             - bits: of the hash of observations, at most 31; memory doubles with each.
 
             And those in which runs may differ:
@@ -281,12 +283,12 @@ def heavy_dqn(
     >>> learner.learn(checkpoints=2).steps
     array([100, 200])
     """
-    game = None if isinstance(env, str) else env
-    if game is None and not (low is None and high is None):
+    gym_env = None if isinstance(env, str) else env
+    if gym_env is None and not (low is None and high is None):
         raise InputError(
             f"heavy_dqn: {env} has bounds of its own; low and high are for Gymnasium environments"
         )
-    if game is not None and len(runs or [{}]) > 1:
+    if gym_env is not None and len(runs or [{}]) > 1:
         raise InputError(
             f"heavy_dqn: a Gymnasium environment can have one run, got {len(runs or [])}; the"
             " compiled environments take many"
@@ -294,25 +296,26 @@ def heavy_dqn(
     for run in runs or []:
         _check_varied(run)
     check_names(parameters)
-    found = find_environment(env) if isinstance(env, str) else outside(env, low, high)
-    cap = parameters.get("cap") or (default_cap(env) if isinstance(env, str) else _limit(env))
-    settings = check_settings({**parameters, "cap": cap})
-    return DeepLearner(found, settings, [check_run({**parameters, **run}) for run in runs or [{}]], game)
+    environment = (
+        find_environment(env) if isinstance(env, str) else environment_from_gymnasium(env, low, high)
+    )
+    settings = check_settings(with_default_cap(parameters, environment.max_episode_steps))
+    return DeepLearner(
+        environment, settings, [check_run({**parameters, **run}) for run in runs or [{}]], gym_env
+    )
 
 
-def stacked(runs: Sequence[RunSettings]) -> Run:
-    """The runs side by side, as arrays."""
+def stack_runs(runs: Sequence[RunSettings]) -> Run:
+    """Stack the settings of runs into arrays."""
 
     def column(name: str) -> jax.Array:
         return jnp.array([getattr(run, name) for run in runs], jnp.float32)
 
     transforms = [TRANSFORMS[run.transform](run) for run in runs]
     transform = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *transforms)
-    keys = jax.vmap(partial(jax.random.key, impl=GENERATOR))(
-        jnp.array([run.seed for run in runs], jnp.uint32)
-    )
+    seeds = jnp.array([run.seed for run in runs], jnp.uint32)
     return Run(
-        keys,
+        jax.vmap(partial(jax.random.key, impl=GENERATOR))(seeds),
         column("learning_rate"),
         column("last_learning_rate"),
         RewardModel(transform, column("noise_scale"), column("noise_alpha")),
@@ -328,54 +331,42 @@ def _check_varied(run: Mapping[str, Any]) -> None:
             )
 
 
-def _limit(env: "gymnasium.Env[Any, Any]") -> int:
-    limit = None if env.spec is None else env.spec.max_episode_steps
-    if limit is None:
+def _load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, Any] | None") -> Environment:
+    if gym_env is None:
+        try:
+            return find_environment(metadata["deep"])
+        except InputError as error:
+            raise InputError(
+                f"{error} If the runs learnt in a Gymnasium environment, say which:"
+                " DeepLearner.load(path, env=env)"
+            ) from None
+    environment = environment_from_gymnasium(gym_env)
+    if len(environment.low) != len(metadata["low"]):
         raise InputError(
-            "heavy_dqn: the environment has no limit of steps; say after how many an episode ends,"
-            " such as cap=500"
+            f"its runs saw {len(metadata['low'])} numbers in an observation, those of {environment.name}"
+            f" have {len(environment.low)}"
         )
-    return limit
+    return environment._replace(low=tuple(metadata["low"]), high=tuple(metadata["high"]))
 
 
-def _saved_environment(name: str) -> Environment:
-    try:
-        return find_environment(name)
-    except InputError as error:
-        raise InputError(
-            f"{error} If the runs learnt in a Gymnasium environment, say which:"
-            " DeepLearner.load(path, env=env)"
-        ) from None
-
-
-def _same_outside(env: "gymnasium.Env[Any, Any]", page: Mapping[str, Any]) -> Environment:
-    found = outside(env)
-    if len(found.low) != len(page["low"]):
-        raise InputError(
-            f"its runs saw {len(page['low'])} numbers in an observation, those of {found.name} have"
-            f" {len(found.low)}"
-        )
-    return found._replace(low=tuple(page["low"]), high=tuple(page["high"]))
-
-
-def _named(states: DQN) -> dict[str, Any]:
+def _name_arrays(states: DQN) -> dict[str, Any]:
     leaves, _ = jax.tree_util.tree_flatten_with_path(states)
-    return {_name(path): np.asarray(leaf) for path, leaf in leaves}
+    return {_array_name(path): np.asarray(leaf) for path, leaf in leaves}
 
 
-def _name(path: Any) -> str:
+def _array_name(path: Any) -> str:
     return "states/" + jax.tree_util.keystr(path, simple=True, separator="/")
 
 
-def _restored(template: DQN, arrays: Mapping[str, Any]) -> DQN:
+def _restore(template: DQN, arrays: Mapping[str, Any]) -> DQN:
     leaves, structure = jax.tree_util.tree_flatten_with_path(template)
-    found = []
+    restored = []
     for path, old in leaves:
-        new = arrays[_name(path)]
+        name = _array_name(path)
+        new = arrays[name]
         if new.shape != old.shape or new.dtype != old.dtype:
             raise InputError(
-                f"{_name(path)} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)}"
-                " is expected"
+                f"{name} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)} is expected"
             )
-        found.append(jnp.asarray(new))
-    return jax.tree.unflatten(structure, found)
+        restored.append(jnp.asarray(new))
+    return jax.tree.unflatten(structure, restored)

@@ -1,8 +1,7 @@
-r"""Heavy-tailed noise, visit counts and reward transforms, compiled.
+"""Heavy-tailed noise, visit counts and reward transforms, compiled.
 
-`heavytail.gym.reward_transforms` and `heavytail.gym.visit_counts` say the same in NumPy.
-
-A transform is the same record of four numbers as there, so that runs of one batch may differ in it.
+`heavytail.gym.reward_transforms` and `heavytail.gym.observation_codes` do the same in NumPy. A transform is
+the same record of four numbers as there, so that runs of one batch may differ in it.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ TRANSFORMS: Mapping[str, Callable[[RunSettings], RewardTransform]] = {
 
 
 class RewardModel(NamedTuple):
-    """What is done to rewards in one run: arrays, so that runs of a batch may differ."""
+    """Noise and transform of the rewards of one run: arrays, so that runs of a batch may differ."""
 
     transform: RewardTransform
     noise_scale: jax.Array
@@ -32,12 +31,17 @@ class RewardModel(NamedTuple):
 
 
 def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
-    """Symmetric alpha-stable numbers (Chambers, Mallows and Stuck) in float32, from independent uniform ones, multiples of 2^-23 in [0, 1)."""
+    """Calculate symmetric alpha-stable numbers in float32 (Chambers, Mallows and Stuck).
+
+    Args:
+        u: uniform numbers in [0, 1), multiples of 2^-23.
+        w: the same, independent of `u`.
+        alpha: the tail index.
+        scale: the scale.
+    """
     u = u + 2.0**-24  # an odd multiple of 2^-24: never 0 nor 1, and without rounding
-    angle, cosine = (
-        jnp.pi * (u - 0.5),
-        jnp.sin(jnp.pi * jnp.minimum(u, 1.0 - u)),
-    )  # no rounding makes this cosine negative
+    angle = jnp.pi * (u - 0.5)
+    cosine = jnp.sin(jnp.pi * jnp.minimum(u, 1.0 - u))  # of the angle; rounding never makes it negative
     e = jnp.maximum(-jnp.log1p(-w), 1e-30)
     x = (
         jnp.sin(alpha * angle)
@@ -48,16 +52,22 @@ def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array)
 
 
 def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:
-    """SimHash: the signs of random projections of an observation in [-1, 1] with a constant appended, as one number of k bits, at most 31.
+    """Hash an observation in [-1, 1] by SimHash to a number of k <= 31 bits.
 
-    What is beyond its bounds is taken to be at them, as in `heavytail.gym.visit_counts`.
+    The bits are the signs of random projections of the observation with a constant appended. Components
+    beyond their bounds are clipped to them, as in `heavytail.gym.observation_codes`.
     """
     bits = projection @ jnp.append(jnp.clip(scaled, -1.0, 1.0), 1.0) > 0
     return jnp.sum(bits * (1 << jnp.arange(projection.shape[0])))
 
 
-def transformed(reward: jax.Array, n: jax.Array, transform: RewardTransform) -> tuple[jax.Array, jax.Array]:
-    """The reward that the agent learns from at its n-th visit, and whether it was beyond the threshold: `reward_transforms.transform_reward`, compiled."""
+def transform_reward(
+    reward: jax.Array, n: jax.Array, transform: RewardTransform
+) -> tuple[jax.Array, jax.Array]:
+    """Transform the reward of the n-th visit, and tell whether it was beyond the threshold.
+
+    `heavytail.gym.reward_transforms.transform_reward`, compiled.
+    """
     threshold = transform.limit * (transform.coefficient * n) ** transform.exponent
     beyond = jnp.abs(reward) > threshold
     cut = jnp.where(transform.mode == CLIP, jnp.copysign(threshold, reward), 0.0)

@@ -1,128 +1,123 @@
-"""The parameters of `heavy_dqn`, checked and completed.
+"""The parameters of `heavy_dqn`: their types, defaults and checks, in one table.
 
 Needs no JAX, so that runs can be planned without it.
-
-What is in `Settings` is the same for all runs of a batch, and each combination is compiled; the runs may
-differ in what is in `RunSettings`.
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.checks import Count, MomentOrder, NonNegative, Positive, Probability, cast_value
-from heavytail.deep.parameters import CAPS, GYMNAX, OF_A_BATCH, OF_A_RUN, OF_AN_ENVIRONMENT
-from heavytail.errors import InputError, suggestion
+from heavytail.deep.envs import find_environment
+from heavytail.errors import InputError, short_repr, suggestion
 
 
 class Settings(NamedTuple):
-    """What all runs of a batch share."""
+    """Parameters that all runs of a batch share; each combination is compiled."""
 
-    total_steps: Count
-    cap: Count  # steps in an episode; the paper does not say how many
-    hidden: tuple[int, ...]
-    discount: Probability
-    batch: Count
-    replay: Count
-    start: Count
-    update_every: Count
-    target_every: Count
-    adam_epsilon: Positive
-    last_exploration: Probability
-    exploration_share: Annotated[float, Gt(0), Le(1)]
-    loss: Literal["huber", "squared"]
-    transform_at: Literal["collection", "replay"]
-    bits: Annotated[int, Ge(1), Le(31)]  # of the hash; codes are numbers of 32 bits with a sign
+    cap: Count  # steps in an episode; the environment's limit by default, since the paper does not say
+    total_steps: Count = 500_000
+    hidden: tuple[int, ...] = (512, 512)
+    discount: Probability = 0.99
+    batch: Count = 64
+    replay: Count = 500_000
+    start: Count = 500
+    update_every: Count = 2
+    target_every: Count = 50
+    adam_epsilon: Positive = 0.0003125
+    last_exploration: Probability = 0.01
+    exploration_share: Annotated[float, Gt(0), Le(1)] = 0.1
+    loss: Literal["huber", "squared"] = "huber"
+    transform_at: Literal["collection", "replay"] = "collection"
+    bits: Annotated[int, Ge(1), Le(31)] = 16  # of the hash; codes are signed 32-bit numbers
 
 
 class RunSettings(NamedTuple):
-    """In what the runs of a batch may differ."""
+    """Parameters in which the runs of a batch may differ."""
 
-    seed: Annotated[int, Ge(0), Lt(2**32)]
-    transform: Literal["none", "clip", "sign", "zero", "truncate_clip"]
-    coefficient: Positive
-    epsilon: MomentOrder
-    clip: Positive
-    noise_scale: NonNegative
-    noise_alpha: Annotated[float, Gt(0), Le(2)]
-    learning_rate: NonNegative
-    last_learning_rate: NonNegative
+    seed: Annotated[int, Ge(0), Lt(2**32)] = 0
+    transform: Literal["none", "clip", "sign", "zero", "truncate_clip"] = "zero"  # as in the paper
+    coefficient: Positive = 0.015  # the paper's best
+    epsilon: MomentOrder = 0.05
+    clip: Positive = 1.0
+    noise_scale: NonNegative = 0.0
+    noise_alpha: Annotated[float, Gt(0), Le(2)] = 1.1
+    learning_rate: NonNegative = 1e-4
+    last_learning_rate: NonNegative = 1e-5
 
 
+DEFAULTS: Mapping[str, Any] = MappingProxyType(
+    {"cap": None, **Settings._field_defaults, **RunSettings._field_defaults}
+)
 PER_RUN = RunSettings._fields
-DEFAULTS: Mapping[str, Any] = {
-    "total_steps": 500_000,
-    "seed": 0,
-    **OF_AN_ENVIRONMENT,
-    **OF_A_BATCH,
-    **OF_A_RUN,
-}
+
+# Whose parameters they are in a study, which sets the number of steps and the seeds itself.
+AGENTS = ("heavy_dqn",)
+ENV_PARAMETERS = ("cap", "noise_scale", "noise_alpha")
+AGENT_PARAMETERS = tuple(name for name in DEFAULTS if name not in (*ENV_PARAMETERS, "total_steps", "seed"))
+VARYING_AGENT_PARAMETERS = tuple(name for name in AGENT_PARAMETERS if name in PER_RUN)
 
 
 def complete_parameters(env: str, **given: Any) -> dict[str, Any]:
-    """All parameters of a run of `heavy_dqn`, with the defaults for those not given, as values that JSON can hold; a mistake is an error of one line.
+    """Complete the parameters of a run of `heavy_dqn` with their defaults, as values that JSON can hold.
+
+    A mistake is an error of one line.
 
     Args:
         env: the name of a compiled environment.
         **given: whatever `heavy_dqn` takes, but for `runs`.
 
-    >>> page = complete_parameters("mountain_car", seed=3, total_steps=1234)
-    >>> page["seed"], page["cap"], page["hidden"], page["total_steps"]
+    >>> complete = complete_parameters("mountain_car", seed=3, total_steps=1234)
+    >>> complete["seed"], complete["cap"], complete["hidden"], complete["total_steps"]
     (3, 200, [512, 512], 1200)
     """
-    settings = check_settings({"cap": default_cap(env), **_without_none(given)})
+    settings = check_settings(with_default_cap(given, find_environment(env).max_episode_steps))
     return {**settings._asdict(), "hidden": list(settings.hidden), **check_run(given)._asdict()}
 
 
+def with_default_cap(given: Mapping[str, Any], limit: int | None) -> dict[str, Any]:
+    """Add the environment's limit of steps as the cap, where none is given."""
+    cap = limit if given.get("cap") is None else given["cap"]
+    if cap is None:
+        raise InputError(
+            "heavy_dqn: the environment has no limit of steps; say after how many an episode ends,"
+            " such as cap=500"
+        )
+    return {**given, "cap": cap}
+
+
 def check_settings(given: Mapping[str, Any]) -> Settings:
-    """What the runs of a batch share, checked; `total_steps` is rounded down to whole periods."""
+    """Check what the runs of a batch share; `total_steps` is rounded down to whole periods."""
     check_names(given)
     values = _cast(Settings, given)
-    settings = Settings(**{**values, "hidden": _widths(values["hidden"])})
-    if settings.target_every % settings.update_every:
+    settings = Settings(**{**values, "hidden": _check_widths(values["hidden"])})
+    period = settings.target_every
+    if period % settings.update_every:
         raise InputError(
-            f"heavy_dqn: target_every {settings.target_every} must be a multiple of update_every"
-            f" {settings.update_every}"
+            f"heavy_dqn: target_every {period} must be a multiple of update_every {settings.update_every}"
         )
     if settings.start < settings.batch:
         raise InputError(f"heavy_dqn: start is {settings.start}; it must be at least batch, {settings.batch}")
-    if settings.total_steps < settings.target_every:
+    if settings.total_steps < period:
         raise InputError(
-            f"heavy_dqn: total_steps is {settings.total_steps}; it must be at least target_every,"
-            f" {settings.target_every}"
+            f"heavy_dqn: total_steps is {settings.total_steps}; it must be at least target_every, {period}"
         )
-    return settings._replace(
-        total_steps=settings.total_steps // settings.target_every * settings.target_every
-    )
+    return settings._replace(total_steps=settings.total_steps // period * period)
 
 
 def check_run(given: Mapping[str, Any]) -> RunSettings:
-    """What belongs to a run, checked."""
+    """Check the parameters of one run."""
     check_names(given)
     return RunSettings(**_cast(RunSettings, given))
 
 
 def check_names(given: Mapping[str, Any]) -> None:
-    """Complain of a parameter that does not exist."""
+    """Raise an error for a parameter that does not exist."""
     for name in given:
         if name not in DEFAULTS:
             raise InputError(f"heavy_dqn has no parameter {name!r}; {suggestion(str(name), DEFAULTS)}")
-
-
-def default_cap(env: Any) -> int:
-    """After how many steps an episode ends, where the user does not say."""
-    if isinstance(env, str) and env.startswith(GYMNAX):
-        from heavytail.deep.envs.gymnax import cap_of  # here, because gymnax is an extra
-
-        return cap_of(env.removeprefix(GYMNAX))
-    if env not in CAPS:
-        raise InputError(f"there is no compiled environment {env!r}; {suggestion(str(env), CAPS)}")
-    return CAPS[env]
-
-
-def _without_none(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not None or name != "cap"}
 
 
 def _cast(record: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,9 +125,10 @@ def _cast(record: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: cast_value(values[name], hints[name], f"heavy_dqn: {name}") for name in record._fields}
 
 
-def _widths(hidden: Any) -> tuple[int, ...]:
+def _check_widths(hidden: Any) -> tuple[int, ...]:
     if isinstance(hidden, (str, bytes)) or not hasattr(hidden, "__iter__"):
         raise InputError(
-            f"heavy_dqn: hidden is {hidden!r:.60}; it must be the widths of the layers, such as (512, 512)"
+            f"heavy_dqn: hidden is {short_repr(hidden)}; it must be the widths of the layers, such as"
+            " (512, 512)"
         )
     return tuple(cast_value(width, Count, f"heavy_dqn: hidden[{i}]") for i, width in enumerate(hidden))

@@ -1,6 +1,6 @@
-"""heavytail and Gymnasium.
+"""heavytail and Gymnasium: environments, wrappers, visit counts and reward transforms.
 
-Heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation
+heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation
 against them for every learner.
 
 >>> import heavytail as ht
@@ -18,20 +18,34 @@ from heavytail._startup import gc_paused
 
 if TYPE_CHECKING:
     from heavytail.gym.env import MDPEnv
+    from heavytail.gym.observation_codes import SimHash
     from heavytail.gym.reward_noise import AddRewardNoise
     from heavytail.gym.stable_baselines3 import VecTruncateReward
     from heavytail.gym.truncate_reward import TruncateReward
     from heavytail.gym.vector_truncate_reward import VectorTruncateReward
+    from heavytail.gym.visit_counts import VisitCounter, visit_counter
 
 _HOME = {
     "AddRewardNoise": "reward_noise",
     "MDPEnv": "env",
+    "SimHash": "observation_codes",
     "TruncateReward": "truncate_reward",
     "VecTruncateReward": "stable_baselines3",
     "VectorTruncateReward": "vector_truncate_reward",
+    "VisitCounter": "visit_counts",
+    "visit_counter": "visit_counts",
 }
 
-__all__ = ["AddRewardNoise", "MDPEnv", "TruncateReward", "VecTruncateReward", "VectorTruncateReward"]
+__all__ = [
+    "AddRewardNoise",
+    "MDPEnv",
+    "SimHash",
+    "TruncateReward",
+    "VecTruncateReward",
+    "VectorTruncateReward",
+    "VisitCounter",
+    "visit_counter",
+]
 
 
 def __getattr__(name: str) -> Any:

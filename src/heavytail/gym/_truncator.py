@@ -1,7 +1,4 @@
-"""What the wrappers that truncate rewards have in common, and share between environments.
-
-The transform, the visit counts and the warm-up.
-"""
+"""What the wrappers that truncate rewards share: the transform, the visit counts and the warm-up."""
 
 import math
 import os
@@ -16,8 +13,9 @@ from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.gym import reward_transforms
+from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
-from heavytail.gym.visit_counts import BITS, VisitCounter, visit_counter
+from heavytail.gym.visit_counts import VisitCounter, visit_counter
 
 Mode: TypeAlias = Literal["zero", "clip", "sign", "none"]
 Counter: TypeAlias = str | Callable[[Any], Hashable] | VisitCounter
@@ -41,7 +39,7 @@ class TruncationOptions(TypedDict, total=False):
 
 
 class Truncator:
-    """Truncates rewards, and counts. The arguments are those of `heavytail.gym.TruncateReward`."""
+    """Truncates rewards and counts visits. The arguments are those of `heavytail.gym.TruncateReward`."""
 
     def __init__(
         self,
@@ -58,12 +56,10 @@ class Truncator:
         quantile: float = QUANTILE,
         visits: int = VISITS,
     ) -> None:
-        self.transform = _transform(epsilon, coefficient, mode, limit)
-        self.counter = (
-            visit_counter(observation_space, action_space, counter, bits, hash_seed)
-            if self.transform.exponent
-            else None
-        )
+        self.transform = _make_transform(epsilon, coefficient, mode, limit)
+        self.counter: VisitCounter | None = None
+        if self.transform.exponent:  # the threshold grows
+            self.counter = visit_counter(observation_space, action_space, counter, bits, hash_seed)
         self.steps = 0
         self.truncated = 0
         self._epsilon = epsilon
@@ -71,15 +67,15 @@ class Truncator:
         self._warm_up: int = cast_value(warm_up, Count, "warm_up")
         self._quantile: float = cast_value(quantile, OpenProbability, "quantile")
         self._visits: int = cast_value(visits, Count, "visits")
-        self._seen: list[float] = []  # in the warm-up
+        self._warm_up_sizes: list[float] = []  # of rewards that are finite and not 0
 
     @property
     def warming_up(self) -> bool:
-        """Whether the coefficient is still being set."""
-        return self._automatic and len(self._seen) < self._warm_up
+        """Whether the coefficient is still being chosen."""
+        return self._automatic and len(self._warm_up_sizes) < self._warm_up
 
     def code(self, observation: Any) -> Hashable:
-        """What to remember of an observation until its action is known."""
+        """Return the code of an observation, to remember until its action is known."""
         return None if self.counter is None else self.counter.code(observation)
 
     def apply(
@@ -87,76 +83,73 @@ class Truncator:
     ) -> list[tuple[float, float, bool]]:
         """Count these visits, one after the other, and transform their rewards.
 
-        Each one's reward, threshold, and whether it was truncated.
+        Returns:
+            for each its reward, its threshold, and whether it was truncated.
         """
         for i, reward in enumerate(rewards, self.steps + 1):
             if math.isnan(reward):
                 raise InputError(f"the reward of step {i} is nan; a reward must be a number")
         if self.warming_up:
             self._set_coefficient(rewards)
-        done = [
-            transform_one(
-                self.transform, reward, 1 if self.counter is None else self.counter.visit(code, action)
-            )
+        transformed = [
+            transform_one(self.transform, reward, self._visit(code, action))
             for code, action, reward in zip(codes, actions, rewards, strict=True)
         ]
-        self.steps += len(done)
-        self.truncated += sum(beyond for *_, beyond in done)
-        return done
+        self.steps += len(transformed)
+        self.truncated += sum(beyond for *_, beyond in transformed)
+        return transformed
 
     def state_dict(self) -> Arrays:
-        """All that has been learnt, as arrays."""
+        """Return the counts and the coefficient as arrays."""
         state: Arrays = {"steps": np.array([self.steps, self.truncated], np.int64)}
         if self.counter is not None:
             state |= self.counter.state_dict()
         if self._automatic:
             state |= {
                 "coefficient": np.array(self.transform.coefficient),
-                "warm_up": np.array(self._seen, np.float64),
+                "warm_up": np.array(self._warm_up_sizes, np.float64),
             }
         return state
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from what was saved."""
-        steps = _numbers("steps", arrays, (2,), np.int64)
+        """Continue from what was saved."""
+        steps = _check_array("steps", arrays, (2,), np.int64)
         if self.counter is None and "counts" in arrays:
             raise InputError("there are counts in it, for which a fixed threshold has no use")
         if self._automatic:
             if "coefficient" not in arrays:
                 raise InputError('coefficient is missing; it was saved without "auto"')
-            coefficient, seen = (
-                _numbers("coefficient", arrays, (), np.float64),
-                _numbers("warm_up", arrays, None, np.float64),
-            )
+            coefficient = _check_array("coefficient", arrays, (), np.float64)
+            sizes = _check_array("warm_up", arrays, None, np.float64)
             if not 0 < coefficient < np.inf:
                 raise InputError(f"coefficient is {coefficient}; it must be finite and above 0")
         if self.counter is not None:
             own = ("steps", "coefficient", "warm_up")
             self.counter.load_state_dict({name: array for name, array in arrays.items() if name not in own})
         if self._automatic:
-            self.transform, self._seen = (
-                self.transform._replace(coefficient=float(coefficient)),
-                seen.tolist(),
-            )
+            self.transform = self.transform._replace(coefficient=float(coefficient))
+            self._warm_up_sizes = sizes.tolist()
         self.steps, self.truncated = steps.tolist()
 
+    def _visit(self, code: Hashable, action: Any) -> int:
+        return 1 if self.counter is None else self.counter.visit(code, action)
+
     def _set_coefficient(self, rewards: Sequence[float]) -> None:
-        self._seen += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
-        if self._seen:
-            coefficient = coefficient_from(
-                self._seen, float(self._epsilon or 0.0), self._quantile, self._visits
-            )
+        self._warm_up_sizes += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
+        if self._warm_up_sizes:
+            epsilon = float(self._epsilon or 0.0)
+            coefficient = coefficient_from(self._warm_up_sizes, epsilon, self._quantile, self._visits)
             self.transform = self.transform._replace(coefficient=coefficient)
 
 
 class Truncating:
-    """What every wrapper around a truncator can be asked."""
+    """Properties and methods that all wrappers around a truncator share."""
 
     _truncator: Truncator
 
     @property
     def transform(self) -> RewardTransform:
-        """What is done to rewards, as numbers; ``transform.coefficient`` is what "auto" has come to."""
+        """The transform of rewards; ``transform.coefficient`` is what "auto" has chosen so far."""
         return self._truncator.transform
 
     @property
@@ -166,29 +159,29 @@ class Truncating:
 
     @property
     def warming_up(self) -> bool:
-        """Whether "auto" is still at it."""
+        """Whether "auto" is still choosing the coefficient."""
         return self._truncator.warming_up
 
     @property
     def truncated_fraction(self) -> float:
-        """The part of all rewards so far that were beyond the threshold."""
+        """The fraction of all rewards so far that were beyond the threshold."""
         return self._truncator.truncated / max(1, self._truncator.steps)
 
     def state_dict(self) -> Arrays:
-        """The counts and all else that has been learnt, as arrays."""
+        """Return the counts and the coefficient of "auto" as arrays."""
         return self._truncator.state_dict()
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Go on from such arrays; what has been counted until now is forgotten."""
+        """Continue from such arrays; the present counts are forgotten."""
         self._truncator.load_state_dict(arrays)
         self._recode()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts into an ``.npz`` file, without pickle; an interruption leaves what was there."""
+        """Write the counts into an ``.npz`` file, without pickle; an interruption leaves the old file."""
         write_arrays(path, self.state_dict())
 
     def load(self, path: str | os.PathLike[str]) -> None:
-        """Go on from a file of counts; if anything is wrong with it, nothing changes."""
+        """Continue from a file of counts; if anything is wrong with it, nothing changes."""
         arrays = read_arrays(path, "file of counts")
         try:
             self.load_state_dict(arrays)
@@ -196,17 +189,14 @@ class Truncating:
             raise InputError(f"{path} does not fit: {error}") from None
 
     def _recode(self) -> None:
-        """Hash again what is remembered of the present observations: the hash may be another now."""
+        """Hash the present observations again: the hash may have changed."""
         raise NotImplementedError
 
 
-def _transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> RewardTransform:
+def _make_transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> RewardTransform:
     mode = cast_value(mode, Mode, "mode")
-    given = [
-        name
-        for name, value in (("epsilon", epsilon), ("coefficient", coefficient), ("limit", limit))
-        if value is not None
-    ]
+    arguments = {"epsilon": epsilon, "coefficient": coefficient, "limit": limit}
+    given = [name for name, value in arguments.items() if value is not None]
     if mode in ("sign", "none"):
         if given:
             raise InputError(f"mode is {mode!r}, which takes no {', '.join(given)}")
@@ -214,21 +204,19 @@ def _transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> RewardT
     if given == ["limit"]:
         return reward_transforms.fixed(limit, mode)
     if given != ["epsilon", "coefficient"]:
-        had = " and ".join(given) or "neither"
         raise InputError(
             f"mode {mode!r} takes epsilon and coefficient, for a threshold that grows, or limit, for"
-            f" a fixed one; got {had}"
+            f" a fixed one; got {' and '.join(given) or 'neither'}"
         )
     if isinstance(coefficient, str):
         if coefficient != "auto":
             raise InputError(f"coefficient is {coefficient!r}; it must be a number above 0, or 'auto'")
-        return reward_transforms.truncate(
-            epsilon, reward_transforms.SMALLEST, mode
-        )  # until there is a reward that says more
+        coefficient = reward_transforms.MIN_SIZE  # until the first reward of the warm-up
+        return reward_transforms.truncate(epsilon, coefficient, mode)
     return reward_transforms.truncate(cast_value(epsilon, MomentOrder, "epsilon"), coefficient, mode)
 
 
-def _numbers(
+def _check_array(
     name: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...] | None, kind: type
 ) -> npt.NDArray[Any]:
     array = arrays.get(name)

@@ -11,20 +11,20 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
 from heavytail.envs import make_mdp
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.training.stepwise import MDPStepper
 
-PICTURE = 256  # pixels along a side, or one for each state where there are more
-NO_STATE, STATE, HERE = 0, 80, 255  # shades of grey
+IMAGE_SIZE = 256  # pixels along a side, or one for each state where there are more
+NO_STATE, STATE, CURRENT_STATE = 0, 80, 255  # shades of grey
 
 
 class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
     """An MDP as a Gymnasium environment.
 
-    States are observations, both they and actions are whole numbers from 0.
+    Observations are states; states and actions are integers from 0.
 
     ``gymnasium.make("heavytail/SixArms-v0", horizon=10)`` is ``MDPEnv("six_arms", horizon=10)`` in
     Gymnasium's usual wrappers.
@@ -34,19 +34,19 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
 
     An episode is *terminated* by a transition that the MDP marks as the end. It is *truncated* when the
     horizon is reached without one. The last step of the horizon may do both; then it is only terminated,
-    because nothing would have followed in any case. So a learner that treats the horizon as a mere limit of
-    time bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of
+    because nothing would have followed in any case. So a learner that treats the horizon as a mere time limit
+    bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of
     heavytail do, takes both as the end. A continuing MDP does neither.
 
     With the same seed and actions, states and rewards are bit for bit those of
     `heavytail.training.stepwise.MDPStepper` with ``streams(seed)``, and so those that `Learner.learn` meets.
-    Only ``reset(seed=...)`` restarts the streams; a plain ``reset()`` starts another episode and lets them
-    run on.
+    Only ``reset(seed=...)`` restarts the streams; with a plain ``reset()`` they continue into another
+    episode.
 
     Args:
         name: the environment's id, as in `make_mdp`.
-        render_mode: None, or "rgb_array" for a picture of all states with the present one lit.
-        mdp: instead, an MDP of your own; `name` is then without effect.
+        render_mode: None, or "rgb_array" for an image of all states with the present one lit.
+        mdp: an MDP of your own instead; `name` then has no effect.
         **parameters: the environment's own, as in `make_mdp`.
 
     Attributes:
@@ -78,13 +78,12 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         RecordConstructorArgs.__init__(
             self, _disable_deepcopy=True, name=name, render_mode=render_mode, mdp=mdp, **parameters
         )
-        self.mdp = make_mdp(name, **parameters) if mdp is None else _ready(mdp, parameters)
+        self.mdp = make_mdp(name, **parameters) if mdp is None else _check_own_mdp(mdp, parameters)
         self.render_mode = render_mode
-        # To Gymnasium, Discrete is a space of NumPy's integers; Python's are in it too, and are what a table
-        # is indexed by.
+        # Gymnasium types Discrete as a space of NumPy integers; Python's are in it too, and index tables.
         self.observation_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_states))
         self.action_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_actions))
-        self._world: MDPStepper | None = None
+        self._stepper: MDPStepper | None = None
         self._seeded_by: np.random.Generator | None = None
         self._running = False
         self._state = 0
@@ -96,24 +95,32 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         """Start an episode.
 
         Args:
-            seed: restarts the random streams; without it they run on, or start from fresh entropy, which
-                `np_random_seed` then tells.
+            seed: restarts the random streams; without it they continue, or start from fresh entropy, which
+                `np_random_seed` then returns.
             options: not used.
         """
         super().reset(seed=seed)
         # Gymnasium makes a generator for each seed, and users may set one: whenever it is another, the
         # streams start anew.
-        if self._world is None or self.np_random is not self._seeded_by:
-            self._world, self._seeded_by = MDPStepper(self.mdp, streams(self._stream_seed())), self.np_random
-        self._state, self._h, self._running = int(self._world.reset()), 0, True
+        if self._stepper is None or self.np_random is not self._seeded_by:
+            self._stepper, self._seeded_by = (
+                MDPStepper(self.mdp, streams(self._stream_seed())),
+                self.np_random,
+            )
+        self._state, self._h, self._running = int(self._stepper.reset()), 0, True
         return self._state, {}
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-        """One transition: the next state, the reward, whether the episode is terminated, whether it is truncated, and the expected reward."""
-        if self._world is None or not self._running:
-            what = "no episode has begun" if self._world is None else "the episode has ended"
+        """Make one transition.
+
+        Returns:
+            the next state, the reward, whether the episode is terminated, whether it is truncated, and the
+            expected reward in ``info``.
+        """
+        if self._stepper is None or not self._running:
+            what = "no episode has begun" if self._stepper is None else "the episode has ended"
             raise ResetNeeded(f"step: {what}; call reset() first")
-        s, reward, ended, mean = self._world.step(self._state, self._checked(action), self._h)
+        s, reward, ended, mean = self._stepper.step(self._state, self._check_action(action), self._h)
         terminated = bool(ended)
         truncated = not terminated and self._h + 1 == self.mdp.horizon
         self._state, self._h = int(s), self._h + 1 if self.mdp.horizon else 0
@@ -121,46 +128,46 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         return self._state, float(reward), terminated, truncated, {"mean_reward": float(mean)}
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """A square for each state, row by row, the present one lit; None unless `render_mode` asks for it."""
+        """Draw a square for each state, row by row, the present one lit; None without a `render_mode`."""
         if self.render_mode is None:
             return None
         side = math.isqrt(self.mdp.n_states - 1) + 1
         squares = np.full(side * side, NO_STATE, np.uint8)
         squares[: self.mdp.n_states] = STATE
-        squares[self._state] = HERE
-        size = max(1, PICTURE // side)
+        squares[self._state] = CURRENT_STATE
+        size = max(1, IMAGE_SIZE // side)
         grey = squares.reshape(side, side).repeat(size, axis=0).repeat(size, axis=1)
         return np.stack([grey] * 3, axis=-1)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Compiled functions stay behind: a process that this is sent to finds its own on the disk instead of
-        # compiling ours again.
-        return {**vars(self), "_world": None if self._world is None else self._world.streams}
+        # Without compiled functions: a process that this is sent to loads its own from the disk, which is
+        # faster than compiling these again.
+        return {**vars(self), "_stepper": None if self._stepper is None else self._stepper.streams}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        if state["_world"] is not None:
-            self._world = MDPStepper(self.mdp, state["_world"])
+        if state["_stepper"] is not None:
+            self._stepper = MDPStepper(self.mdp, state["_stepper"])
 
     def _stream_seed(self) -> int:
         generator, seed = self.np_random, self.np_random_seed
-        # Gymnasium says -1 of a generator that was set by hand: its seed is unknown, but it can give one.
+        # Gymnasium reports -1 for a generator that was set by hand: its seed is unknown, but it can draw one.
         return seed if seed >= 0 else int(generator.integers(2**63))
 
-    def _checked(self, action: Any) -> int:
+    def _check_action(self, action: Any) -> int:
         try:
             a = operator.index(action)
         except TypeError:
             a = -1
         if not 0 <= a < self.mdp.n_actions:
-            shown = " ".join(repr(action).split())  # an array may take several lines
             raise InputError(
-                f"step: there is no action {shown}; actions go from 0 to {self.mdp.n_actions - 1}"
+                f"step: there is no action {short_repr(action)}; actions go from 0 to"
+                f" {self.mdp.n_actions - 1}"
             )
         return a
 
 
-def _ready(mdp: Any, parameters: dict[str, Any]) -> MDP:
+def _check_own_mdp(mdp: Any, parameters: dict[str, Any]) -> MDP:
     if not isinstance(mdp, MDP):
         raise InputError(
             f"MDPEnv: mdp is a {type(mdp).__name__}; it must be an MDP, such as make_mdp('six_arms')"

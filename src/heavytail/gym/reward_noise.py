@@ -20,24 +20,23 @@ from heavytail.laws.law import fill
 from heavytail.laws.table import law_table
 from heavytail.registry import find
 
-BATCH = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
-NOISE = crc32(
-    b"AddRewardNoise"
-)  # which child of the seed is ours; an MDPEnv takes the first few, other environments none
+BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
+# The spawn key of the noise under the environment's seed, of which an MDPEnv uses the first few
+NOISE_KEY = crc32(b"AddRewardNoise")
 
 
 class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
     """Add one draw of a law to each reward, of any environment.
 
-    The noise has a random stream of its own, so the environment does exactly what it would do without. The
+    The noise has a random stream of its own, so the environment behaves exactly as it would without it. The
     k-th draw after ``reset(seed=seed)`` depends on the seed and on k alone. Without a seed the first
     ``reset()`` takes the environment's `np_random_seed`, which is fresh entropy then, and
     ``reset(seed=env.np_random_seed)`` replays everything. A wrapper around another one draws noise
     independent of the inner one's.
 
-    Each step's ``info`` tells ``raw_reward`` (the environment's own), ``reward_noise`` (what was added) and
+    Each step's ``info`` has ``raw_reward`` (the environment's own), ``reward_noise`` (what was added) and
     ``mean_reward``: that of the environment where its info has one, else the raw reward, plus the law's mean.
-    A law that has no finite mean adds nothing there: ``mean_reward`` is then what the noise is around.
+    A law that has no finite mean adds nothing there: ``mean_reward`` is then the centre of the noise.
 
     Args:
         env: the environment.
@@ -46,7 +45,9 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
 
     Attributes:
         law: the law.
-        noise_seed: the seed from which the noise now comes; None before the first reset.
+        mean_reward_shift: by how much the noise changes expected rewards, the law's mean; None if that is not
+            finite.
+        noise_seed: the seed of the present noise; None before the first reset.
 
     In either form the law is recorded by its name and parameters, so that ``env.spec.to_json()`` keeps it and
     ``gymnasium.make(env.spec)`` makes the same environment again. Only a law of your own that its registered
@@ -66,67 +67,58 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
     """
 
     def __init__(self, env: gymnasium.Env[ObsType, ActType], law: Law | str, **parameters: Any) -> None:
-        self.law = _law(law, parameters)
-        RecordConstructorArgs.__init__(self, **_arguments(self.law, {"law": law, **parameters}))
+        self.law = _check_law(law, parameters)
+        RecordConstructorArgs.__init__(self, **_constructor_arguments(self.law, {"law": law, **parameters}))
         gymnasium.Wrapper.__init__(self, env)
         self.noise_seed: int | None = None
-        self._layer = _layers(env)
+        self._layer = _count_layers(env)
         self._table = law_table([self.law])
         self._stream = stream(0)
-        self._waiting: list[float] = []  # draws not used yet, the next one last
-        self._mean = mean if math.isfinite(mean := self.law.mean()) else 0.0
-
-    @property
-    def mean_reward_shift(self) -> float:
-        """Return how much the noise adds to expected rewards: the mean of its law."""
-        return self.law.mean()
+        self._unused: list[float] = []  # draws, the next one last
+        self.mean_reward_shift = mean if math.isfinite(mean := self.law.mean()) else None
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Start an episode; `seed` restarts the noise too, without it the noise runs on."""
+        """Start an episode; `seed` restarts the noise too, without it the noise continues."""
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None or self.noise_seed is None:
-            self.noise_seed = self._seed_of_env() if seed is None else int(seed)
-            self._stream = stream(np.random.SeedSequence(self.noise_seed, spawn_key=(NOISE, self._layer)))
-            self._waiting = []
+            self.noise_seed = self._env_seed() if seed is None else int(seed)
+            self._stream = stream(np.random.SeedSequence(self.noise_seed, spawn_key=(NOISE_KEY, self._layer)))
+            self._unused = []
         return observation, info
 
     def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
-        """One step, with noise on its reward."""
+        """Make one step, with noise added to its reward."""
         if self.noise_seed is None:
             raise ResetNeeded("step: no episode has begun; call reset() first")
-        observation, own, terminated, truncated, info = self.env.step(action)
-        raw, noise = float(own), self._draw()
+        observation, env_reward, terminated, truncated, info = self.env.step(action)
+        raw, noise = float(env_reward), self._draw()
         reward = raw + noise
         if math.isnan(reward):
             raise InputError(
                 f"the reward is nan: the environment gave {raw} and {self.law} added {noise}; a"
                 " reward must be a number"
             )
-        mean = float(info.get("mean_reward", raw)) + self._mean
-        return (
-            observation,
-            reward,
-            terminated,
-            truncated,
-            {**info, "mean_reward": mean, "raw_reward": raw, "reward_noise": noise},
-        )
+        shift = 0.0 if self.mean_reward_shift is None else self.mean_reward_shift
+        mean = float(info.get("mean_reward", raw)) + shift
+        info = {**info, "mean_reward": mean, "raw_reward": raw, "reward_noise": noise}
+        return observation, reward, terminated, truncated, info
 
     def _draw(self) -> float:
-        if not self._waiting:
-            batch = np.empty(BATCH)
+        if not self._unused:
+            batch = np.empty(BATCH_SIZE)
             entry(fill, self._table)(self._table, self._stream, batch)
-            self._waiting = batch[::-1].tolist()
-        return self._waiting.pop()
+            self._unused = batch[::-1].tolist()
+        return self._unused.pop()
 
-    def _seed_of_env(self) -> int:
+    def _env_seed(self) -> int:
         seed = self.env.np_random_seed
-        # Gymnasium says -1 of a generator that was set by hand, whose seed is unknown.
+        # Gymnasium reports -1 for a generator that was set by hand, whose seed is unknown.
         return secrets.randbits(128) if seed < 0 else seed
 
 
-def _law(law: Any, parameters: dict[str, Any]) -> Law:
+def _check_law(law: Any, parameters: dict[str, Any]) -> Law:
     if isinstance(law, str):
         law = find("law", law).builder(**parameters)
     elif parameters:
@@ -144,11 +136,8 @@ def _law(law: Any, parameters: dict[str, Any]) -> Law:
     return law
 
 
-def _arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
-    """What makes the law again: its name and parameters, in plain types, if they do.
-
-    Otherwise what was given.
-    """
+def _constructor_arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments that make the law again: its name and parameters, or else those given."""
     fields = {field.name: getattr(law, field.name) for field in dataclasses.fields(law)}  # type: ignore[arg-type]  # every law is a dataclass
     try:
         same = find("law", law.name).builder(**fields) == law
@@ -157,8 +146,8 @@ def _arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
     return {"law": law.name, **fields} if same else given
 
 
-def _layers(env: Any) -> int:
-    """How many wrappers of this kind are on an environment already."""
+def _count_layers(env: Any) -> int:
+    """Count the wrappers of this kind that an environment has already."""
     layers = 0
     while isinstance(env, gymnasium.Wrapper):
         layers += isinstance(env, AddRewardNoise)

@@ -1,6 +1,6 @@
-"""What may be done to rewards before an agent sees them.
+"""Transforms of rewards before an agent sees them.
 
-Nothing, clipping to a fixed range, their sign, or the paper's adaptive truncation.
+None, clipping to a fixed range, the sign, or the paper's adaptive truncation.
 
 Heavy-DQN (section 3.4 of the paper) *truncates*: with n visits of the hashed state and action, this one
 included, a reward beyond the threshold
@@ -18,7 +18,7 @@ of them are of the form: threshold ``limit * (coefficient n)^exponent``, and a m
 beyond it. The functions here take arrays or single numbers and broadcast.
 
 >>> import numpy as np
->>> from heavytail import reward_transforms
+>>> from heavytail.gym import reward_transforms
 >>> heavy_dqn = reward_transforms.truncate(epsilon=0.05, coefficient=0.015)
 >>> reward_transforms.transform_reward(heavy_dqn, [-1.0, -1.0, 500.0], [66, 67, 1000]).reward.tolist()
 [0.0, -1.0, 0.0]
@@ -36,12 +36,9 @@ from heavytail.arrays import Bools, Floats
 from heavytail.checks import Count, MomentOrder, OpenProbability, Positive, as_floats, cast_value
 from heavytail.errors import InputError
 
-ZERO, CLIP, SIGN = (
-    0,
-    1,
-    2,
-)  # what becomes of a reward: nothing beyond the threshold, no more than the threshold, its sign in any case
-SMALLEST = 1e-150  # so that a power of up to 2 of a size neither vanishes nor overflows
+# A reward beyond the threshold becomes 0, or the threshold; or every reward becomes its sign.
+ZERO, CLIP, SIGN = 0, 1, 2
+MIN_SIZE = 1e-150  # so that a power of up to 2 of a size neither vanishes nor overflows
 
 TruncationMode: TypeAlias = Literal["zero", "clip"]
 
@@ -56,7 +53,7 @@ class RewardTransform(NamedTuple):
 
 
 class Transformed(NamedTuple):
-    """What came out."""
+    """Rewards after a transform."""
 
     reward: Floats
     threshold: Floats
@@ -64,7 +61,7 @@ class Transformed(NamedTuple):
 
 
 def none() -> RewardTransform:
-    """Leave rewards as they are: an infinite threshold.
+    """Leave rewards unchanged: an infinite threshold.
 
     >>> none()
     RewardTransform(mode=1, limit=inf, coefficient=1.0, exponent=0.0)
@@ -82,20 +79,20 @@ def clip(limit: float) -> RewardTransform:
 
 
 def sign() -> RewardTransform:
-    """Keep nothing of a reward but its sign: -1, 0 or 1. Those whose size was above 1 count as truncated."""
+    """Keep only the sign of a reward: -1, 0 or 1. Rewards of size above 1 count as truncated."""
     return RewardTransform(SIGN, 1.0, 1.0, 0.0)
 
 
 def fixed(limit: float, mode: TruncationMode = "zero") -> RewardTransform:
-    """Zero or clip what is beyond a threshold that never grows."""
+    """Zero or clip rewards beyond a threshold that never grows."""
     return RewardTransform(_mode(mode), cast_value(limit, Positive, "limit"), 1.0, 0.0)
 
 
 def truncate(epsilon: float, coefficient: float, mode: TruncationMode = "zero") -> RewardTransform:
-    """Zero (as in the paper) or clip what is beyond a threshold that grows with the visits.
+    """Zero (as in the paper) or clip rewards beyond a threshold that grows with the visits.
 
     Args:
-        epsilon: rewards are taken to have a moment of order 1 + epsilon; above 0, at most 1.
+        epsilon: rewards are assumed to have a moment of order 1 + epsilon; above 0, at most 1.
         coefficient: C.
         mode: "zero" or "clip".
 
@@ -107,7 +104,7 @@ def truncate(epsilon: float, coefficient: float, mode: TruncationMode = "zero") 
 
 
 def reward_threshold(transform: RewardTransform, count: npt.ArrayLike) -> Floats:
-    """The threshold at a number of visits, the present one included.
+    """Calculate the threshold at a number of visits, the present one included.
 
     >>> reward_threshold(truncate(epsilon=0.05, coefficient=0.015), [1, 67, 1000]).round(3).tolist()
     [0.018, 1.005, 13.185]
@@ -118,15 +115,14 @@ def reward_threshold(transform: RewardTransform, count: npt.ArrayLike) -> Floats
 
 
 def transform_reward(transform: RewardTransform, reward: npt.ArrayLike, count: npt.ArrayLike) -> Transformed:
-    """What becomes of rewards whose state and action have been visited so often, the present visits included.
+    """Transform rewards whose state and action have `count` visits, the present one included.
 
-    A reward exactly at the threshold stays. Infinite rewards are truncated like any other; one that is no
-    number stays so.
+    A reward exactly at the threshold is kept. Infinite rewards are truncated like any other; NaN stays NaN.
 
     Args:
-        transform: what to do.
+        transform: the transform.
         reward: any shape.
-        count: at least 1; any shape that broadcasts with the rewards. Without effect where the threshold is
+        count: at least 1; any shape that broadcasts with the rewards. Has no effect where the threshold is
             fixed.
     """
     r, b = np.broadcast_arrays(np.asarray(reward, np.float64), reward_threshold(transform, count))
@@ -137,9 +133,10 @@ def transform_reward(transform: RewardTransform, reward: npt.ArrayLike, count: n
 
 
 def transform_one(transform: RewardTransform, reward: float, count: int) -> tuple[float, float, bool]:
-    """The same as `transform_reward`, for one reward in plain Python, which is many times as quick.
+    """Transform one reward in plain Python, many times as fast as `transform_reward`.
 
-    The reward, the threshold, and whether it was truncated.
+    Returns:
+        the reward, the threshold, and whether it was truncated.
 
     >>> transform_one(clip(5.0), -7.0, 1)
     (-5.0, 5.0, True)
@@ -156,10 +153,10 @@ def transform_one(transform: RewardTransform, reward: float, count: int) -> tupl
 def coefficient_from(
     rewards: npt.ArrayLike, epsilon: float, quantile: float = 0.5, visits: int = 10
 ) -> float:
-    """The coefficient with which the threshold at so many visits is a quantile of the sizes of these rewards.
+    """Choose the coefficient with which the threshold at so many visits is a quantile of reward sizes.
 
-    Rewards that are 0 or infinite do not count: a task that mostly pays nothing would else have the threshold
-    0 for ever.
+    Rewards that are 0 or infinite do not count: otherwise a task with mostly zero rewards would always have
+    the threshold 0.
 
     Args:
         rewards: those of a warm-up.
@@ -176,11 +173,8 @@ def coefficient_from(
     if not len(sizes):
         raise InputError("rewards has none that is finite and not 0; a coefficient needs at least one")
     order = 1.0 + cast_value(epsilon, MomentOrder, "epsilon")
-    size = float(
-        np.quantile(
-            np.clip(sizes, SMALLEST, 1.0 / SMALLEST), cast_value(quantile, OpenProbability, "quantile")
-        )
-    )
+    share = cast_value(quantile, OpenProbability, "quantile")
+    size = float(np.quantile(np.clip(sizes, MIN_SIZE, 1.0 / MIN_SIZE), share))
     return size**order / cast_value(visits, Count, "visits")
 
 

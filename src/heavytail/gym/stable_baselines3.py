@@ -14,17 +14,17 @@ from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
 
 try:
     from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
-except ModuleNotFoundError as error:  # then whoever makes one is told
+except ModuleNotFoundError as error:  # the constructor then says so
     if (error.name or "").split(".")[0] != "stable_baselines3":
         raise
     VecEnv = VecEnvWrapper = object
 
 
 class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to a type checker it may be missing
-    """`heavytail.gym.TruncateReward` for a ``VecEnv`` of Stable-Baselines3, with one count for all its environments.
+    """`heavytail.gym.TruncateReward` for a ``VecEnv`` of Stable-Baselines3, with shared counts.
 
-    ``make_vec_env`` puts a ``Monitor`` on each environment, which is beneath this wrapper: logs and
-    ``ep_rew_mean`` show what was really paid. (So ``VecMonitor``, if you use it, belongs beneath too.) With
+    ``make_vec_env`` puts a ``Monitor`` on each environment, beneath this wrapper: logs and ``ep_rew_mean``
+    show rewards before truncation. (So ``VecMonitor``, if you use it, belongs beneath too.) With
     ``wrapper_class=AddRewardNoise`` the noise is outside the ``Monitor``, and logs show returns without it.
 
     Each ``info`` has ``raw_reward``, ``reward_threshold`` and ``reward_truncated``.
@@ -41,10 +41,12 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
         from stable_baselines3.common.env_util import make_vec_env
         import heavytail as ht
 
-        noise = {"wrapper_class": ht.gym.AddRewardNoise, "wrapper_kwargs": {"law": "alpha_stable", "alpha":
-        1.1}} venv = make_vec_env("CartPole-v1", n_envs=8, seed=0, **noise) venv =
-        ht.gym.VecTruncateReward(venv, epsilon=0.05, coefficient="auto") model = PPO("MlpPolicy", venv,
-        n_steps=32, seed=0, device="cpu").learn(256) venv.save("counts.npz")
+        law = {"law": "alpha_stable", "alpha": 1.1}
+        noise = {"wrapper_class": ht.gym.AddRewardNoise, "wrapper_kwargs": law}
+        venv = make_vec_env("CartPole-v1", n_envs=8, seed=0, **noise)
+        venv = ht.gym.VecTruncateReward(venv, epsilon=0.05, coefficient="auto")
+        model = PPO("MlpPolicy", venv, n_steps=32, seed=0, device="cpu").learn(256)
+        venv.save("counts.npz")
     """
 
     def __init__(
@@ -61,23 +63,21 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
             )
         if not isinstance(venv, VecEnv):
             raise InputError(
-                f"VecTruncateReward: venv is {short_repr(venv)}; it must be a VecEnv; for a single environment"
-                " take TruncateReward"
+                f"VecTruncateReward: venv is {short_repr(venv)}; it must be a VecEnv; for a single"
+                " environment take TruncateReward"
             )
         VecEnvWrapper.__init__(self, venv)
         self._truncator = Truncator(
             venv.observation_space, venv.action_space, epsilon, coefficient, **options
         )
-        self._batches = (
-            batch_space(venv.observation_space, venv.num_envs),
-            batch_space(venv.action_space, venv.num_envs),
-        )
+        self._batched_observations = batch_space(venv.observation_space, venv.num_envs)
+        self._batched_actions = batch_space(venv.action_space, venv.num_envs)
         self._actions: Any = None
         self._observations: Any = None
         self._codes: list[Hashable] = []
 
     def reset(self) -> Any:
-        """Start episodes; counts go on."""
+        """Start episodes; counts continue."""
         observations = self.venv.reset()
         self._remember(observations)
         return observations
@@ -90,19 +90,19 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to 
     def step_wait(self) -> tuple[Any, Any, Any, list[dict[str, Any]]]:
         """End the step, with rewards truncated."""
         observations, raw, dones, infos = self.venv.step_wait()
-        done = self._truncator.apply(self._codes, iterate(self._batches[1], self._actions), raw.tolist())
+        actions = iterate(self._batched_actions, self._actions)
+        transformed = self._truncator.apply(self._codes, actions, raw.tolist())
         self._remember(observations)  # where an episode has ended, this is the first of the next
-        new = [
-            {**info, "raw_reward": own, "reward_threshold": threshold, "reward_truncated": beyond}
-            for info, own, (_, threshold, beyond) in zip(infos, raw.tolist(), done, strict=True)
+        new_infos = [
+            {**info, "raw_reward": raw_reward, "reward_threshold": threshold, "reward_truncated": beyond}
+            for info, raw_reward, (_, threshold, beyond) in zip(infos, raw.tolist(), transformed, strict=True)
         ]
-        return observations, np.array([reward for reward, *_ in done], raw.dtype), dones, new
+        return observations, np.array([reward for reward, *_ in transformed], raw.dtype), dones, new_infos
 
     def _remember(self, observations: Any) -> None:
         self._observations = observations
-        self._codes = [
-            self._truncator.code(observation) for observation in iterate(self._batches[0], observations)
-        ]
+        singles = iterate(self._batched_observations, observations)
+        self._codes = [self._truncator.code(observation) for observation in singles]
 
     def _recode(self) -> None:
         if self._codes:

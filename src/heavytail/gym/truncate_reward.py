@@ -11,7 +11,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 from heavytail.errors import InputError, short_repr
 from heavytail.gym._truncator import QUANTILE, VISITS, WARM_UP, Counter, Mode, Truncating, Truncator
-from heavytail.gym.visit_counts import BITS
+from heavytail.gym.observation_codes import BITS
 
 NOTHING: Any = ...  # before the first reset
 
@@ -21,80 +21,86 @@ class TruncateReward(
 ):
     """Truncate rewards at a threshold that grows with the visits of the state and action.
 
-    Heavy-DQN's one idea, for any learner.
+    The idea of Heavy-DQN, for any learner. At the n-th visit of an observation and action, this one included,
+    a reward r becomes 0 if
 
-    At the n-th visit of an observation and action, this one included, a reward r with ``abs(r) > (coefficient
-    * n) ** (1 / (1 + epsilon))`` becomes 0. So an outlier cannot ruin what is learnt from few visits, and
-    nothing is lost in the end, since the threshold grows beyond all bounds. Which coefficient is right
-    depends on the task: with 0.015, the paper's best on MountainCar, rewards of size 1 are 0 until the 67th
-    visit.
+        abs(r) > (coefficient * n) ** (1 / (1 + epsilon))
 
-    Each step's ``info`` tells ``raw_reward`` (what came in, with whatever noise there is beneath),
-    ``reward_threshold`` and ``reward_truncated``. Observations, ends of episodes and seeds pass untouched.
+    So an outlier cannot ruin what is learnt from few visits, and nothing is lost in the end, since the
+    threshold grows without bound. Which coefficient is right depends on the task: with 0.015, the paper's
+    best on MountainCar, rewards of size 1 are 0 until the 67th visit.
 
-    **Counts** go on for as long as the wrapper lives, also over ``reset(seed=...)``: many scripts seed every
-    episode, and would else start counting anew each time. A run is therefore repeated with a new wrapper, not
-    with a seed alone, and ``env.spec.nondeterministic`` says so. For several environments at once take
-    `VectorTruncateReward` (Gymnasium's vectors) or `VecTruncateReward` (Stable-Baselines3's), whose counts
-    are shared; with a wrapper on each, every one would grow so many times slower. Evaluate on an environment
-    without this wrapper.
+    Each step's ``info`` has ``raw_reward`` (the reward that came in, including any noise added beneath),
+    ``reward_threshold`` and ``reward_truncated``. Observations, ends of episodes and seeds pass unchanged.
 
-    **Logs** show the rewards that come in at the place where they are recorded. Put the recorder *beneath*
-    this wrapper to log what was really paid::
+    **Counts** continue for as long as the wrapper exists, also over ``reset(seed=...)``: many scripts seed
+    every episode, and would otherwise restart counting each time. A run is therefore repeated with a new
+    wrapper, not with a seed alone, and ``env.spec.nondeterministic`` says so. For several environments at
+    once use `VectorTruncateReward` (Gymnasium's vectors) or `VecTruncateReward` (Stable-Baselines3's), whose
+    counts are shared; with a wrapper on each of N environments, counts would grow N times slower. Evaluate on
+    an environment without this wrapper.
 
-        env = TruncateReward(RecordEpisodeStatistics(env), 0.05, 0.015)  # Gymnasium env =
-        TruncateReward(Monitor(env), 0.05, 0.015)  # Stable-Baselines3, which puts a Monitor outside if there
-        is none env = TruncateReward(AddRewardNoise(Monitor(env), law), 0.05, 0.015)  # returns without the
-        noise that was added
+    **Logs** show the rewards at the place where they are recorded. Put the recorder *beneath* this wrapper to
+    log rewards before truncation::
+
+        # Gymnasium
+        env = TruncateReward(RecordEpisodeStatistics(env), 0.05, 0.015)
+        # Stable-Baselines3, which puts a Monitor outside if there is none
+        env = TruncateReward(Monitor(env), 0.05, 0.015)
+        # returns without the noise that was added
+        env = TruncateReward(AddRewardNoise(Monitor(env), law), 0.05, 0.015)
 
     **Which coefficient**: a learner with a replay memory averages over many visits, so its threshold may grow
-    as fast as theirs do; "auto" is made for that. One that learns from fresh rewards only, such as PPO, never
-    has more than the last few, and wants a threshold that grows slowly: a smaller coefficient, a larger
+    as fast as the visits do; "auto" is made for that. One that learns from fresh rewards only, such as PPO,
+    never has more than the last few, and needs a threshold that grows slowly: a smaller coefficient, a larger
     epsilon, mode "clip". In our tests DQN learns with "auto" where it fails without, and PPO with 0.0015 and
     "clip", but not with "auto".
 
     **Automatic**: with ``coefficient="auto"`` the threshold at `visits` visits is the `quantile` of the sizes
     of the first `warm_up` rewards (of those that are finite and not 0). Until they are all seen, the quantile
-    is of those seen so far, so that rewards are truncated from the first step on: left untouched, the very
-    outliers that this is about would get into a replay memory and stay there; set to 0, a thousand steps
-    would teach nothing. Then the coefficient stays.
+    is of those seen so far, so that rewards are truncated from the first step on: if they were left
+    unchanged, outliers would enter a replay memory and stay there; if they were set to 0, nothing would be
+    learnt from the warm-up. Then the coefficient is fixed.
 
     Args:
         env: the environment.
-        epsilon: rewards are taken to have a moment of order 1 + epsilon; above 0, at most 1.
+        epsilon: rewards are assumed to have a moment of order 1 + epsilon; above 0, at most 1.
         coefficient: C, above 0, or "auto".
         counter: what counts as the same observation: "exact", "simhash"
-            (`heavytail.gym.visit_counts.SimHash`), "auto" (exact where observations are discrete, else
-            SimHash), a function from an observation to any value that can be hashed, or a
-            `heavytail.gym.visit_counts.VisitCounter` to share.
+            (`heavytail.gym.SimHash`), "auto" (exact where observations are discrete, else SimHash), a
+            function from an observation to any hashable value, or a `heavytail.gym.VisitCounter` to share.
         mode: what becomes of a reward beyond the threshold: "zero" (the paper's), or "clip": the threshold,
-            with its sign. As baselines also "sign", which keeps nothing but the sign of every reward, and
-            "none", which changes nothing; both take neither epsilon nor coefficient nor limit.
+            with its sign. As baselines also "sign", which keeps only the sign of every reward, and "none",
+            which changes nothing; both take neither epsilon nor coefficient nor limit.
         limit: a fixed threshold, in place of epsilon and coefficient: ``mode="clip", limit=5.0`` is the usual
             clipping to [-5, 5]. Nothing is counted then.
-        bits: of the SimHash. More tell more observations apart.
-        hash_seed: draws the SimHash. It is the same for every run unless you change it.
-        warm_up: how many rewards "auto" styles at.
+        bits: of the SimHash. More bits distinguish more observations.
+        hash_seed: of the SimHash, which is the same for every run unless you change it.
+        warm_up: how many rewards "auto" uses.
         quantile: of their sizes.
         visits: at which visit the threshold is that quantile.
 
     Attributes:
-        transform: what is done to rewards, as numbers; ``transform.coefficient`` is what "auto" has come to.
+        transform: the transform of rewards, as numbers; ``transform.coefficient`` is what "auto" has chosen
+            so far.
         counter: the visit counts; None if the threshold is fixed.
-        warming_up: whether "auto" is still at it.
-        truncated_fraction: the part of all rewards so far that were beyond the threshold.
+        warming_up: whether "auto" is still choosing the coefficient.
+        truncated_fraction: the fraction of all rewards so far that were beyond the threshold.
 
     Raises:
         InputError: an argument is wrong, or a reward is nan.
 
     >>> import gymnasium
     >>> import heavytail as ht
-    >>> env = ht.gym.AddRewardNoise(gymnasium.make("MountainCar-v0"), ht.laws.alpha_stable(alpha=1.1, scale=5.0))
+    >>> law = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
+    >>> env = ht.gym.AddRewardNoise(gymnasium.make("MountainCar-v0"), law)
     >>> env = ht.gym.TruncateReward(env, epsilon=0.05, coefficient=0.015)
     >>> _ = env.reset(seed=0)
     >>> _, reward, _, _, info = env.step(0)
-    >>> reward, info["reward_truncated"], round(info["reward_threshold"], 3), info["raw_reward"] == -1 + info["reward_noise"]
-    (0.0, True, 0.018, True)
+    >>> reward, info["reward_truncated"], round(info["reward_threshold"], 3)
+    (0.0, True, 0.018)
+    >>> info["raw_reward"] == -1 + info["reward_noise"]
+    True
 
     The usual clipping:
 
@@ -132,15 +138,13 @@ class TruncateReward(
                 " take VectorTruncateReward"
             )
         options: dict[str, Any] = {
+            "epsilon": epsilon,
+            "coefficient": coefficient,
             "counter": counter,
             "mode": mode,
             "limit": limit,
             "bits": bits,
             "hash_seed": hash_seed,
-        }
-        options |= {
-            "epsilon": epsilon,
-            "coefficient": coefficient,
             "warm_up": warm_up,
             "quantile": quantile,
             "visits": visits,
@@ -155,21 +159,21 @@ class TruncateReward(
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Start an episode; counts go on."""
+        """Start an episode; counts continue."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._remember(observation)
         return observation, info
 
     def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
-        """One step, with its reward truncated."""
+        """Make one step, with its reward truncated."""
         if self._observation is NOTHING:
             raise ResetNeeded("step: no episode has begun; call reset() first")
-        observation, own, terminated, truncated, info = self.env.step(action)
-        raw = float(own)
+        observation, env_reward, terminated, truncated, info = self.env.step(action)
+        raw = float(env_reward)
         ((reward, threshold, beyond),) = self._truncator.apply([self._code], [action], [raw])
         self._remember(observation)
-        told = {"raw_reward": raw, "reward_threshold": threshold, "reward_truncated": beyond}
-        return observation, reward, terminated, truncated, {**info, **told}
+        info = {**info, "raw_reward": raw, "reward_threshold": threshold, "reward_truncated": beyond}
+        return observation, reward, terminated, truncated, info
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]  # declared as an attribute, but a property in every wrapper

@@ -21,14 +21,14 @@ class VectorTruncateReward(
 ):
     """`heavytail.gym.TruncateReward` for a vector of environments, with one count for all of them.
 
-    Where two environments visit the same pair in one step, the second counts the first. The step by which an
-    environment is only reset (Gymnasium's usual, ``NEXT_STEP``) is no visit. ``infos`` has ``raw_reward``,
-    ``reward_threshold`` and ``reward_truncated`` as arrays, and as Gymnasium does it, ``_raw_reward`` and so
-    on that say where they to_device: in the environments that took a step. They stand at the top also if an
-    episode ended and the next has begun in the same step (``SAME_STEP``).
+    Where two environments visit the same pair in one step, the count of the second includes the first. A step
+    that only resets an environment (Gymnasium's default, ``NEXT_STEP``) is no visit. ``infos`` has
+    ``raw_reward``, ``reward_threshold`` and ``reward_truncated`` as arrays and, as usual in Gymnasium, masks
+    ``_raw_reward`` and so on, true for the environments that took a step. They are at the top level also if
+    an episode ended and the next has begun in the same step (``SAME_STEP``).
 
-    Put ``gymnasium.wrappers.vector.RecordEpisodeStatistics`` beneath, so that it records what was really
-    paid.
+    Put ``gymnasium.wrappers.vector.RecordEpisodeStatistics`` beneath, so that it records rewards before
+    truncation.
 
     Args:
         env: the vector environment.
@@ -56,7 +56,7 @@ class VectorTruncateReward(
         if not isinstance(env, VectorEnv):
             raise InputError(
                 f"VectorTruncateReward: env is {short_repr(env)}; it must be a vector of Gymnasium's,"
-                f" {_instead(env)}"
+                f" {_suggest_wrapper(env)}"
             )
         # A counter that is shared is not copied.
         RecordConstructorArgs.__init__(
@@ -75,7 +75,7 @@ class VectorTruncateReward(
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Start episodes; counts go on."""
+        """Start episodes; counts continue."""
         chosen = (options or {}).get("reset_mask", slice(None))  # before Gymnasium takes it out
         observations, infos = self.env.reset(seed=seed, options=options)
         self._resetting[chosen] = False
@@ -83,44 +83,36 @@ class VectorTruncateReward(
         return observations, infos
 
     def step(self, actions: ActType) -> tuple[ObsType, Floats, Any, Any, dict[str, Any]]:
-        """One step of each environment, with its reward truncated."""
+        """Make one step of each environment, with its reward truncated."""
         if not self._codes:
             raise ResetNeeded("step: no episode has begun; call reset() first")
         observations, raw, terminations, truncations, infos = self.env.step(actions)
         stepped = np.flatnonzero(~self._resetting)
-        rewards, thresholds, beyond = (
-            np.array(raw, np.float64),
-            np.full(self.num_envs, np.inf),
-            np.zeros(self.num_envs, np.bool_),
-        )
+        raw, rewards = np.array(raw, np.float64), np.array(raw, np.float64)
+        thresholds, beyond = np.full(self.num_envs, np.inf), np.zeros(self.num_envs, np.bool_)
         taken = list(iterate(self.action_space, actions))
-        done = self._truncator.apply(
+        transformed = self._truncator.apply(
             [self._codes[i] for i in stepped], [taken[i] for i in stepped], rewards[stepped].tolist()
         )
-        for i, what in zip(stepped, done, strict=True):
-            rewards[i], thresholds[i], beyond[i] = what
-        told = {
-            "raw_reward": np.array(raw, np.float64),
-            "reward_threshold": thresholds,
-            "reward_truncated": beyond,
-        }
-        where = {f"_{key}": ~self._resetting for key in told}
+        for i, result in zip(stepped, transformed, strict=True):
+            rewards[i], thresholds[i], beyond[i] = result
+        added = {"raw_reward": raw, "reward_threshold": thresholds, "reward_truncated": beyond}
+        masks = {f"_{key}": ~self._resetting for key in added}
         self._resetting = (np.asarray(terminations) | np.asarray(truncations)) & self._resets_next
         self._remember(observations)
-        return observations, rewards, terminations, truncations, {**infos, **told, **where}
+        return observations, rewards, terminations, truncations, {**infos, **added, **masks}
 
     def _remember(self, observations: Any) -> None:
         self._observations = observations
-        self._codes = [
-            self._truncator.code(observation) for observation in iterate(self.observation_space, observations)
-        ]
+        singles = iterate(self.observation_space, observations)
+        self._codes = [self._truncator.code(observation) for observation in singles]
 
     def _recode(self) -> None:
         if self._codes:
             self._remember(self._observations)
 
 
-def _instead(env: Any) -> str:
+def _suggest_wrapper(env: Any) -> str:
     if isinstance(env, gymnasium.Env):
         return "such as gymnasium.make_vec makes; for a single environment take TruncateReward"
     return "such as gymnasium.make_vec makes; for one of Stable-Baselines3 take VecTruncateReward"

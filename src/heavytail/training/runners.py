@@ -21,8 +21,9 @@ from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, stepwise
 
+# Gymnasium's wrappers that leave rewards unchanged
+REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
 OnChunk = Callable[[Record], None]
-NEUTRAL_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
 
 
 class MDPRunner:
@@ -153,9 +154,10 @@ def _reward_shift(env: Any) -> float | None:
     """
     shift = 0.0
     while env is not env.unwrapped:
-        if hasattr(type(env), "mean_reward_shift") and np.isfinite(env.mean_reward_shift):
-            shift += env.mean_reward_shift
-        elif type(env).__name__ not in NEUTRAL_WRAPPERS:
-            return None
+        if type(env).__name__ not in REWARD_PRESERVING_WRAPPERS:
+            own_shift = getattr(env, "mean_reward_shift", None)  # wrappers that know it say so
+            if own_shift is None:
+                return None
+            shift += own_shift
         env = env.env
     return shift

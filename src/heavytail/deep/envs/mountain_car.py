@@ -5,28 +5,27 @@ Reward -1 a step until the flag is reached.
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-
-from heavytail.deep.envs.environment import Environment
+from heavytail.deep.envs._environment import Environment
+from heavytail.deep.envs._lazy_jax import Array, jax, jnp
+from heavytail.registry import register
 
 LEFT, RIGHT, GOAL = -1.2, 0.6, 0.5
 MAX_SPEED, FORCE, GRAVITY = 0.07, 0.001, 0.0025
 
 
 class Car(NamedTuple):
-    """Where it is and how fast."""
+    """Position and velocity of the car."""
 
-    position: jax.Array
-    velocity: jax.Array
+    position: Array
+    velocity: Array
 
 
-def reset(key: jax.Array) -> Car:
-    """At rest near the bottom."""
+def reset(key: Array) -> Car:
+    """Place the car at rest near the bottom."""
     return Car(jax.random.uniform(key, (), jnp.float32, -0.6, -0.4), jnp.float32(0.0))
 
 
-def step(car: Car, action: jax.Array) -> tuple[Car, jax.Array, jax.Array]:
+def step(car: Car, action: Array) -> tuple[Car, Array, Array]:
     """Push left, not at all, or right."""
     velocity = car.velocity + (action - 1) * FORCE - jnp.cos(3.0 * car.position) * GRAVITY
     velocity = jnp.clip(velocity, -MAX_SPEED, MAX_SPEED)
@@ -35,9 +34,21 @@ def step(car: Car, action: jax.Array) -> tuple[Car, jax.Array, jax.Array]:
     return Car(position, velocity), jnp.float32(-1.0), (position >= GOAL) & (velocity >= 0)
 
 
-def observe(car: Car) -> jax.Array:
-    """Position and velocity."""
+def observe(car: Car) -> Array:
+    """Observe position and velocity."""
     return jnp.stack([car.position, car.velocity])
 
 
-MOUNTAIN_CAR = Environment("mountain_car", 3, (LEFT, -MAX_SPEED), (RIGHT, MAX_SPEED), reset, step, observe)
+@register("deep_env", "mountain_car")
+def mountain_car() -> Environment:
+    """Drive a weak car out of a valley, as Gymnasium's MountainCar-v0."""
+    return Environment(
+        name="mountain_car",
+        n_actions=3,
+        low=(LEFT, -MAX_SPEED),
+        high=(RIGHT, MAX_SPEED),
+        max_episode_steps=200,
+        reset=reset,
+        step=step,
+        observe=observe,
+    )

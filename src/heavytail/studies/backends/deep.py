@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from heavytail.arrays import Floats, Ints
-from heavytail.deep import complete_parameters, parameters
+from heavytail.deep import complete_parameters
+from heavytail.deep.settings import AGENT_PARAMETERS, ENV_PARAMETERS, VARYING_AGENT_PARAMETERS
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.backend import EPISODES, RunCurve, RunResult, WorkContext, failure, throttled
 from heavytail.training.curve import place_checkpoints
@@ -37,15 +38,13 @@ class DeepBackend:
 
     unit: Literal["episode", "step"] = "step"
     horizon = 1
-    varying = frozenset(parameters.OF_A_RUN)
+    varying = frozenset(VARYING_AGENT_PARAMETERS)
     most_runs: int | None = RUNS_SIDE_BY_SIDE
 
     def __init__(self, env: str, given: Mapping[str, Any]) -> None:
         for name in given:
-            if name not in parameters.OF_AN_ENVIRONMENT:
-                raise InputError(
-                    f"{env} has no parameter {name!r}; {suggestion(name, parameters.OF_AN_ENVIRONMENT)}"
-                )
+            if name not in ENV_PARAMETERS:
+                raise InputError(f"{env} has no parameter {name!r}; {suggestion(name, ENV_PARAMETERS)}")
         self.env, self.given = env, dict(given)
         self.longest = int(complete_parameters(env, **given)["cap"])  # an episode
 
@@ -61,7 +60,7 @@ class DeepBackend:
     def resolved(self, agent: str, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
         """Schedules end with the run."""
         complete = complete_parameters(self.env, **self.given, **given, total_steps=steps)
-        return {name: complete[name] for name in ("total_steps", *parameters.DEFAULTS)}
+        return {name: complete[name] for name in ("total_steps", *AGENT_PARAMETERS)}
 
     def counters(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
         """Episodes that ended, and rewards that the transform changed."""

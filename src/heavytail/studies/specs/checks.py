@@ -7,7 +7,7 @@ import math
 from functools import partial
 from typing import Any
 
-from heavytail.deep import parameters as deep
+from heavytail.deep.settings import AGENT_PARAMETERS
 from heavytail.errors import InputError, key_path, suggestion
 from heavytail.registry import find
 from heavytail.studies.specs.claims import Condition
@@ -111,7 +111,7 @@ def _known(names: Any, choices: Any, where: str) -> None:
 def _parameters_of(agent: str) -> list[str] | None:
     """What an agent may be given; None if that depends on more."""
     if agent_kind(agent) == "deep":
-        return list(deep.DEFAULTS)
+        return list(AGENT_PARAMETERS)
     found = find("agent", agent).parameters
     return (
         None

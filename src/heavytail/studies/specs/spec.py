@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from heavytail.deep import parameters as deep
+from heavytail.deep.envs import is_environment
+from heavytail.deep.settings import AGENTS
 from heavytail.studies.specs.claims import Claim
 from heavytail.studies.specs.envs import (
     EnvSpec,
@@ -101,12 +102,12 @@ def canonical(value: Any) -> str:
 
 def env_kind(name: str) -> Kind:
     """Whether an environment is an MDP or a compiled one for deep agents."""
-    return "deep" if deep.is_environment(name) else "tabular"
+    return "deep" if is_environment(name) else "tabular"
 
 
 def agent_kind(name: str) -> Kind:
     """Whether an agent is tabular or deep."""
-    return "deep" if name in deep.AGENTS else "tabular"
+    return "deep" if name in AGENTS else "tabular"
 
 
 def envs_for(spec: Spec, agent: AgentSpec | SweepSpec) -> list[str]:

@@ -1,0 +1,217 @@
+"""Codes of observations, by which visits are counted: exact ones, or a hash.
+
+*SimHash* (Charikar 2002; Tang et al. 2017, "#Exploration") gives observations that look alike one code: the
+signs of k random projections,
+
+    code(s) = sgn(A g(s)),   A in R^(k x (D+1)) with independent N(0, 1) entries,
+
+where g scales each of the D components of the observation by its bounds to [-1, 1] and appends a 1. Both
+matter: a velocity between -0.07 and 0.07 beside a position between -1.2 and 0.6 would hardly tilt any
+projection, and without the 1 all hyperplanes pass through the origin, so that two numbers would be
+distinguished by their angle alone.
+
+A component without a bound on either side cannot be scaled by it. It is squashed first, x / (1 + |x|), which
+maps the whole line to (-1, 1) and resolves best what is about 1 in size, as CartPole's velocities are.
+(Bounds learnt from data would not do: whenever they grew, old observations would get new codes, and their
+counts be lost.) Where you know better bounds, give them: ``SimHash(space, bounds=(low, high))``. Components
+beyond their bounds are clipped to them.
+"""
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import Space, spaces
+from gymnasium.spaces.utils import flatten, flatten_space
+
+from heavytail.arrays import Bools, Floats
+from heavytail.checks import Count, as_floats, cast_value
+from heavytail.errors import InputError, short_repr
+
+BITS = 32
+UNBOUNDED = 1e10  # bounds beyond this, such as the largest float, say as little as infinite ones
+
+Code: TypeAlias = Callable[[Any], Hashable]
+
+
+class Projection(NamedTuple):
+    """A SimHash as arrays. The scaling of observations is part of the matrix and its offset."""
+
+    matrix: Floats  # [k, D]
+    offset: Floats  # [k]
+    squashed: Bools  # [D]; which components lack a bound
+    low: Floats  # [D]; after squashing
+    high: Floats  # [D]; after squashing
+
+
+def squash(x: Floats) -> Floats:
+    """Map the whole line to (-1, 1), as x / (1 + |x|), and infinities to its ends.
+
+    >>> squash(np.array([-np.inf, -1.0, 0.0, 3.0])).tolist()
+    [-1.0, -0.5, 0.0, 0.75]
+    """
+    return np.copysign(1.0 - 1.0 / (1.0 + np.abs(x)), x)
+
+
+def make_projection(draws: Floats, low: Floats, high: Floats) -> Projection:
+    """Make the projection of observations with these bounds [D].
+
+    The random numbers are [k, D + 1], the last column for the constant. A component whose bounds coincide
+    carries no information and is left out.
+    """
+    squashed = ~((np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED))
+    low, high = (np.where(squashed, squash(end), end) for end in (low, high))
+    width = high - low
+    slope = np.where(width > 0, 2.0 / np.where(width > 0, width, 1.0), 0.0)
+    matrix = draws[:, :-1] * slope
+    offset = draws[:, -1] - matrix @ (0.5 * (low + high))  # slope * (x - middle) is in [-1, 1]
+    return Projection(matrix, offset, squashed, low, high)
+
+
+def simhash_signs(projection: Projection, observation: Floats) -> Bools:
+    """Calculate the k signs [..., k] of observations [..., D]: true where the projection is above 0."""
+    x = np.where(projection.squashed, squash(observation), observation)
+    x = np.minimum(np.maximum(x, projection.low), projection.high)
+    return np.asarray(x @ projection.matrix.T + projection.offset > 0)
+
+
+class SimHash:
+    """A hash that gives observations that look alike one number of k bits: the signs of k projections.
+
+    Args:
+        space: of the observations; any that Gymnasium can flatten.
+        bits: k. More bits distinguish more observations.
+        seed: of the random projections, the same in all runs by default, so that codes stay the same.
+        bounds: the low and the high end of the (flattened) observations, instead of the space's own.
+
+    Attributes:
+        projection: the hash as arrays.
+
+    >>> hashed = SimHash(spaces.Box(-1.0, 1.0, (2,)), bits=8)
+    >>> hashed([0.5, 0.5]) in range(256)
+    True
+    """
+
+    def __init__(
+        self,
+        space: Space[Any],
+        bits: int = BITS,
+        seed: int = 0,
+        bounds: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+    ) -> None:
+        self.space = space
+        low, high = _space_bounds(space)
+        if bounds is not None:
+            low, high = _check_bounds(bounds, len(low))
+        rows, entropy = cast_value(bits, Count, "bits"), cast_value(seed, int, "seed")
+        if entropy < 0:
+            raise InputError(f"seed is {entropy}; it must be at least 0")
+        draws = np.random.default_rng(entropy).standard_normal((rows, len(low) + 1))
+        self.projection = make_projection(draws, low, high)
+
+    def __call__(self, observation: Any) -> int:
+        """Return the code of an observation."""
+        flat = observation if isinstance(self.space, spaces.Box) else flatten(self.space, observation)
+        signs = simhash_signs(self.projection, np.asarray(flat, np.float64).reshape(-1))
+        return int.from_bytes(np.packbits(signs, bitorder="little").tobytes(), "little")
+
+
+class ExactCode:
+    """A code of its own for each discrete observation.
+
+    Args:
+        space: Discrete, MultiDiscrete, MultiBinary, Text, a Box of whole numbers, or a Tuple or Dict of such.
+
+    >>> ExactCode(spaces.MultiDiscrete([3, 4]))(np.array([2, 1]))
+    (2, 1)
+    """
+
+    def __init__(self, space: Space[Any]) -> None:
+        if not is_exact(space):
+            raise InputError(
+                f"counter is 'exact', but {short_repr(space)} is not discrete, so no count would ever"
+                " grow; take 'simhash' or a function"
+            )
+        self.space = space
+
+    def __call__(self, observation: Any) -> Hashable:
+        """Return the code of an observation."""
+        return _exact_code(self.space, observation)
+
+
+def make_code(counter: str, space: Space[Any], bits: int, seed: int) -> Code:
+    """Make the code for a space that a counter's name, "auto", "exact" or "simhash", asks for."""
+    # Integers in a Box are mostly images, which hardly ever recur; "auto" does not count them exactly.
+    exact = counter == "exact" or (counter == "auto" and is_exact(space) and not _has_box(space))
+    return ExactCode(space) if exact else SimHash(space, bits, seed)
+
+
+def is_exact(space: Space[Any]) -> bool:
+    """Tell whether observations of a space can be distinguished exactly, and recur.
+
+    >>> is_exact(spaces.Tuple([spaces.Discrete(3), spaces.MultiBinary(2)]))
+    True
+    >>> is_exact(spaces.Box(0.0, 1.0, (2,)))
+    False
+    """
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        return all(is_exact(part) for part in _parts(space))
+    if isinstance(space, spaces.Box):
+        return space.dtype is not None and space.dtype.kind in "biu"
+    return isinstance(space, spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary | spaces.Text)
+
+
+def _parts(space: Any) -> list[Space[Any]]:
+    return list(space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces)
+
+
+def _has_box(space: Space[Any]) -> bool:
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        return any(map(_has_box, _parts(space)))
+    return isinstance(space, spaces.Box)
+
+
+def _exact_code(space: Space[Any], value: Any) -> Hashable:
+    if isinstance(space, spaces.Discrete):
+        return int(np.asarray(value).item())
+    if isinstance(space, spaces.Tuple):
+        return tuple(_exact_code(part, v) for part, v in zip(space.spaces, value, strict=True))
+    if isinstance(space, spaces.Dict):
+        return tuple(_exact_code(part, value[key]) for key, part in space.spaces.items())
+    if isinstance(space, spaces.Text):
+        return str(value)
+    return tuple(np.asarray(value).reshape(-1).tolist())
+
+
+def _space_bounds(space: Space[Any]) -> tuple[Floats, Floats]:
+    try:
+        flat: Any = flatten_space(space)
+    except NotImplementedError:
+        flat = space
+    if not isinstance(flat, spaces.Box):
+        raise InputError(
+            f"{short_repr(space)} cannot be hashed by projection; give a counter: a function from an"
+            " observation to its code"
+        )
+    return np.asarray(flat.low, np.float64).reshape(-1), np.asarray(flat.high, np.float64).reshape(-1)
+
+
+def _check_bounds(bounds: Any, size: int) -> tuple[Floats, Floats]:
+    try:
+        low, high = bounds
+    except (TypeError, ValueError):
+        raise InputError(
+            f"bounds is {short_repr(bounds)}; it must be two: the low and the high end"
+        ) from None
+    low, high = _broadcast("bounds: low", low, size), _broadcast("bounds: high", high, size)
+    if not (low <= high).all():
+        raise InputError("bounds: low must nowhere be above high")
+    return low, high
+
+
+def _broadcast(name: str, value: Any, size: int) -> Floats:
+    array = as_floats(name, value)
+    if array.shape not in ((), (1,), (size,)):
+        raise InputError(f"{name} must be {size} numbers or one, got {list(array.shape)}")
+    return np.broadcast_to(array, (size,))
