@@ -650,7 +650,7 @@ def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) ->
 def test_each_wrapper_says_which_other_is_meant() -> None:
     with pytest.raises(
         ht.InputError,
-        match=r"^VectorTruncateReward: env is <.*Paying.*>; .*for a single environment take TruncateReward$",
+        match=r"^VectorTruncateReward: env is <.*Paying.*; .*for a single environment take TruncateReward$",
     ):
         VectorTruncateReward(Paying(), **GROWING)  # type: ignore[arg-type]
     with pytest.raises(ht.InputError, match=r"for one of Stable-Baselines3 take VecTruncateReward$"):
