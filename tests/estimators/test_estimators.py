@@ -253,7 +253,7 @@ def coverage(
 
 def grown_to(record: Any, size: int) -> Any:
     while len(record.value) < size:
-        record.used[0] = len(record.value)
+        record.nodes_used[0] = len(record.value)
         record = with_larger_pools(record)
     entry(_reset, record)(record)
     return record

@@ -119,9 +119,9 @@ def run_chunk(
         # which something is due.
         due = min(until, checkpoints.at[reached]) if reached < checkpoints.at.size else until
         offset, prefilled = batch.used[0] - k, batch.prefilled[0] == 1
-        units_left = mdp.horizon - k if episodic else due - units
+        steps_left = mdp.horizon - k if episodic else due - units
         first, ended = k, False
-        stop = k + min(last - steps, batch.first.size - batch.used[0], units_left)
+        stop = k + min(last - steps, batch.first.size - batch.used[0], steps_left)
         while k < stop:
             if any_pool_full(agent):
                 status = FULL
