@@ -8,10 +8,22 @@ import pytest
 from typer.testing import CliRunner
 
 import heavytail as ht
-import heavytail.cli.bounds
-from heavytail import InputError
-from heavytail.bounds import bounds_of, heavy_q_learning_regret, heavy_ucrl2_regret, quantities_of
-from heavytail.cli.app import app
+from heavytail import InputError, registry
+from heavytail.bounds import (
+    Bound,
+    CatalogueEntry,
+    bounds_of,
+    draw_bounds,
+    heavy_q_learning_regret,
+    heavy_ucrl2_regret,
+    quantities_of,
+)
+from heavytail.bounds.bound import bound_at
+from heavytail.bounds.catalogue import registered_bounds
+from heavytail.bounds.terms import Statement, Term, log
+from heavytail.cli import app
+from heavytail.studies.bound_lines import bound_lines
+from heavytail.studies.specs.envs import EnvSpec
 
 runner = CliRunner()
 
@@ -135,4 +147,50 @@ def test_where_nothing_is_at_stake() -> None:
     done = runner.invoke(app, ["bounds", "heavy_bandit", "--json"])
     assert done.exit_code == 0, done.output
     assert math.isfinite(json.loads(done.output)["regret"]["lower_bound"]["tight"]["total"])
-    assert heavytail.cli.bounds.PLACES["changing"] == "theorem 3"
+    assert registered_bounds()["changing"].theorem == "theorem 3"
+
+
+def trivial_regret(T: float, *, reward_range: float, span: float) -> Bound:
+    return bound_at(Statement((Term(log(0.5 * span * reward_range), 1.0),)), log(T), reward_range)
+
+
+def needs_too_much(T: float, *, colour: str) -> Bound:
+    raise NotImplementedError
+
+
+def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One registration: `bounds_of`, the plot, the command's table and the lines of studies show it."""
+    monkeypatch.setattr(registry, "_table", dict(registry._table))
+
+    @registry.register("bound", "made_up")
+    def made_up() -> CatalogueEntry:
+        return CatalogueEntry(
+            trivial_regret, "nobody's theorem", panel="in the long run", label="made up in a test"
+        )
+
+    mdp = ht.make_mdp("two_state")
+    q = quantities_of(mdp)
+    assert q.span
+    own = bounds_of(mdp, 1e6)
+    assert own.regret["made_up"].total == pytest.approx(0.5 * q.span * (q.r_max - q.r_min) * 1e6)
+    assert list(own.regret)[-1] == "made_up"
+    assert "made_up" not in own.left_out
+    labels = [text.get_text() for text in draw_bounds(q, 1e6).axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
+    assert "made up in a test" in labels
+    printed = runner.invoke(app, ["bounds", "two_state"]).output
+    assert "made_up" in printed
+    assert "nobody's theorem" in printed
+    env = EnvSpec.model_validate({"env": "two_state", "steps": 10, "bounds": {"shown": ["made_up"]}})
+    (line,) = bound_lines(env, np.array([1e3, 1e6]))
+    assert line.label == "bound of made up in a test"
+    staged = bounds_of(ht.make_mdp("heavy_chain"), 1e6)
+    assert staged.left_out["made_up"] == "span is not known"
+
+
+def test_a_bound_that_needs_what_there_is_not_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_table", dict(registry._table))
+    registry.register("bound", "odd")(lambda: CatalogueEntry(needs_too_much, "none", panel="odd"))
+    with pytest.raises(
+        InputError, match=r"^the bound 'odd' needs 'colour'; bounds are given A, H, S, T, acc"
+    ):
+        bounds_of(ht.make_mdp("two_state"), 1e6)
