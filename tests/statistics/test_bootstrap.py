@@ -11,6 +11,7 @@ from scipy import stats
 
 import heavytail as ht
 from heavytail import statistics
+from heavytail.arrays import Floats
 from heavytail.statistics import _inputs
 from heavytail.statistics.location import Statistic, location_of
 
@@ -24,11 +25,12 @@ def test_from_one_generator_the_interval_is_scipys(name: Statistic, confidence: 
     found = statistics.bootstrap_interval(
         x, name, rng=np.random.default_rng(5), confidence=confidence, resamples=999
     )
-    expected = stats.bootstrap(
-        (x,),
-        lambda rows, axis: np.apply_along_axis(lambda row: location_of(row, name), axis, rows),
-        n_resamples=999, method="percentile", confidence_level=confidence, rng=np.random.default_rng(5),
-    ).confidence_interval  # fmt: skip
+
+    def on_rows(rows: Floats, axis: int) -> Floats:
+        return np.apply_along_axis(lambda row: location_of(row, name), axis, rows)
+
+    options = {"n_resamples": 999, "method": "percentile", "confidence_level": confidence}
+    expected = stats.bootstrap((x,), on_rows, **options, rng=np.random.default_rng(5)).confidence_interval
     np.testing.assert_allclose(found[1:], expected, rtol=1e-12)
     assert found.estimate == location_of(x, name)
 
