@@ -1,13 +1,13 @@
 """Check the arguments of bounds: numbers or arrays of them, each by the rule for its name."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import as_floats
-from heavytail.errors import InputError, suggestion
+from heavytail.checks import as_floats, cast_value
+from heavytail.errors import InputError
 
 Constants: TypeAlias = Literal["tight", "paper"]
 EstimatorName: TypeAlias = Literal["truncated_mean", "median_of_means"]
@@ -68,11 +68,7 @@ RULES = {
     "gap": _POSITIVE,
     "settling": _NON_NEGATIVE,
 }
-CHOICES: dict[str, tuple[str, ...]] = {
-    "constants": get_args(Constants),
-    "estimator": get_args(EstimatorName),
-    "bonus": get_args(Bonus),
-}
+CHOICES = {"constants": Constants, "estimator": EstimatorName, "bonus": Bonus}
 
 
 def check_arguments(where: str, values: Mapping[str, Any]) -> Arguments:
@@ -90,9 +86,11 @@ def check_arguments(where: str, values: Mapping[str, Any]) -> Arguments:
     Traceback (most recent call last):
     heavytail.errors.InputError: regret: T must be 1 or more, got 0.0
     """
-    choices = {name: value for name, value in values.items() if name in CHOICES}
-    for name, value in choices.items():
-        check_choice(where, name, value)
+    choices = {
+        name: cast_value(value, CHOICES[name], f"{where}: {name}")
+        for name, value in values.items()
+        if name in CHOICES
+    }
     numbers = {name: value for name, value in values.items() if name not in CHOICES}
     if "reward_range" in numbers and numbers["reward_range"] is None:
         numbers["reward_range"] = numbers["r_max"]
@@ -103,12 +101,6 @@ def check_arguments(where: str, values: Mapping[str, Any]) -> Arguments:
         shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items() if array.ndim)
         raise InputError(f"{where}: arrays must have shapes that go together, got {shapes}") from None
     return Arguments(**arrays, **choices)
-
-
-def check_choice(where: str, name: str, value: str) -> None:
-    """Check an argument that is a choice among names."""
-    if value not in CHOICES[name]:
-        raise InputError(f"{where}: {name} is {value!r}; {suggestion(str(value), CHOICES[name])}")
 
 
 def _check_numbers(where: str, name: str, value: Any) -> Floats:

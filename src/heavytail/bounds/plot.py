@@ -76,7 +76,7 @@ def _draw_lines(axes: "Axes", x: Floats, names: Iterable[str], tight: Collection
     for name in names:
         heights, colour = _heights(tight.regret[name]), entries[name].colour
         order = " (order only)" if tight.regret[name].kind == "order" else ""
-        above = "" if heights.min() < top else ": above this picture"
+        above = "" if np.nanmin(heights, initial=np.inf) < top else ": above this picture"
         axes.plot(x, heights, color=colour, linewidth=1.6, label=entries[name].label + order + above)
         axes.plot(x, _heights(paper.regret[name]), color=colour, linewidth=1.0, linestyle=DASHED)
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from heavytail.studies.progress import Stage
     from heavytail.studies.study import Study
 
-
 ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."
 
 Folder = Annotated[Path, typer.Argument(help="The study's folder.")]
@@ -54,8 +53,7 @@ def run(
     with one_line_errors():
         study = _study_class().from_toml(spec, out, quick=quick)
         options = {"workers": workers, "address": address, "lanes": lanes}
-        _run(study, engine, options, as_json, f"heavytail resume {study.store.folder}")
-        _finish(study, as_json, _report(study, None) if report else None)
+        _run_and_finish(study, engine, options, as_json, report)
 
 
 @app.command()
@@ -71,10 +69,8 @@ def resume(
 ) -> None:
     """Go on with a study that was interrupted."""
     with one_line_errors():
-        study = _study_class().open(folder)
         options = {"workers": workers, "address": address, "lanes": lanes}
-        _run(study, engine, options, as_json, f"heavytail resume {study.store.folder}")
-        _finish(study, as_json, _report(study, None) if report else None)
+        _run_and_finish(_study_class().open(folder), engine, options, as_json, report)
 
 
 @app.command()
@@ -103,8 +99,8 @@ def reproduce(
         for name in left_out(study):
             message = f"{name} is not run here, only its published result is shown; to run it: "
             typer.echo(f"{message}pip install 'heavytail[deep]'", err=True)
-        for part in fresh:
-            _run(part, engine, options, as_json, _command())
+        for member in fresh:
+            _run(member, engine, options, as_json, _command())
         _finish(fresh[0], as_json, fresh[0].report(None, _command(), list(beside(study, fresh))))
 
 
@@ -161,6 +157,13 @@ def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
         {"phase": stage.phase, "env": env, "agent": agent, "parts": len(ids), "done": len(ids - missing)}
         for (env, agent), ids in parts.items()
     ]
+
+
+def _run_and_finish(
+    study: "Study", engine: str, options: dict[str, Any], as_json: bool, report: bool
+) -> None:
+    _run(study, engine, options, as_json, f"heavytail resume {study.store.folder}")
+    _finish(study, as_json, _report(study, None) if report else None)
 
 
 def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, again: str) -> None:
