@@ -4,7 +4,7 @@
 one seen. *Paired*, where A and B met the same seeds: if they have one law, each difference could as well have
 had the other sign. The p-value is the part of all splits, or of all signs, whose statistic is at least as
 large as the one seen; it holds for any tail and any number of runs (Fisher 1935; Lehmann and Romano 2005,
-chapter 15). Up to 20,000 are gone through; of more, as many as asked for are drawn, and the one seen is
+chapter 15). Up to 20,000 are enumerated; of more, as many as asked for are drawn, and the one seen is
 counted among them, (1 + those at least as large) / (1 + drawn), which keeps the test valid (Phipson and Smyth
 2010).
 
