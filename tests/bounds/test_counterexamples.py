@@ -28,7 +28,10 @@ from support import naive
 
 @pytest.mark.parametrize(("epsilon", "expected"), [(0.05, 0.1), (0.5, 0.01), (1.0, 0.001)])
 def test_sums_of_rewards_do_not_concentrate_as_robust_estimators_do(epsilon: float, expected: float) -> None:
-    """Appendix A: a sum of T rewards falls short of its mean by C_T with probability (delta/8T)^(5/4) at most. Rewards that are -1 with probability `expected` / T, else 0."""
+    """Appendix A: a sum of T rewards is C_T below its mean with probability (delta/8T)^(5/4) at most.
+
+    Rewards that are -1 with probability `expected` / T, else 0.
+    """
     T, delta, p = 10_000, 0.05, expected / 10_000
     a, b = 1 / (1 + epsilon), epsilon / (1 + epsilon)
     moment = p * (1 - p) ** (1 + epsilon) + (1 - p) * p ** (1 + epsilon)
@@ -187,7 +190,10 @@ def test_weighted_sums_are_not_bounded_by_their_largest_weight() -> None:
 @pytest.mark.parametrize("H", [1, 10, 25])
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 1.0])
 def test_beta_of_lemma_6_is_less_than_half_of_what_it_should_bound(H: int, epsilon: float) -> None:
-    """2 sum alpha_t^i 8 H u^a (iota / i)^b is at least 16 H u^a (iota / t)^b, by the paper's own lemma 5, and not at most 8 H u^a (iota / t)^b."""
+    """2 sum alpha_t^i 8 H u^a (iota / i)^b is not at most 8 H u^a (iota / t)^b.
+
+    By the paper's own lemma 5 it is at least 16 H u^a (iota / t)^b.
+    """
     b = epsilon / (1 + epsilon)
     for t in (1, 7, 300):
         total = 2 * float(np.array(naive.learning_rates(H, t)) @ (8 * H * np.arange(1, t + 1.0) ** -b))

@@ -64,7 +64,10 @@ def test_not_even_the_best_agent_is_better_on_average(epsilon: float, n: int) ->
 
     @cache
     def pulls_of_the_worse(left: int, pays: int, misses: int) -> float:
-        """Expected, when arm 0 paid `pays` times more often than arm 1 and missed `misses` times more often, by odds for arm 0."""
+        """The expected number, by the odds that arm 0 is the good one.
+
+        Arm 0 paid `pays` times more often than arm 1 and missed `misses` times more often.
+        """
         if left == 0:
             return 0.0
         odds = 2.0**pays * ((1 - q) / (1 - q / 2)) ** misses

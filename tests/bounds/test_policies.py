@@ -11,7 +11,7 @@ from heavytail.bounds.policies import count_policies
 
 
 def naive_settling(P: Floats, r: Floats, gain: Floats, gap: float, far: int) -> int:
-    """The least T' from which on the average reward of T steps is within gap / 2, by looking at all T up to `far`."""
+    """The least T' from which on the average reward of T steps is within gap / 2, from all T up to `far`."""
     total, expected, last = np.zeros(len(r)), r.copy(), 0
     for t in range(1, far + 1):
         total += expected

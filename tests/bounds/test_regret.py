@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavytail import InputError
+from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.bounds import (
     Bound,
     changing_regret,
@@ -31,23 +32,18 @@ from heavytail.bounds import (
 SIX: dict[str, Any] = {"S": 7, "A": 6, "diameter": 6, "reward_range": 2, "moment": 14.24}
 SMALL: dict[str, Any] = {"S": 2, "A": 2, "diameter": 3, "reward_range": 1, "moment": 1.0}
 EPISODES: dict[str, Any] = {"S": 7, "A": 6, "H": 25, "r_max": 2, "moment": 14.24}
+GROWING = {"S", "A", "H", "diameter", "reward_range", "moment", "r_max", "changes", "settling"}
 BOTH = pytest.mark.parametrize("constants", ["tight", "paper"])
 
 
-def every(**more: Any) -> list[Any]:
+def all_bounds(**more: Any) -> list[Any]:
     """Every regret bound, as a function of T."""
     epsilon = {"epsilon": more.pop("epsilon", 0.05)}
+    without_delta = {name: value for name, value in more.items() if name != "delta"}
     return [
         partial(heavy_ucrl2_regret, **SIX, **epsilon, **more),
         partial(heavy_ucrl2_gap_regret, accuracy=0.1, **SIX, **epsilon, **more),
-        partial(
-            heavy_ucrl2_expected_regret,
-            gap=0.2,
-            settling=4e4,
-            **SIX,
-            **epsilon,
-            **{k: v for k, v in more.items() if k != "delta"},
-        ),
+        partial(heavy_ucrl2_expected_regret, gap=0.2, settling=4e4, **SIX, **epsilon, **without_delta),
         partial(changing_regret, changes=5, **SIX, **epsilon, **more),
         partial(heavy_q_learning_regret, **EPISODES, **epsilon, **more),
         partial(heavy_q_learning_regret, bonus="bernstein", **EPISODES, **epsilon, **more),
@@ -154,23 +150,13 @@ def test_a_tight_bound_is_tighter() -> None:
 def test_more_of_anything_is_more_regret(constants: Any) -> None:
     T = np.geomspace(50, 1e12, 20)
     for epsilon in (0.05, 0.5, 1.0):
-        for regret in every(epsilon=epsilon, constants=constants):
+        for regret in all_bounds(epsilon=epsilon, constants=constants):
             assert (np.diff(regret(T).total) > 0).all()
-            for name in set(regret.keywords) & {
-                "S",
-                "A",
-                "H",
-                "diameter",
-                "reward_range",
-                "moment",
-                "r_max",
-                "changes",
-                "settling",
-            }:
+            for name in set(regret.keywords) & GROWING:
                 more = {**regret.keywords, name: 2 * regret.keywords[name]}
                 assert (regret.func(T, **more).log_total >= regret(T).log_total).all(), name
         for unsure, sure in zip(
-            every(epsilon=epsilon, delta=0.5), every(epsilon=epsilon, delta=1e-9), strict=True
+            all_bounds(epsilon=epsilon, delta=0.5), all_bounds(epsilon=epsilon, delta=1e-9), strict=True
         ):
             assert (unsure(T).log_total <= sure(T).log_total).all()
 
@@ -188,13 +174,8 @@ def test_logarithms_are_finite(
     constants: Any, epsilon: float, delta: float, T: float, accuracy: float, moment: float
 ) -> None:
     more: dict[str, Any] = {**SIX, "moment": moment, "epsilon": epsilon, "constants": constants}
-    episodes: dict[str, Any] = {
-        **EPISODES,
-        "moment": moment,
-        "epsilon": epsilon,
-        "constants": constants,
-        "delta": delta,
-    }
+    own = {"moment": moment, "epsilon": epsilon, "constants": constants, "delta": delta}
+    episodes: dict[str, Any] = {**EPISODES, **own}
     assert np.isfinite(heavy_ucrl2_gap_regret(T, accuracy=accuracy, delta=delta, **more).log10_total)
     assert np.isfinite(heavy_ucrl2_expected_regret(T, gap=accuracy, settling=10, **more).log10_total)
     assert np.isfinite(heavy_ucrl2_sample_size(accuracy, delta=delta, **more).total.log10)
@@ -210,7 +191,7 @@ def test_logarithms_are_finite(
 @BOTH
 def test_at_the_papers_epsilon_nothing_overflows(constants: Any) -> None:
     T = np.geomspace(1, 1e18, 30)
-    for regret in every(constants=constants):
+    for regret in all_bounds(constants=constants):
         bound = regret(T)
         for name in ("transitions", "heavy_tail", "lower_order", "remainder", "total", "log10_total"):
             assert np.isfinite(getattr(bound, name)).all()
@@ -316,9 +297,7 @@ def test_the_parts_of_a_sample_size() -> None:
 
 @pytest.mark.parametrize(("H", "epsilon"), [(1, 1.0), (4, 0.05), (10, 0.5)])
 def test_the_constants_of_heavy_q_learning_cover_the_sums_of_the_proof(H: int, epsilon: float) -> None:
-    """All visits of a step spread evenly over the cells, the errors of later steps grown by 1 + 1/H a step."""
-    from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
-
+    """All visits of a step spread evenly over the cells; the errors of later steps grow by 1 + 1/H a step."""
     S, A, visits, r_max, u, delta = 2, 2, 500, 1.5, 3.0, 0.05
     T = S * A * visits * H
     a, b, iota, n = (
@@ -335,14 +314,14 @@ def test_the_constants_of_heavy_q_learning_cover_the_sums_of_the_proof(H: int, e
         * iota**b
         * (n**-b).sum()
     )
-    with_larger_pools = sum((1 + 1 / H) ** h for h in range(H))
+    growth = sum((1 + 1 / H) ** h for h in range(H))
     bound = heavy_q_learning_regret(T, S=S, A=A, H=H, r_max=r_max, moment=u, epsilon=epsilon, delta=delta)
-    assert 0.9 * bound.transitions <= with_larger_pools * S * A * light <= bound.transitions
-    assert 0.9 * bound.heavy_tail <= with_larger_pools * S * A * heavy <= bound.heavy_tail
+    assert 0.9 * bound.transitions <= growth * S * A * light <= bound.transitions
+    assert 0.9 * bound.heavy_tail <= growth * S * A * heavy <= bound.heavy_tail
     noise = (
         r_max * H * math.sqrt(sum((1 + 1 / H) ** (2 * h) for h in range(H)) * T / H * math.log(1 / delta) / 2)
     )
-    assert bound.lower_order == pytest.approx(with_larger_pools * S * A * H * r_max + noise)
+    assert bound.lower_order == pytest.approx(growth * S * A * H * r_max + noise)
 
 
 def test_powers_of_the_horizon() -> None:

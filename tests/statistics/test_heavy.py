@@ -99,8 +99,3 @@ def test_too_few_values_have_an_infinite_interval() -> None:
     """Of five values the least is above the median once in 32 times, which is more than 2.5 %."""
     assert [float(v) for v in heavy.median_interval(np.arange(5.0))] == [2.0, -math.inf, math.inf]
     assert [float(v) for v in heavy.median_interval(np.arange(6.0))] == [2.5, 0.0, 5.0]
-
-
-def test_mean_and_deviation_are_refused() -> None:
-    with pytest.raises(InputError, match="use median_interval or quantile"):
-        heavy.mean_and_deviation([1.0, 2.0])

@@ -1,17 +1,15 @@
 """Where runs lie and how they spread: against SciPy and NumPy, and what must not change anything."""
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from heavytail import statistics
-from heavytail.statistics.location import Statistic, location_of
+from heavytail import registry, statistics
+from heavytail.statistics.location import Location, location_of
 
-STATISTICS = get_args(Statistic)
+STATISTICS = ("mean", "median", "interquartile_mean")
 RUNS = st.lists(st.floats(-(2**20), 2**20, width=32), min_size=1, max_size=40)
 
 
@@ -70,9 +68,6 @@ def test_outliers_move_the_mean_only() -> None:
     assert location_of(wild, "mean") > 1e299
 
 
-# Bands
-
-
 @given(RUNS, st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5))
 def test_quantiles_are_those_of_numpy_in_any_order_of_runs(values: list[float], levels: list[float]) -> None:
     found = statistics.quantiles(values, levels)
@@ -80,26 +75,33 @@ def test_quantiles_are_those_of_numpy_in_any_order_of_runs(values: list[float], 
     np.testing.assert_array_equal(found, statistics.quantiles(values[::-1], levels))
 
 
-def test_a_band_holds_the_part_of_the_runs_it_names() -> None:
-    curves = np.random.default_rng(1).standard_t(1.1, size=(1001, 4))
-    for band, part in (
-        (statistics.quantile_band(curves), 0.5),
-        (statistics.quantile_band(curves, 0.1, 0.4), 0.3),
-        (statistics.central_band(curves, 0.9), 0.9),
-    ):
-        inside = ((curves >= band.low) & (curves <= band.high)).mean(axis=0)
-        np.testing.assert_allclose(inside, part, rtol=0, atol=0.002)
-    np.testing.assert_array_equal(statistics.central_band(curves, 0.5), statistics.quantile_band(curves))
-
-
 def test_of_one_number_per_run_one_number_comes_back() -> None:
     x, rng = np.arange(5.0), np.random.default_rng(0)
     found = [
         *(location_of(x, name) for name in STATISTICS),
         *statistics.mean_and_deviation(x),
-        *statistics.quantile_band(x),
+        *statistics.quantiles(x, [0.25, 0.75]),
         *statistics.bootstrap_interval(x, rng=rng, resamples=100),
-        *statistics.improvement_interval(x, x, rng=rng, resamples=100),
+        statistics.probability_of_improvement(x, x),
         *statistics.heavy.median_interval(x),
     ]
     assert all(isinstance(value, float) for value in found)
+
+
+def test_a_statistic_from_outside_is_used_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One registration: it is computed, resampled and permuted like heavytail's own."""
+    monkeypatch.setattr(registry, "_table", dict(registry._table))
+
+    @registry.register("statistic", "midrange")
+    def midrange() -> Location:
+        return Location(lambda rows: 0.5 * (rows.min(axis=-1) + rows.max(axis=-1)))
+
+    x, rng = np.array([0.0, 1.0, 4.0, 6.0]), np.random.default_rng(0)
+    assert location_of(x, "midrange") == 3.0
+    np.testing.assert_array_equal(location_of(np.stack([x, 2.0 * x], axis=1), "midrange"), [3.0, 6.0])
+    interval = statistics.bootstrap_interval(x, "midrange", rng=rng, resamples=100)
+    assert interval.estimate == 3.0
+    assert interval.low >= 0.0
+    assert interval.high <= 6.0
+    assert statistics.permutation_test(x + 10.0, x, "midrange", rng=rng).effect == 10.0
+    assert statistics.paired_permutation_test(x + 10.0, x, "midrange", rng=rng).p_value == 1 / 16

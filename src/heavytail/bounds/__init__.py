@@ -1,23 +1,24 @@
-r"""The theory, computable.
-
-The theorems of Zhuang and Sui (2021) as functions of numbers, and what is known of the baselines.
+r"""The theorems of Zhuang and Sui (2021) as functions of numbers, and the bounds of the baselines.
 
 Each function takes numbers or arrays and returns a record of the shape they have together.
 ``constants="paper"`` is the statement as printed, ``"tight"`` (the default) what its proof gives when it is
-corrected; each module says what was corrected and why. Terms come apart, by their logarithms, since some
+corrected; each module says what was corrected and why. Terms are kept apart, by their logarithms, since some
 numbers have a hundred digits.
 
 >>> from heavytail.bounds import heavy_ucrl2_regret
 >>> bound = heavy_ucrl2_regret(1e12, S=2, A=2, diameter=2, reward_range=1, moment=1, epsilon=0.5)
->>> f"{bound.transitions:.1e} + {bound.heavy_tail:.1e} + {bound.lower_order:.1e} = {bound.total:.1e}", str(bound.rules), bool(bound.vacuous)
-('2.9e+08 + 1.1e+10 + 2.9e+07 = 1.1e+10', 'heavy_tail', False)
+>>> f"{bound.transitions:.1e} + {bound.heavy_tail:.1e} + {bound.lower_order:.1e} = {bound.total:.1e}"
+'2.9e+08 + 1.1e+10 + 2.9e+07 = 1.1e+10'
+>>> str(bound.rules), bool(bound.vacuous)
+('heavy_tail', False)
 
-`bounds_of` puts in what is exactly true of an MDP; ``heavytail bounds ENV`` prints it.
+`bounds_of` puts in what is exactly true of an MDP; ``heavytail bounds ENV`` prints it. A file with
+``@register("bound", ...)`` adds a bound to both: see `heavytail.bounds.catalogue`.
 """
 
 from heavytail.bounds.baselines import q_learning_regret, ucbvi_regret, ucrl2_regret
 from heavytail.bounds.bound import Bound, SampleSize, Steps
-from heavytail.bounds.catalogue import Collection, bounds_at, bounds_of
+from heavytail.bounds.catalogue import CatalogueEntry, Collection, bounds_at, bounds_of
 from heavytail.bounds.changing import changing_regret, restart_schedule
 from heavytail.bounds.gap import heavy_tail_condition, heavy_ucrl2_expected_regret, heavy_ucrl2_gap_regret
 from heavytail.bounds.heavy_q_learning import heavy_q_learning_regret, learning_rate_constant
@@ -34,6 +35,7 @@ from heavytail.bounds.sample_sizes import (
 
 __all__ = [
     "Bound",
+    "CatalogueEntry",
     "Collection",
     "PolicyFacts",
     "Quantities",

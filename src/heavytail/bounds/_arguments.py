@@ -1,71 +1,112 @@
-"""The arguments of bounds: numbers or arrays of them, checked by their names."""
+"""Check the arguments of bounds: numbers or arrays of them, each by the rule for its name."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import as_floats
-from heavytail.errors import InputError, suggestion
+from heavytail.checks import as_floats, cast_value
+from heavytail.errors import InputError
 
-_COUNT: tuple[Callable[[Floats], Bools], str] = (
-    lambda x: (x >= 1) & (x == np.floor(x)),
-    "a whole number, at least 1",
-)
-_POSITIVE: tuple[Callable[[Floats], Bools], str] = lambda x: x > 0, "above 0"
-_NOT_NEGATIVE: tuple[Callable[[Floats], Bools], str] = lambda x: x >= 0, "0 or more"
+Constants: TypeAlias = Literal["tight", "paper"]
+EstimatorName: TypeAlias = Literal["truncated_mean", "median_of_means"]
+Bonus: TypeAlias = Literal["hoeffding", "bernstein"]
+UNKNOWN: Floats = np.array(np.nan)
 
-RULES: dict[str, tuple[Callable[[Floats], Bools], str]] = {
+
+class Arguments(NamedTuple):
+    """The checked arguments of a bound; those that it does not take are NaN."""
+
+    T: Floats = UNKNOWN
+    S: Floats = UNKNOWN
+    A: Floats = UNKNOWN
+    H: Floats = UNKNOWN
+    diameter: Floats = UNKNOWN
+    reward_range: Floats = UNKNOWN
+    r_max: Floats = UNKNOWN
+    moment: Floats = UNKNOWN
+    epsilon: Floats = UNKNOWN
+    delta: Floats = UNKNOWN
+    accuracy: Floats = UNKNOWN
+    changes: Floats = UNKNOWN
+    gap: Floats = UNKNOWN
+    settling: Floats = UNKNOWN
+    estimator: EstimatorName = "truncated_mean"
+    bonus: Bonus = "hoeffding"
+    constants: Constants = "tight"
+
+    @property
+    def tight(self) -> bool:
+        """Whether the constants are the tight ones, not those of the paper."""
+        return self.constants == "tight"
+
+
+class Rule(NamedTuple):
+    """What must hold for every element of an argument."""
+
+    holds: Callable[[Floats], Bools]
+    words: str
+
+
+_COUNT = Rule(lambda x: (x >= 1) & (x == np.floor(x)), "a whole number, at least 1")
+_POSITIVE = Rule(lambda x: x > 0, "above 0")
+_NON_NEGATIVE = Rule(lambda x: x >= 0, "0 or more")
+RULES = {
+    "T": Rule(lambda x: x >= 1, "1 or more"),
     "S": _COUNT,
     "A": _COUNT,
     "H": _COUNT,
-    "changes": _COUNT,
-    "T": (lambda x: x >= 1, "1 or more"),
-    "diameter": _NOT_NEGATIVE,
-    "reward_range": _NOT_NEGATIVE,
-    "r_max": _NOT_NEGATIVE,
-    "moment": _NOT_NEGATIVE,
-    "settling": _NOT_NEGATIVE,
+    "diameter": _NON_NEGATIVE,
+    "reward_range": _NON_NEGATIVE,
+    "r_max": _NON_NEGATIVE,
+    "moment": _NON_NEGATIVE,
+    "epsilon": Rule(lambda x: (x > 0) & (x <= 1), "above 0 and at most 1"),
+    "delta": Rule(lambda x: (x > 0) & (x < 1), "above 0 and below 1"),
     "accuracy": _POSITIVE,
+    "changes": _COUNT,
     "gap": _POSITIVE,
-    "epsilon": (lambda x: (x > 0) & (x <= 1), "above 0 and at most 1"),
-    "delta": (lambda x: (x > 0) & (x < 1), "above 0 and below 1"),
+    "settling": _NON_NEGATIVE,
 }
+CHOICES = {"constants": Constants, "estimator": EstimatorName, "bonus": Bonus}
 
 
-def given(where: str, **values: Any) -> tuple[Floats, ...]:
-    """Arguments as arrays that go together, in the order given.
+def check_arguments(where: str, values: Mapping[str, Any]) -> Arguments:
+    """Check the arguments of a bound and make arrays of them, whose shapes must go together.
 
-    >>> given("regret", T=[10, 100], delta=0.05)
-    (array([ 10., 100.]), array(0.05))
-    >>> given("regret", T=0)
+    Args:
+        where: the name of the function, for errors.
+        values: all its arguments by name: its `locals()`, on its first line. A `reward_range` of None is
+            `r_max`.
+
+    >>> checked = check_arguments("regret", {"T": [10, 100], "delta": 0.05})
+    >>> checked.T, checked.delta, checked.tight
+    (array([ 10., 100.]), array(0.05), True)
+    >>> check_arguments("regret", {"T": 0})
     Traceback (most recent call last):
     heavytail.errors.InputError: regret: T must be 1 or more, got 0.0
     """
-    arrays = {name: as_floats(f"{where}: {name}", value) for name, value in values.items()}
-    for name, array in arrays.items():
-        holds, words = RULES[name]
-        wrong = array[~(np.isfinite(array) & holds(array))]
-        if wrong.size:
-            raise InputError(
-                f"{where}: {name} must be {words if np.isfinite(wrong[0]) else 'finite'}, got {wrong[0]}"
-            )
+    choices = {
+        name: cast_value(value, CHOICES[name], f"{where}: {name}")
+        for name, value in values.items()
+        if name in CHOICES
+    }
+    numbers = {name: value for name, value in values.items() if name not in CHOICES}
+    if "reward_range" in numbers and numbers["reward_range"] is None:
+        numbers["reward_range"] = numbers["r_max"]
+    arrays: dict[str, Any] = {name: _check_numbers(where, name, value) for name, value in numbers.items()}
     try:
         np.broadcast_shapes(*(array.shape for array in arrays.values()))
     except ValueError:
         shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in arrays.items() if array.ndim)
         raise InputError(f"{where}: arrays must have shapes that go together, got {shapes}") from None
-    return tuple(arrays.values())
+    return Arguments(**arrays, **choices)
 
 
-def chosen(where: str, name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Check a choice among names."""
-    if value not in choices:
-        raise InputError(f"{where}: {name} is {value!r}; {suggestion(str(value), choices)}")
-
-
-def chosen_constants(where: str, value: str) -> bool:
-    """Whether the constants are the tight ones."""
-    chosen(where, "constants", value, ("paper", "tight"))
-    return value == "tight"
+def _check_numbers(where: str, name: str, value: Any) -> Floats:
+    array, rule = as_floats(f"{where}: {name}", value), RULES[name]
+    wrong = array[~(np.isfinite(array) & rule.holds(array))]
+    if wrong.size:
+        words = rule.words if np.isfinite(wrong[0]) else "finite"
+        raise InputError(f"{where}: {name} must be {words}, got {wrong[0]}")
+    return array

@@ -1,10 +1,7 @@
-"""What a bound says at a number of steps.
-
-Its terms apart, their sum, and whether it says anything at all.
-"""
+"""The value of a bound at a number of steps: its terms, their sum, and whether it is vacuous."""
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +9,6 @@ import numpy.typing as npt
 from heavytail.arrays import Bools, Floats
 from heavytail.bounds.terms import Number, Statement, exp, log, log_crossing, log_sum
 
-Constants: TypeAlias = Literal["tight", "paper"]
 TERMS = ("transitions", "heavy_tail", "lower_order", "remainder")
 LOG_10 = float(np.log(10.0))
 
@@ -36,7 +32,10 @@ class Steps:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How many steps it takes until the average regret is small, and how many for each part of the regret to be half as small."""
+    """How many steps it takes until the average regret is small.
+
+    And how many until each part of the regret is at most half of that.
+    """
 
     total: Steps
     transitions: Steps
@@ -45,19 +44,16 @@ class SampleSize:
 
 @dataclass(frozen=True)
 class Bound:
-    """A bound on regret at a number of steps T, by the natural logarithms of its terms.
-
-    Of the shape that its arguments have together.
-    """
+    """A bound on regret after T steps, by the natural logarithms of its terms; arrays of one shape."""
 
     log_transitions: Floats  # what not knowing the transitions costs
     log_heavy_tail: Floats  # what not knowing the mean rewards costs, their tails being heavy
-    log_lower_order: Floats  # what falls behind as T grows
+    log_lower_order: Floats  # terms of lower order in T
     log_remainder: Floats  # what else the statement has, as its function says
-    log_trivial: Floats  # R_delta T: no agent has a larger regret; infinite for a lower bound
-    # the T from which on the heavy-tail term is above that of the transitions; infinite: never; NaN: not
-    # asked
-    log_crossing: Floats
+    log_trivial: Floats  # R T: no agent has a larger regret; infinite for a lower bound
+    log_crossing: (
+        Floats  # T from which on the heavy tail is above the transitions; infinite: never; NaN: open
+    )
     holds: Bools  # whether the conditions of the statement are met
     kind: Literal["bound", "order"]  # "order": the statement leaves its constant open, and 1 stands for it
 
@@ -73,7 +69,7 @@ class Bound:
 
     @property
     def lower_order(self) -> Floats:
-        """What falls behind as T grows."""
+        """The terms of lower order in T."""
         return exp(self.log_lower_order)[()]
 
     @property
@@ -84,11 +80,8 @@ class Bound:
     @property
     def log_total(self) -> Floats:
         """The natural logarithm of the sum of all terms."""
-        parts = (
-            np.logaddexp(self.log_transitions, self.log_heavy_tail),
-            np.logaddexp(self.log_lower_order, self.log_remainder),
-        )
-        return np.asarray(np.logaddexp(*parts))[()]
+        main = np.logaddexp(self.log_transitions, self.log_heavy_tail)
+        return np.asarray(np.logaddexp(main, np.logaddexp(self.log_lower_order, self.log_remainder)))[()]
 
     @property
     def log10_total(self) -> Floats:
@@ -102,7 +95,7 @@ class Bound:
 
     @property
     def vacuous(self) -> Bools:
-        """Whether it says no more than that the regret is at most R_delta T."""
+        """Whether it says no more than that the regret is at most R T."""
         return np.asarray(self.log_total >= self.log_trivial)[()]
 
     @property
@@ -112,10 +105,7 @@ class Bound:
 
     @property
     def crossing(self) -> Floats:
-        """The T from which on the heavy-tail term is above that of the transitions.
-
-        Infinite if that never comes.
-        """
+        """The T from which on the heavy-tail term is above that of the transitions; infinite if never."""
         return exp(self.log_crossing)[()]
 
     @property
@@ -138,15 +128,10 @@ def bound_at(
     holds: Bools | bool = True,
     kind: Literal["bound", "order"] = "bound",
 ) -> Bound:
-    """What a statement says at T = exp(x)."""
+    """Evaluate a statement at T = exp(x)."""
     logs = [log_sum(getattr(statement, name), x) for name in TERMS]
-    return make_bound(
-        logs,
-        log(reward_range) + x,
-        log_crossing(statement.heavy_tail, statement.transitions),
-        holds=holds,
-        kind=kind,
-    )
+    crossing = log_crossing(statement.heavy_tail, statement.transitions)
+    return make_bound(logs, log(reward_range) + x, crossing, holds=holds, kind=kind)
 
 
 def make_bound(
@@ -157,10 +142,8 @@ def make_bound(
     holds: Bools | bool = True,
     kind: Literal["bound", "order"] = "bound",
 ) -> Bound:
-    """A bound of these four terms, all of one shape."""
-    transitions, heavy_tail, lower_order, remainder, trivial, cross, condition = (
-        np.array(each)[()] for each in np.broadcast_arrays(*logs, log_trivial, crossing, holds)
-    )
-    return Bound(
-        transitions, heavy_tail, lower_order, remainder, trivial, cross, condition.astype(np.bool_), kind
-    )
+    """Make a bound of these four terms, all of one shape."""
+    *arrays, condition = (np.array(a)[()] for a in np.broadcast_arrays(*logs, log_trivial, crossing, holds))
+    transitions, heavy_tail, lower_order, remainder, trivial, cross = arrays
+    holds = condition.astype(np.bool_)
+    return Bound(transitions, heavy_tail, lower_order, remainder, trivial, cross, holds, kind)

@@ -1,16 +1,44 @@
-"""Every bound for a given MDP: what is exactly true of it goes into the formulas."""
+"""Every bound for a given MDP: what is exactly true of it goes into the formulas.
 
+A file that registers a bound adds it to `bounds_of`, the plot, ``heavytail bounds`` and the bounds that
+studies can show::
+
+    @register("bound", "trivial")
+    def trivial() -> CatalogueEntry:
+        return CatalogueEntry(trivial_regret, "by definition", panel="in the long run", label="R T")
+
+    def trivial_regret(T, *, reward_range, constants="tight") -> Bound:
+        ...
+
+The parameters of the function say what it needs: T, delta, accuracy, changes, constants, any field of
+`Quantities`, `reward_range` and `moment`. Where one of them is not known for an MDP, the bound is left out.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from inspect import signature
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.bounds import baselines, changing, gap, heavy_q_learning, heavy_ucrl2, lower, sample_sizes
-from heavytail.bounds.bound import Bound, Constants, SampleSize, Steps
+from heavytail.bounds._arguments import Constants
+from heavytail.bounds.bound import Bound, SampleSize, Steps
 from heavytail.bounds.quantities import Quantities, quantities_of
+from heavytail.errors import InputError
 from heavytail.mdp import MDP
+from heavytail.registry import registered
+
+
+class CatalogueEntry(NamedTuple):
+    """A bound as the catalogue lists it; builders of the kind "bound" return it."""
+
+    function: Callable[..., Any]  # gives a Bound, or with no panel Steps or a SampleSize
+    theorem: str  # where it is stated
+    rank: int = 1000  # order in tables and legends
+    panel: str = ""  # of the plot; empty for a number of steps
+    label: str = ""  # in legends
+    colour: str = "#6B6B00"
 
 
 @dataclass(frozen=True)
@@ -23,6 +51,16 @@ class Collection:
     left_out: dict[str, str]
 
 
+def registered_bounds() -> dict[str, CatalogueEntry]:
+    """Collect all registered bounds by name, in the order of tables and legends.
+
+    >>> registered_bounds()["changing"].theorem
+    'theorem 3'
+    """
+    entries: dict[str, CatalogueEntry] = {entry.name: entry.builder() for entry in registered("bound")}
+    return dict(sorted(entries.items(), key=lambda item: (item[1].rank, item[0])))
+
+
 def bounds_of(
     mdp: MDP,
     T: npt.ArrayLike,
@@ -33,7 +71,7 @@ def bounds_of(
     changes: npt.ArrayLike = 2,
     constants: Constants = "tight",
 ) -> Collection:
-    """Every bound for an MDP, its exact quantities put in.
+    """Compute every bound for an MDP from its exact quantities.
 
     Args:
         mdp: the MDP. In episodes the bounds of UCRL2 read it as continuing, with the end of an episode
@@ -47,8 +85,8 @@ def bounds_of(
         constants: "tight" or "paper".
 
     >>> import heavytail as ht
-    >>> found = bounds_of(ht.make_mdp("two_state"), 1e9)
-    >>> sorted(found.regret)
+    >>> bounds = bounds_of(ht.make_mdp("two_state"), 1e9)
+    >>> sorted(bounds.regret)
     ['changing', 'heavy_ucrl2', 'heavy_ucrl2_expected', 'heavy_ucrl2_gap', 'lower_bound', 'ucrl2']
     """
     return bounds_at(
@@ -65,55 +103,51 @@ def bounds_at(
     changes: npt.ArrayLike = 2,
     constants: Constants = "tight",
 ) -> Collection:
-    """Every bound for what is known of an MDP; see `bounds_of`."""
+    """Compute every bound from the quantities of an MDP; see `bounds_of`."""
     q = quantities
-    sure: dict[str, Any] = {"delta": delta}
-    size: dict[str, Any] = {"S": q.S, "A": q.A, "constants": constants}
-    rewards: dict[str, Any] = {"moment": q.raw_moment, "epsilon": q.epsilon}
-    length: dict[str, Any] = {"H": q.H}
-    world: dict[str, Any] = {**size, "diameter": q.diameter, "reward_range": q.r_max - q.r_min}
-    episode: dict[str, Any] = {**size, **length, "r_max": max(q.r_max, 0.0) - min(q.r_min, 0.0)}
-    heavy, watched = {**world, **rewards}, {**episode, "reward_range": q.r_max - q.r_min}
-    of_gap: dict[str, Any] = {"gap": q.gap, "settling": q.settling}
-    hq, hq_size = heavy_q_learning.heavy_q_learning_regret, sample_sizes.heavy_q_learning_sample_size
-    asked: dict[str, partial[Bound]] = {
-        "heavy_ucrl2": partial(heavy_ucrl2.heavy_ucrl2_regret, T, **heavy, **sure),
-        "heavy_ucrl2_gap": partial(gap.heavy_ucrl2_gap_regret, T, accuracy=accuracy, **heavy, **sure),
-        "heavy_ucrl2_expected": partial(gap.heavy_ucrl2_expected_regret, T, **of_gap, **heavy),
-        "changing": partial(changing.changing_regret, T, changes=changes, **heavy, **sure),
-        "ucrl2": partial(baselines.ucrl2_regret, T, **world, **sure),
-        "lower_bound": partial(lower.lower_bound, T, **size, **rewards),
-        "heavy_q_hoeffding": partial(hq, T, **watched, **rewards, **sure),
-        "heavy_q_bernstein": partial(hq, T, bonus="bernstein", **watched, **rewards, **sure),
-        "q_learning": partial(baselines.q_learning_regret, T, **watched, **sure),
-        "ucbvi": partial(baselines.ucbvi_regret, T, **watched, **sure),
-        "episodic_lower_bound": partial(lower.episodic_lower_bound, T, **size, **rewards, **length),
+    known: dict[str, Any] = vars(q) | {
+        "reward_range": q.r_max - q.r_min,
+        "r_max": max(q.r_max, 0.0) - min(q.r_min, 0.0),
+        "moment": q.raw_moment,
+        "T": T,
+        "delta": delta,
+        "accuracy": accuracy,
+        "changes": changes,
+        "constants": constants,
     }
-    wanted: dict[str, partial[Steps] | partial[SampleSize]] = {
-        "heavy_ucrl2_sample_size": partial(sample_sizes.heavy_ucrl2_sample_size, accuracy, **heavy, **sure),
-        "heavy_tail_condition": partial(gap.heavy_tail_condition, **heavy, **sure),
-        "heavy_q_learning_sample_size": partial(hq_size, accuracy, **episode, **rewards, **sure),
-        "hard_instance_steps": partial(lower.hard_instance_steps, S=q.S, A=q.A, epsilon=q.epsilon),
-    }
-    reasons = {
-        name: reason for name, ask in {**asked, **wanted}.items() if (reason := _missing(q, ask.keywords))
-    }
-    return Collection(
-        quantities,
-        {name: ask() for name, ask in asked.items() if name not in reasons},
-        {name: ask() for name, ask in wanted.items() if name not in reasons},
-        reasons,
-    )
+    collection = Collection(q, {}, {}, {})
+    for name, entry in registered_bounds().items():
+        arguments = _select_arguments(name, entry.function, known)
+        reason = _missing(q, arguments)
+        if reason:
+            collection.left_out[name] = reason
+        elif entry.panel:
+            collection.regret[name] = entry.function(**arguments)
+        else:
+            collection.steps[name] = entry.function(**arguments)
+    return collection
 
 
-def _missing(q: Quantities, used: dict[str, Any]) -> str:
-    """Why a bound that uses these arguments does not apply, or nothing."""
-    if "H" in used and q.H is None:
+def _select_arguments(name: str, function: Callable[..., Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that a function's signature asks for."""
+    parameters = signature(function).parameters
+    for parameter in parameters.values():
+        if parameter.name not in known and parameter.default is parameter.empty:
+            raise InputError(
+                f"the bound {name!r} needs {parameter.name!r}; bounds are given {', '.join(sorted(known))}"
+            )
+    return {parameter: known[parameter] for parameter in parameters if parameter in known}
+
+
+def _missing(q: Quantities, arguments: dict[str, Any]) -> str:
+    """Why a bound with these arguments does not apply, or nothing."""
+    if "H" in arguments and q.H is None:
         return "the problem is continuing"
-    if "diameter" in used and q.diameter is None:
+    if "diameter" in arguments and q.diameter is None:
         return "there is no long run" if q.gain is None else "too many states for the diameter"
-    if "diameter" in used and not np.isfinite(q.diameter or 0.0):
+    if "diameter" in arguments and not np.isfinite(q.diameter or 0.0):
         return "some states cannot be reached from others: the diameter is infinite"
-    if "gap" in used and not q.gap:
+    if "gap" in arguments and not q.gap:
         return "too many policies to find the gap" if q.gap is None else "all policies are optimal"
-    return ""
+    unknown = [name for name, value in arguments.items() if value is None]
+    return f"{unknown[0]} is not known" if unknown else ""

@@ -1,4 +1,4 @@
-"""What bounds need to know of an MDP, exactly."""
+"""The exact quantities of an MDP that bounds are made of."""
 
 from dataclasses import dataclass
 
@@ -12,30 +12,24 @@ from heavytail.mdp import MDP
 from heavytail.planning.hitting_times import MAX_TARGETS
 from heavytail.planning.reward_moments import reward_moments
 
-MAX_STATES = 300  # with more of them there are too many policies, unless there is one
+MAX_STATES = 300  # with more there are too many policies, unless there is one action
 
 
 @dataclass(frozen=True)
 class Quantities:
-    """What bounds need to know of an MDP."""
+    """The exact quantities of an MDP that bounds are made of.
+
+    Those of the long run (`gain` to `settling`) are None where transitions or rewards depend on the step.
+    """
 
     S: int
     A: int
     H: int | None  # None: continuing
     value: float | None  # the best expected total reward of an episode
-    gain: (
-        float | None
-        # the best long-run average reward; like all that follows up to `settling` None where there is no long run
-    )
+    gain: float | None  # the best long-run average reward
     span: float | None  # of the optimal bias
-    diameter: (
-        float | None
-    )  # infinite if some state cannot be reached from another; None if there are too many states
-    gap: (
-        float | None
-        # between the gains of the best policy and the next best; 0 if all are best; None if there are too many
-        # policies
-    )
+    diameter: float | None  # infinite if some state cannot be reached from another; None: too many states
+    gap: float | None  # of the gains of the best and the next best policy; 0: all are best; None: too many
     settling: float | None  # how long policies take to show their gains, as theorem 2 counts it
     r_min: float
     r_max: float
@@ -46,9 +40,7 @@ class Quantities:
 
 
 def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
-    """What bounds need to know of an MDP.
-
-    By default at an epsilon halfway to the tail index, and at most 1.
+    """Compute the quantities of an MDP, by default at an epsilon halfway to the tail index, and at most 1.
 
     >>> import heavytail as ht
     >>> q = quantities_of(ht.make_mdp("six_arms"))

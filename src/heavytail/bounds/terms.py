@@ -1,6 +1,4 @@
-r"""What bounds are made of.
-
-Terms exp(scale) T^power (log T + offset)^log_power, in logarithms, so that nothing overflows.
+r"""The terms of bounds, exp(scale) T^power (log T + offset)^log_power, in logarithms against overflow.
 
 With x = log T a term is scale + power x + log_power log(x + offset). Two questions are asked of such terms.
 From which T on is one of them the larger one? And from which T on is their sum at most lambda T? Both are
@@ -26,7 +24,7 @@ class Term(NamedTuple):
     power: Number = 0.0
     log_power: Number = 0.0
     offset: Number = 1.0
-    floor: Number = 1e-300  # the least that log T + offset counts as
+    floor: Number = 1e-300  # of log T + offset
 
     def log(self, x: Number) -> Floats:
         """The logarithm of the term at T = exp(x)."""
@@ -73,9 +71,7 @@ def log_sum(terms: Terms, x: Number) -> Floats:
 
 
 def log_crossing(above: Terms, below: Terms) -> Floats:
-    """The least log T, 0 or more, from which on the one term is above the other for good.
-
-    Infinite if that never comes.
+    """The least log T, 0 or more, from which on `above` stays above `below`; infinite if there is none.
 
     The difference of their logarithms falls and then rises, or only rises, if `below` has the larger power of
     a logarithm and the smaller offset, or none at all: as all bounds here have.
@@ -92,25 +88,18 @@ def log_crossing(above: Terms, below: Terms) -> Floats:
     searched = np.isfinite(ahead) & ((slope > 0) | ((slope == 0) & (slower > 0)))
 
     def rise(x: Floats) -> Floats:
-        return np.where(
-            searched, slope + up.log_power / (x + up.offset) - down.log_power / (x + down.offset), 0.0
-        )
+        derivative = slope + up.log_power / (x + up.offset) - down.log_power / (x + down.offset)
+        return np.where(searched, derivative, 0.0)
 
     def difference(x: Floats) -> Floats:
-        return np.where(
-            searched,
-            ahead
-            + slope * x
-            + up.log_power * np.log(x + up.offset)
-            - down.log_power * np.log(x + down.offset),
-            0.0,
-        )
+        rising = ahead + slope * x + up.log_power * np.log(x + up.offset)
+        return np.where(searched, rising - down.log_power * np.log(x + down.offset), 0.0)
 
     lowest = least(rise, np.zeros(shape))
-    found = least(difference, lowest)
-    found = np.where(found == lowest, 0.0, found)  # where it is lowest it is above already
+    crossing = least(difference, lowest)
+    crossing = np.where(crossing == lowest, 0.0, crossing)  # where it is lowest it is above already
     always = np.isposinf(ahead) | ((slope == 0) & (slower == 0) & (ahead >= 0))
-    return np.where(searched, found, np.where(always, 0.0, np.inf))
+    return np.where(searched, crossing, np.where(always, 0.0, np.inf))
 
 
 def log_steps(statement: Statement, log_accuracy: Number, start: Number) -> Floats:
@@ -119,20 +108,17 @@ def log_steps(statement: Statement, log_accuracy: Number, start: Number) -> Floa
     Its average must fall from `start` on.
     """
 
-    def room(x: Floats) -> Floats:
+    def slack(x: Floats) -> Floats:
         return log_accuracy + x - statement.log_total(x)
 
     shape = np.broadcast_shapes(
         np.shape(start), np.shape(log_accuracy), np.shape(statement.log_total(np.asarray(start)))
     )
-    return least(room, np.array(np.broadcast_to(start, shape), np.float64))
+    return least(slack, np.array(np.broadcast_to(start, shape), np.float64))
 
 
 def least(f: Callable[[Floats], Floats], start: Floats) -> Floats:
-    """The least x, `start` or more, with f(x) >= 0, for an f that is increasing from there on.
-
-    Infinite if it is beyond 1e300.
-    """
+    """The least x, `start` or more, with f(x) >= 0, for an f that increases; infinite beyond 1e300."""
     low, step = start.copy(), np.ones(start.shape)
     high = np.where(f(low) >= 0, low, low + step)
     for _ in range(DOUBLINGS):

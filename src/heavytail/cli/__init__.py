@@ -1,7 +1,4 @@
-"""The command ``heavytail``: thin, typed commands over the library, found, not listed.
-
-Every file beside this one.
-"""
+"""The command ``heavytail``: every file beside this one adds commands to it."""
 
 import pkgutil
 from importlib import import_module

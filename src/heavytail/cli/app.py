@@ -1,25 +1,54 @@
-"""The command ``heavytail`` and what all its commands share."""
+"""The command ``heavytail`` and what its commands share."""
 
+import json
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+import heavytail as ht
 from heavytail.errors import InputError
 
+ORDER = ("reproduce", "run", "resume", "status", "report", "pack", "list", "show", "bounds", "bench")
+
+
+class OrderedGroup(TyperGroup):
+    """Commands in the order of `ORDER`, others after them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names of commands for ``--help``."""
+        return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
+
+
 app = typer.Typer(
-    help="Reinforcement learning when rewards have heavy tails.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    cls=OrderedGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"heavytail {ht.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Reinforcement learning when rewards have heavy tails."""
 
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """A user's mistake is one line and exit status 2; a program's mistake stays a traceback."""
+    """Print a user's mistake as one line, with exit status 2; a program's mistake stays a traceback."""
     try:
         yield
     except InputError as error:
@@ -27,26 +56,56 @@ def one_line_errors() -> Iterator[None]:
         raise typer.Exit(2) from None
 
 
-@app.callback()
-def main() -> None:
-    """Reinforcement learning when rewards have heavy tails."""
+def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
+    """Parse parameters as they are typed, NAME=VALUE each.
+
+    >>> parse_parameters(["horizon=10", "law=student_t", "symmetric=True"])
+    {'horizon': 10, 'law': 'student_t', 'symmetric': True}
+    """
+    return dict(map(_parse_parameter, texts or []))
+
+
+def _parse_parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InputError(f"{text!r} is no parameter; write NAME=VALUE, as in horizon=10")
+    try:
+        return name, json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
+    except json.JSONDecodeError:
+        return name, value
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, which has no infinity: it becomes the word "inf"."""
+    typer.echo(json.dumps(_replace_infinities(value), indent=1, allow_nan=False))
+
+
+def _replace_infinities(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _replace_infinities(item) for key, item in value.items()}
+        case list():
+            return [_replace_infinities(item) for item in value]
+        case float() if math.isinf(value):
+            return "inf"
+    return value
 
 
 def print_table(title: str, rows: list[dict[str, Any]]) -> None:
-    """Rows of equal keys, on the terminal."""
-    from rich.console import Console
+    """Print rows of equal keys; columns of numbers are aligned on the right."""
+    from rich.console import Console  # here, because `--help` and `--json` do without
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:
-        numeric = name in ("S", "A", "H", "value", "gain", "diameter", "parts", "done", "ns", "bytes")
+        numeric = all(row[name] is None or isinstance(row[name], int | float) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name == "name" or numeric)
     for row in rows:
-        table.add_row(*map(_cell, row.values()))
+        table.add_row(*map(_format_cell, row.values()))
     Console(width=None if sys.stdout.isatty() else 140).print(table, "")
 
 
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     match value:
         case None:
             return "-"

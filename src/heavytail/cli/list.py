@@ -1,16 +1,12 @@
-"""What there is, and how fast: list, show, bench."""
+"""The command `list`: what can be built by name."""
 
-import json
-import math
-from collections.abc import Callable
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 import heavytail as ht
-from heavytail.cli.app import app, print_table
-from heavytail.errors import InputError
+from heavytail.cli.app import app, print_json, print_table
 from heavytail.registry import Kind, Registered
 
 
@@ -34,28 +30,17 @@ KINDS: dict[What, Kind] = {
 
 @app.command("list")
 def list_things(
-    what: Annotated[What | None, typer.Argument(help="all of them if left out")] = None,
+    what: Annotated[What | None, typer.Argument(help="One kind only.")] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="machine-readable")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what can be built by name, with its parameters; environments with what is exactly true of them."""
-    found = {each.value: _rows(each) for each in ([what] if what else What)}
+    """List what can be built by name, with its parameters; environments also with their exact optima."""
+    tables = {kind.value: _rows(kind) for kind in ([what] if what else What)}
     if as_json:
-        typer.echo(json.dumps(finite(found), indent=1, allow_nan=False))
+        print_json(tables)
         return
-    for name, rows in found.items():
-        print_table(name, rows)
-
-
-def parameter_of(text: str) -> tuple[str, Any]:
-    """A parameter as it is typed, NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise InputError(f"{text!r} is no parameter; write NAME=VALUE, as in horizon=10")
-    try:
-        return name, json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
-    except json.JSONDecodeError:
-        return name, value
+    for title, rows in tables.items():
+        print_table(title, rows)
 
 
 def _rows(what: What) -> list[dict[str, Any]]:
@@ -93,9 +78,7 @@ def _row(what: What, entry: Registered) -> dict[str, Any]:
 
 def _facts(entry: Registered) -> dict[str, Any]:
     """Sizes and exact optima, where they exist."""
-    if any(
-        p.default is p.empty for p in entry.parameters.values()
-    ):  # an environment that cannot be built without being told how
+    if any(p.default is p.empty for p in entry.parameters.values()):  # it cannot be built without arguments
         return dict.fromkeys(("S", "A", "H", "value", "gain", "diameter"))
     (mdp, *others), planning = ht.make_changing_mdp(entry.name).mdps, ht.planning
     long_run = mdp.n_stages == 1 and not others
@@ -103,23 +86,7 @@ def _facts(entry: Registered) -> dict[str, Any]:
         "S": mdp.n_states,
         "A": mdp.n_actions,
         "H": mdp.horizon or None,
-        "value": _if(mdp.horizon > 0 and not others, planning.optimal_value, mdp),
-        "gain": _if(long_run, planning.gain, mdp),
-        "diameter": _if(long_run, planning.diameter, mdp),
+        "value": planning.optimal_value(mdp) if mdp.horizon > 0 and not others else None,
+        "gain": planning.gain(mdp) if long_run else None,
+        "diameter": planning.diameter(mdp) if long_run else None,
     }
-
-
-def _if(there: bool, fact: "Callable[[ht.MDP], float]", mdp: "ht.MDP") -> float | None:
-    return fact(mdp) if there else None
-
-
-def finite(value: Any) -> Any:
-    """JSON has no infinity: it becomes a word."""
-    match value:
-        case dict():
-            return {key: finite(each) for key, each in value.items()}
-        case list():
-            return [finite(each) for each in value]
-        case float() if math.isinf(value):
-            return "inf"
-    return value

@@ -3,59 +3,46 @@
 import json
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heavytail.cli.app import app, one_line_errors, print_table
+from heavytail.cli.app import app, one_line_errors, print_json, print_table
 
 if TYPE_CHECKING:
     from heavytail.studies.progress import Stage
     from heavytail.studies.study import Study
 
+ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."
 
-class EngineName(StrEnum):
-    """Who does the work."""
-
-    local = "local"
-    ray = "ray"
-    cuda = "cuda"
-    inline = "inline"
-
-
-Out = Annotated[Path | None, typer.Option("--out", "-o", help="the study's folder; results/NAME if left out")]
-Quick = Annotated[
-    bool, typer.Option("--quick", help="fewer episodes and seeds, as the table 'quick' of the spec says")
+Folder = Annotated[Path, typer.Argument(help="The study's folder.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="The study's folder; results/NAME if left out.")
 ]
-EngineOption = Annotated[
-    EngineName,
-    typer.Option("--engine", help="processes on this machine, a Ray cluster, a GPU, or this process"),
-]
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer episodes and seeds: the spec's table `quick`.")]
+Engine = Annotated[str, typer.Option("--engine", help=ENGINES)]
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="parts at a time; all cores if left out")
+    int | None, typer.Option("--workers", min=1, help="Parts at a time; all cores if left out.")
 ]
 Address = Annotated[
-    str | None, typer.Option("--address", help="of a running Ray cluster; one is started here if left out")
+    str | None, typer.Option("--address", help="Of a running Ray cluster; one is started if left out.")
 ]
 Lanes = Annotated[
     int | None,
-    typer.Option(
-        "--lanes", min=1, help="runs at a time on a GPU; 65,536 or what fits its memory if left out"
-    ),
+    typer.Option("--lanes", min=1, help="Runs at a time on a GPU; 65,536 or what fits if left out."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="one JSON object per line")]
-Report = Annotated[bool, typer.Option("--report/--no-report", help="write the report when all is done")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
+Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the report at the end.")]
 
 
 @app.command()
 def run(
-    spec: Annotated[Path, typer.Argument(help="a study: spec.toml")],
+    spec: Annotated[Path, typer.Argument(help="The spec of a study, a .toml file.")],
     *,
     out: Out = None,
     quick: Quick = False,
-    engine: EngineOption = EngineName.local,
+    engine: Engine = "local",
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
@@ -64,16 +51,16 @@ def run(
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
     with one_line_errors():
-        _go(
-            _study().from_toml(spec, out, quick=quick), _Who(engine, workers, address, lanes), as_json, report
-        )
+        study = _study_class().from_toml(spec, out, quick=quick)
+        options = {"workers": workers, "address": address, "lanes": lanes}
+        _run_and_finish(study, engine, options, as_json, report)
 
 
 @app.command()
 def resume(
-    folder: Annotated[Path, typer.Argument(help="the study's folder")],
+    folder: Folder,
     *,
-    engine: EngineOption = EngineName.local,
+    engine: Engine = "local",
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
@@ -82,16 +69,17 @@ def resume(
 ) -> None:
     """Go on with a study that was interrupted."""
     with one_line_errors():
-        _go(_study().open(folder), _Who(engine, workers, address, lanes), as_json, report)
+        options = {"workers": workers, "address": address, "lanes": lanes}
+        _run_and_finish(_study_class().open(folder), engine, options, as_json, report)
 
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(help="a published study")] = "paper",
+    study: Annotated[str, typer.Argument(help="A published study.")] = "paper",
     *,
     out: Out = None,
     quick: Quick = False,
-    engine: EngineOption = EngineName.local,
+    engine: Engine = "local",
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
@@ -99,76 +87,69 @@ def reproduce(
 ) -> None:
     """Reproduce the paper: run its studies and write one report.
 
-    What needs a GPU is run at its quick scale where there is none, and its published result is shown beside.
+    Where there is no GPU, studies that need one are run at their quick scale, beside their published results.
     """
-    from heavytail.report.report import beside
+    from heavytail.report.report import beside  # here, because `--help` does without
     from heavytail.studies.published import left_out, to_reproduce
 
     with one_line_errors():
-        folder, command = (
-            out or Path("results") / (f"{study}-quick" if quick else study),
-            shlex.join(["heavytail", *sys.argv[1:]]),
-        )
+        folder = out or Path("results") / (f"{study}-quick" if quick else study)
+        options = {"workers": workers, "address": address, "lanes": lanes}
         fresh = to_reproduce(study, folder, quick=quick)
         for name in left_out(study):
-            typer.echo(
-                (
-                    f"{name} is not run here, only its published result is shown; to run it: pip install"
-                    " 'heavytail[deep]'"
-                ),
-                err=True,
-            )
-        for each in fresh:
-            _run(each, _Who(engine, workers, address, lanes), as_json, command)
-        _finish(fresh[0], as_json, fresh[0].report(None, command, list(beside(study, fresh))))
+            message = f"{name} is not run here, only its published result is shown; to run it: "
+            typer.echo(f"{message}pip install 'heavytail[deep]'", err=True)
+        for member in fresh:
+            _run(member, engine, options, as_json, _command())
+        _finish(fresh[0], as_json, fresh[0].report(None, _command(), list(beside(study, fresh))))
 
 
 @app.command()
-def status(
-    folder: Annotated[Path, typer.Argument(help="the study's folder")], *, as_json: Json = False
-) -> None:
-    """Say how far a study is, and what failed."""
+def status(folder: Folder, *, as_json: Json = False) -> None:
+    """Print how much of a study is done, and what failed."""
     with one_line_errors():
-        study = _study().open(folder)
-        rows = [row for stage in study.stages() for row in _progress(stage)]
-        errors = (
-            []
-            if any(row["done"] < row["parts"] for row in rows)
-            else study.failures()[["env_key", "agent_key", "replicate", "error"]].to_dict("records")
-        )
+        study = _study_class().open(folder)
+        rows = [row for stage in study.stages() for row in _progress_rows(stage)]
+        unfinished = any(row["done"] < row["parts"] for row in rows)
+        columns = ["env_key", "agent_key", "replicate", "error"]
+        failures = [] if unfinished else study.failures()[columns].to_dict("records")
     if as_json:
-        typer.echo(json.dumps({"stages": rows, "failures": errors}, indent=1))
+        print_json({"stages": rows, "failures": failures})
         return
     print_table(study.spec.title or study.spec.name, rows)
-    for error in errors:
-        typer.echo(
-            f"failed: {error['agent_key']} on {error['env_key']}, seed {error['replicate']}: {error['error']}"
-        )
-    if any(row["done"] < row["parts"] for row in rows):
+    for failure in failures:
+        where = f"{failure['agent_key']} on {failure['env_key']}, seed {failure['replicate']}"
+        typer.echo(f"failed: {where}: {failure['error']}")
+    if unfinished:
         typer.echo(f"go on with: heavytail resume {folder}")
 
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(help="the study's folder")],
+    folder: Folder,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="where to write it; FOLDER/report.html if left out")
+        Path | None, typer.Option("--out", "-o", help="The HTML file; FOLDER/report.html if left out.")
     ] = None,
 ) -> None:
     """Write the report of a study that is done."""
     with one_line_errors():
-        typer.echo(str(_report(_study().open(folder), out)))
+        typer.echo(str(_report(_study_class().open(folder), out)))
 
 
-def _study() -> "type[Study]":
-    from heavytail.studies.study import Study  # here, because most commands do without
+def _study_class() -> "type[Study]":
+    from heavytail.studies.study import Study  # here, because `--help` does without
 
     return Study
 
 
-def _progress(stage: "Stage") -> list[dict[str, Any]]:
-    """A row per agent and environment."""
+def _command() -> str:
+    """The command as it was typed."""
+    return shlex.join(["heavytail", *sys.argv[1:]])
+
+
+def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
+    """One row per agent and environment."""
     missing, parts = {part.id for part in stage.missing}, dict[tuple[str, str], set[str]]()
     for cell in stage.cells:
         parts.setdefault((cell.env, cell.agent), set()).update(part.id for part in cell.parts)
@@ -178,47 +159,35 @@ def _progress(stage: "Stage") -> list[dict[str, Any]]:
     ]
 
 
-class _Who(NamedTuple):
-    """Who does the work."""
-
-    engine: str
-    workers: int | None
-    address: str | None
-    lanes: int | None
-
-
-def _go(study: "Study", who: _Who, as_json: bool, report: bool) -> None:
-    _run(study, who, as_json, f"heavytail resume {study.store.folder}")
+def _run_and_finish(
+    study: "Study", engine: str, options: dict[str, Any], as_json: bool, report: bool
+) -> None:
+    _run(study, engine, options, as_json, f"heavytail resume {study.store.folder}")
     _finish(study, as_json, _report(study, None) if report else None)
 
 
-def _run(study: "Study", who: _Who, as_json: bool, again: str) -> None:
-    """Do what is left of a study; `again` goes on with it after an interruption."""
+def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, again: str) -> None:
+    """Run what is left of a study; `again` continues it after an interruption."""
     from heavytail.studies.progress import watching
 
+    chosen = {name: value for name, value in options.items() if value is not None}
     try:
         with watching(study.spec, as_json=as_json) as watcher:
-            study.run(
-                str(who.engine), workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher
-            )
+            study.run(engine, **chosen, watcher=watcher)
     except KeyboardInterrupt:
         typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None
 
 
 def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
-    """Say what failed, and where the results are."""
+    """Print what failed, and where the results are."""
     failed, folder = len(study.failures()), study.store.folder
     if failed:
         typer.echo(f"{failed} runs failed; see: heavytail status {folder}", err=True)
-    said = {
-        "event": "finished",
-        "folder": str(folder),
-        "report": None if report is None else str(report),
-        "failed": failed,
-    }
-    typer.echo(json.dumps(said) if as_json else str(report or folder))
+    path = None if report is None else str(report)
+    event = {"event": "finished", "folder": str(folder), "report": path, "failed": failed}
+    typer.echo(json.dumps(event) if as_json else path or str(folder))
 
 
 def _report(study: "Study", out: Path | None) -> Path:
-    return study.report(out, shlex.join(["heavytail", *sys.argv[1:]]))
+    return study.report(out, _command())

@@ -1,54 +1,53 @@
 """Honest statistics of several runs.
 
-Where they lie, how they spread, how well that is known, and whether one agent is better than another.
+Where runs lie, how well that is known, and whether one agent is better than another.
 
-Pure functions of arrays whose rows are runs (seeds) and whose columns are checkpoints or tasks; chance comes
+Pure functions of arrays whose rows are runs (seeds) and whose columns are checkpoints; random numbers come
 from the generator passed in.
 
 >>> import numpy as np
 >>> from heavytail import statistics
 >>> regret = np.random.default_rng(0).normal(100.0, 10.0, size=(30, 5))
->>> found = statistics.bootstrap_interval(regret, "median", rng=np.random.default_rng(1))
->>> bool((found.low <= found.estimate).all() and (found.estimate <= found.high).all())
+>>> interval = statistics.bootstrap_interval(regret, "median", rng=np.random.default_rng(1))
+>>> bool((interval.low <= interval.estimate).all() and (interval.estimate <= interval.high).all())
 True
 
-For values without a variance, such as realised returns: `heavytail.statistics.heavy`.
+A statistic is known by its name; ``@register("statistic", "my_statistic")`` adds one, see
+`heavytail.statistics.location`. For values without a variance, such as realised returns:
+`heavytail.statistics.heavy`.
 """
 
 from heavytail.statistics import heavy
 from heavytail.statistics._inputs import Interval
-from heavytail.statistics.bands import Band, central_band, quantile_band, quantiles
-from heavytail.statistics.bootstrap import bootstrap_interval, stratified_bootstrap_interval
+from heavytail.statistics.bootstrap import bootstrap_interval
 from heavytail.statistics.growth import exponent_of, growth_exponent
-from heavytail.statistics.improvement import (
-    improvement_interval,
-    probability_of_improvement,
-    stratified_improvement_interval,
-)
+from heavytail.statistics.improvement import probability_of_improvement
 from heavytail.statistics.location import (
+    Location,
     MeanAndDeviation,
     Statistic,
+    find_statistic,
     interquartile_mean,
     location_of,
     mean_and_deviation,
     median,
+    quantiles,
 )
 from heavytail.statistics.permutation import Comparison, holm, paired_permutation_test, permutation_test
 from heavytail.statistics.rates import rate_interval
 
 __all__ = [
-    "Band",
     "Comparison",
     "Interval",
+    "Location",
     "MeanAndDeviation",
     "Statistic",
     "bootstrap_interval",
-    "central_band",
     "exponent_of",
+    "find_statistic",
     "growth_exponent",
     "heavy",
     "holm",
-    "improvement_interval",
     "interquartile_mean",
     "location_of",
     "mean_and_deviation",
@@ -56,9 +55,6 @@ __all__ = [
     "paired_permutation_test",
     "permutation_test",
     "probability_of_improvement",
-    "quantile_band",
     "quantiles",
     "rate_interval",
-    "stratified_bootstrap_interval",
-    "stratified_improvement_interval",
 ]

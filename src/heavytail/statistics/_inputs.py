@@ -1,7 +1,4 @@
-"""What the statistics take and give: numbers by run, or one line that says what they should be.
-
-An estimate between the ends of its interval.
-"""
+"""Check the arguments of statistics: numbers by run, or one line that says what they should be."""
 
 import math
 from typing import Any, NamedTuple
@@ -12,7 +9,7 @@ from heavytail.arrays import Floats
 from heavytail.checks import as_count, as_floats
 from heavytail.errors import InputError
 
-VALUES_AT_ONCE = 2**21  # 16 MiB of floats
+MAX_VALUES = 2**21  # 16 MiB of floats
 
 
 class Interval(NamedTuple):
@@ -41,23 +38,17 @@ def as_runs(name: str, values: Any, *, least: int = 1, curves: bool = True, infi
     """
     array = as_floats(name, values)
     if array.ndim != 1 and not (curves and array.ndim == 2):
-        raise InputError(
-            f"{name} has shape {array.shape}; it must be"
-            f" {'[run] or [run, checkpoint]' if curves else '[run]'}"
-        )
+        shapes = "[run] or [run, checkpoint]" if curves else "[run]"
+        raise InputError(f"{name} has shape {array.shape}; it must be {shapes}")
     if array.size == 0 or len(array) < least:
+        runs = f"{least} run{'s' * (least > 1)}"
         raise InputError(
-            f"{name} has shape {array.shape}; there must be at least {least} run{'s' * (least > 1)},"
-            " each with its numbers"
+            f"{name} has shape {array.shape}; there must be at least {runs}, each with its numbers"
         )
-    for place in np.argwhere(np.isnan(array) if infinite else ~np.isfinite(array))[:1]:
-        bad = array[tuple(place)]
-        remedy = (
-            "no value may be missing"
-            if np.isnan(bad)
-            else "it must be finite, or see heavytail.statistics.heavy"
-        )
-        raise InputError(f"{name}[{', '.join(map(str, place))}] is {bad}; {remedy}")
+    for index in np.argwhere(np.isnan(array) if infinite else ~np.isfinite(array))[:1]:
+        value, sent_to = array[tuple(index)], "it must be finite, or see heavytail.statistics.heavy"
+        remedy = "no value may be missing" if np.isnan(value) else sent_to
+        raise InputError(f"{name}[{', '.join(map(str, index))}] is {value}; {remedy}")
     return array
 
 
@@ -93,9 +84,7 @@ def as_probabilities(name: str, values: Any) -> Floats:
 
 
 def as_resamples(resamples: Any, confidence: float) -> int:
-    """How many resamples, if they are enough for this confidence.
-
-    At least one beyond each end of the interval.
+    """A number of resamples that suffices for this confidence: one or more beyond each end of the interval.
 
     >>> as_resamples(10_000, 0.95)
     10000
@@ -107,7 +96,7 @@ def as_resamples(resamples: Any, confidence: float) -> int:
 
 
 def check_rng(rng: Any) -> None:
-    """Refuse what is no generator, a seed above all."""
+    """Refuse what is no generator, such as a seed."""
     if not isinstance(rng, np.random.Generator):
         raise InputError(
             f"rng is of type {type(rng).__name__}; it must be a numpy.random.Generator, such as"
@@ -117,4 +106,4 @@ def check_rng(rng: Any) -> None:
 
 def at_once(size: int) -> int:
     """How many rows of so many values to hold in memory together; results never depend on it."""
-    return max(1, VALUES_AT_ONCE // size)
+    return max(1, MAX_VALUES // size)

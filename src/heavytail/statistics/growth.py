@@ -15,8 +15,8 @@ from heavytail.errors import InputError
 from heavytail.statistics._inputs import Interval, as_open_fraction, as_resamples, as_runs, check_rng
 
 DECADES = 2.0
-POINTS = 21  # curves are read at most at so many, about evenly in log T
-MIN_FOUND = 0.9  # of resamples with an exponent
+MAX_POINTS = 21  # at which curves are read, about evenly in log T
+MIN_SHARE = 0.9  # of resamples that have an exponent
 
 
 def growth_exponent(
@@ -27,7 +27,7 @@ def growth_exponent(
     confidence: float = 0.95,
     resamples: int = 2000,
 ) -> Interval:
-    """The exponent of growth over the last two decades and its bootstrap interval, each NaN where there is none.
+    """The exponent of growth over the last two decades and its bootstrap interval; NaN where there is none.
 
     Args:
         at: [point] T, ascending from above 0; two decades or less are taken as they are.
@@ -42,50 +42,47 @@ def growth_exponent(
     [0.5, 0.5, 0.5]
     """
     check_rng(rng)
-    runs, number, tail = (
-        as_runs("values", values),
-        as_resamples(resamples, confidence),
-        0.5 * (1.0 - as_open_fraction("confidence", confidence)),
-    )
-    read, weights = _reading(at, runs)
-    estimate = _slopes(runs[:, read].mean(axis=0, keepdims=True), weights)[0]
+    runs, number = as_runs("values", values), as_resamples(resamples, confidence)
+    tail = 0.5 * (1.0 - as_open_fraction("confidence", confidence))
+    points, weights = _points_and_weights(at, runs)
+    estimate = _slopes(runs[:, points].mean(axis=0, keepdims=True), weights)[0]
     n = len(runs)
-    drawn = rng.multinomial(n, np.full(n, 1.0 / n), size=number)  # how often each run is in each resample
-    slopes = _slopes(drawn @ runs[:, read] / n, weights)
-    found = slopes[np.isfinite(slopes)]
-    if n < 2 or np.isnan(estimate) or len(found) <= MIN_FOUND * number:
+    counts = rng.multinomial(n, np.full(n, 1.0 / n), size=number)  # how often each run is in each resample
+    slopes = _slopes(counts @ runs[:, points] / n, weights)
+    finite = slopes[np.isfinite(slopes)]
+    if n < 2 or np.isnan(estimate) or len(finite) <= MIN_SHARE * number:
         return Interval(*np.array([estimate, np.nan, np.nan]))
-    return Interval(*np.array([estimate, *np.quantile(found, [tail, 1.0 - tail])]))
+    return Interval(*np.array([estimate, *np.quantile(finite, [tail, 1.0 - tail])]))
 
 
 def exponent_of(at: npt.ArrayLike, values: npt.ArrayLike) -> float:
-    """The same of one curve [point], without an interval.
+    """The exponent of growth of one curve [point], without an interval.
 
     >>> round(exponent_of([1e3, 1e4, 1e5], [1.0, 4.0, 16.0]), 3)
     0.602
     """
     curve = as_runs("values", values)[None]
-    read, weights = _reading(at, curve)
-    return float(_slopes(curve[:, read], weights)[0])
+    points, weights = _points_and_weights(at, curve)
+    return float(_slopes(curve[:, points], weights)[0])
 
 
-def _reading(at: npt.ArrayLike, runs: Floats) -> tuple[Ints, Floats]:
-    """At which points of the last decades curves are read, and what takes their logarithms there to a slope."""
+def _points_and_weights(at: npt.ArrayLike, runs: Floats) -> tuple[Ints, Floats]:
+    """The indices at which curves are read, and the weights that turn logarithms there into a slope."""
     T = as_floats("at", at)
     if runs.ndim != 2 or T.shape != runs.shape[1:] or len(T) < 2 or not (np.diff(T, prepend=0.0) > 0).all():
         raise InputError(
-            f"at has shape {T.shape} and values {runs.shape}; they must be [point] from above 0"
-            " upwards and [run, point], of two points or more"
+            f"at has shape {T.shape} and values {runs.shape}; they must be [point] from above 0 upwards and"
+            " [run, point], of two points or more"
         )
     x = np.log(T)
-    grid = np.linspace(max(x[0], x[-1] - DECADES * np.log(10.0)), x[-1], POINTS)
-    read = np.unique(np.abs(x - grid[:, None]).argmin(axis=1))
-    centred = x[read] - x[read].mean()
-    return read, centred / (centred @ centred)
+    grid = np.linspace(max(x[0], x[-1] - DECADES * np.log(10.0)), x[-1], MAX_POINTS)
+    points = np.unique(np.abs(x - grid[:, None]).argmin(axis=1))
+    centred = x[points] - x[points].mean()
+    return points, centred / (centred @ centred)
 
 
 def _slopes(values: Floats, weights: Floats) -> Floats:
-    """The slope of each row's logarithms; NaN if one of them has none."""
+    """The slope of each row's logarithms; NaN where one of them is not finite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes: Floats = np.log(values) @ weights
     return np.where(np.isfinite(slopes), slopes, np.nan)

@@ -1,26 +1,38 @@
-"""Where the runs lie.
+"""Where the runs lie: median, interquartile mean, mean, and the statistics that others register.
 
-Median, interquartile mean, and the mean with one standard deviation as papers draw it.
+Those of this file are trimmed means: sort the n runs, leave out k at either end, average the rest. The mean
+leaves out none, the interquartile mean k = floor(n / 4) (as rliable's IQM and
+``scipy.stats.trim_mean(x, 0.25)``), the median all but the one or two in the middle.
 
-Each is a trimmed mean: sort the n runs, leave out k at either end, average the rest. The mean leaves out
-none, the interquartile mean k = floor(n / 4) (as rliable's IQM and ``scipy.stats.trim_mean(x, 0.25)``), the
-median all but the one or two in the middle. So one function serves all, and whatever resamples or permutes
-runs takes the statistic by its name: "mean", "median" or "interquartile_mean".
+With heavy tails, up to k runs at either end may take any value and the trimmed mean hardly moves; a mean is
+moved by one run.
 
-With heavy tails, up to k runs at either end may be as wild as they like and the trimmed mean hardly moves; a
-mean is moved by one.
+Whatever resamples or permutes runs takes the statistic by its name. A file that registers one adds it::
+
+    @register("statistic", "midrange")
+    def midrange() -> Location:
+        return Location(lambda rows: 0.5 * (rows.min(axis=-1) + rows.max(axis=-1)))
 """
 
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError, suggestion
-from heavytail.statistics._inputs import as_runs
+from heavytail.registry import find, register, registered
+from heavytail.statistics._inputs import as_probabilities, as_runs
 
-Statistic = Literal["mean", "median", "interquartile_mean"]
+Statistic: TypeAlias = str  # the name of a registered statistic: "mean", "median", "interquartile_mean" ...
+
+
+class Location(NamedTuple):
+    """A statistic of location, as builders of the kind "statistic" return it."""
+
+    compute: Callable[[Floats], Floats]  # [..., run] -> [...]; it may reorder the runs in place
+    trimmed: Callable[[int], int] = lambda n: 0  # how many of n runs at either end never enter the result
 
 
 class MeanAndDeviation(NamedTuple):
@@ -28,6 +40,42 @@ class MeanAndDeviation(NamedTuple):
 
     mean: Floats
     deviation: Floats
+
+
+def find_statistic(name: Any) -> Location:
+    """Find a registered statistic by its name.
+
+    >>> find_statistic("median").trimmed(10), find_statistic("interquartile_mean").trimmed(10)
+    (4, 2)
+    """
+    if not isinstance(name, str):
+        names = (entry.name for entry in registered("statistic"))
+        raise InputError(f"there is no statistic {name!r}; {suggestion(str(name), names)}")
+    location: Location = find("statistic", name).builder()
+    return location
+
+
+def trimmed_location(trimmed: Callable[[int], int]) -> Location:
+    """Make the trimmed mean that leaves out `trimmed(n)` of n runs at either end."""
+    return Location(lambda rows: trimmed_mean(rows, trimmed(rows.shape[-1])), trimmed)
+
+
+@register("statistic", "mean")
+def _mean() -> Location:
+    """Average all runs."""
+    return trimmed_location(lambda n: 0)
+
+
+@register("statistic", "median")
+def _median() -> Location:
+    """Average the one or two runs in the middle."""
+    return trimmed_location(lambda n: (n - 1) // 2)
+
+
+@register("statistic", "interquartile_mean")
+def _interquartile_mean() -> Location:
+    """Average the runs without the lowest and the highest quarter."""
+    return trimmed_location(lambda n: n // 4)
 
 
 def median(values: npt.ArrayLike) -> Floats:
@@ -59,17 +107,17 @@ def interquartile_mean(values: npt.ArrayLike) -> Floats:
 
 
 def mean_and_deviation(values: npt.ArrayLike) -> MeanAndDeviation:
-    """The mean over runs and one standard deviation, with n - 1 in the denominator (ddof=1, the unbiased variance), so of at least two runs.
+    """The mean over runs and one standard deviation, with n - 1 in the denominator (ddof=1).
 
-    It describes how the runs spread and says nothing about how well their mean is known. It is for quantities
-    that have a variance, such as regret measured with mean rewards; realised returns with heavy tails have
-    none (see `heavytail.statistics.heavy`).
+    It describes how at least two runs spread and says nothing about how well their mean is known. It is for
+    quantities that have a variance, such as regret measured with mean rewards; realised returns with heavy
+    tails have none (see `heavytail.statistics.heavy`).
 
     Args:
         values: [run] or [run, checkpoint].
 
-    >>> found = mean_and_deviation([1.0, 2.0, 3.0])
-    >>> float(found.mean), float(found.deviation)
+    >>> mean, deviation = mean_and_deviation([1.0, 2.0, 3.0])
+    >>> float(mean), float(deviation)
     (2.0, 1.0)
     """
     runs = as_runs("values", values, least=2)
@@ -81,29 +129,29 @@ def location_of(values: npt.ArrayLike, statistic: Statistic) -> Floats:
 
     Args:
         values: [run] or [run, checkpoint].
-        statistic: "mean", "median" or "interquartile_mean".
+        statistic: "mean", "median", "interquartile_mean" or another registered one.
 
-    >>> [float(location_of([0.0, 1.0, 2.0, 3.0, 94.0], name)) for name in ("mean", "median", "interquartile_mean")]
-    [20.0, 2.0, 2.0]
+    >>> [float(location_of([0.0, 1.0, 2.0, 3.0, 94.0], name)) for name in ("mean", "median")]
+    [20.0, 2.0]
     """
-    runs = as_runs("values", values)
-    k = trimmed(statistic, len(runs))
-    return trimmed_mean(
-        np.ascontiguousarray(np.sort(runs, axis=0).T), k
-    )  # sorted first: the order of runs changes no bit of a mean either
+    runs = np.sort(as_runs("values", values), axis=0)  # so that the order of runs changes no bit of a mean
+    return find_statistic(statistic).compute(np.ascontiguousarray(runs.T))
 
 
-def trimmed(statistic: Any, n: int) -> int:
-    """How many of n runs a statistic leaves out at either end.
+def quantiles(values: npt.ArrayLike, levels: npt.ArrayLike) -> Floats:
+    """Quantiles over runs: one row per level, [level] or [level, checkpoint].
 
-    >>> trimmed("interquartile_mean", 10), trimmed("median", 10), trimmed("median", 11)
-    (2, 4, 5)
+    They interpolate between neighbouring runs (Hyndman and Fan's type 7, NumPy's default), and show how runs
+    spread; how well a median is known is what `bootstrap_interval` says.
+
+    Args:
+        values: [run] or [run, checkpoint].
+        levels: numbers from 0, the least, to 1, the greatest.
+
+    >>> quantiles([4.0, 1.0, 3.0, 2.0, 5.0], [0.0, 0.5, 0.9])
+    array([1. , 3. , 4.6])
     """
-    if not isinstance(statistic, str) or statistic not in get_args(Statistic):
-        raise InputError(
-            f"there is no statistic {statistic!r}; {suggestion(str(statistic), get_args(Statistic))}"
-        )
-    return {"mean": 0, "interquartile_mean": n // 4, "median": (n - 1) // 2}[statistic]
+    return np.quantile(as_runs("values", values), as_probabilities("levels", levels), axis=0)
 
 
 def trimmed_mean(rows: Floats, k: int) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.bounds import Bound, Quantities, bounds_at, quantities_of
-from heavytail.bounds.plot import STYLES
+from heavytail.bounds.catalogue import registered_bounds
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.tabular import TabularBackend
@@ -76,7 +76,7 @@ def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats
         _bound(name, env, each * backend_for(env.env, env.parameters).horizon)
         for env, each in zip(envs, units, strict=True)
     ]
-    last, words = found[-1], STYLES[name][1]
+    last, words = found[-1], registered_bounds()[name].label
     return BoundLine(
         name=name,
         label=words if last.is_lower else f"bound of {words}",

@@ -1,0 +1,86 @@
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_group
+from typer.testing import CliRunner
+
+import heavytail as ht
+from heavytail.cli import app
+from heavytail.cli.app import ORDER, OrderedGroup
+from support.processes import python
+
+runner = CliRunner()
+
+
+def test_help_lists_commands_in_the_order_of_work() -> None:
+    """Studies first; a command that `ORDER` does not know comes last."""
+    group = OrderedGroup(name="heavytail", commands=dict(get_group(app).commands))
+    names = group.list_commands(None)
+    assert [name for name in names if name != "pack"] == [name for name in ORDER if name != "pack"]
+    group.commands = {"another": group.commands["run"], **group.commands}
+    assert group.list_commands(None) == [*names, "another"]
+    printed = runner.invoke(app, ["--help"]).output
+    positions = [printed.index(f" {name} ") for name in names]
+    assert positions == sorted(positions)
+
+
+def test_every_command_has_a_help_text() -> None:
+    for command in app.registered_commands:
+        assert command.callback
+        name = command.name or command.callback.__name__
+        done = runner.invoke(app, [name, "--help"])
+        assert done.exit_code == 0, name
+        assert (command.callback.__doc__ or "").splitlines()[0].endswith((".", ")."))
+
+
+def test_the_version_is_printed() -> None:
+    done = runner.invoke(app, ["--version"])
+    assert (done.exit_code, done.output) == (0, f"heavytail {ht.__version__}\n")
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_start_quickly(option: str, tmp_path: Path) -> None:
+    """Nothing heavy is imported for them. (NumPy is, by Gymnasium, which must know the ids.)"""
+    script = f"""
+    import sys
+    from heavytail.cli import app
+    try:
+        app(["{option}"])
+    except SystemExit as end:
+        assert end.code == 0
+    heavy = ("numba", "scipy", "jax", "pandas", "matplotlib", "pydantic", "plotly", "pyarrow")
+    print([name for name in heavy if name in sys.modules])
+    """
+    assert python(script, folder=tmp_path).splitlines()[-1] == "[]"
+
+
+def test_the_package_runs_as_a_module(tmp_path: Path) -> None:
+    script = """
+    import runpy, sys
+    sys.argv = ["heavytail", "--version"]
+    try:
+        runpy.run_module("heavytail", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        assert end.code == 0
+    """
+    assert python(script, folder=tmp_path) == f"heavytail {ht.__version__}"
+    assert sys.modules.get("heavytail.__main__") is None
+
+
+def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
+    """Engines are those of the registry: a plugin's would be found."""
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        """
+        name = "tiny"
+        steps = 10
+        seeds = 1
+        [envs.two_state]
+        [agents.random]
+        """
+    )
+    done = runner.invoke(app, ["run", str(spec), "--out", str(tmp_path / "out"), "--engine", "locl"])
+    assert done.exit_code == 2
+    assert done.stderr.startswith("heavytail: there is no engine 'locl'; ")
+    assert not (tmp_path / "out").exists()
