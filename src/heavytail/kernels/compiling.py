@@ -67,8 +67,10 @@ def _entry(function: Callable[P, R], classes: tuple[type, ...]) -> Callable[P, R
         return _quiet(function)
     folder = _kept_folder(fingerprint(function, classes)) if all(map(_importable, classes)) else None
     with _numba_keeps_in(folder):
-        compiled: Callable[P, R] = njit(cache=folder is not None, **ENTRY_OPTIONS)(function)
-    return compiled
+        compiled: Any = njit(cache=folder is not None, **ENTRY_OPTIONS)(function)
+    if folder is not None:
+        compiled.compile = _one_process_at_a_time(compiled.compile, folder)
+    return cast("Callable[P, R]", compiled)
 
 
 def record_classes(*records: Any) -> tuple[type, ...]:
@@ -151,6 +153,29 @@ def _numba_keeps_in(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+
+
+def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path) -> Callable[P, R]:
+    """While one process compiles, others that need the same code wait, and then load it from the disk."""
+
+    @wraps(compile_or_load)
+    def locked(*args: P.args, **kwargs: P.kwargs) -> R:
+        with suppress(OSError), _locked(folder):
+            return compile_or_load(*args, **kwargs)
+        return compile_or_load(*args, **kwargs)  # the folder was removed, or its disk knows no locks
+
+    return locked
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)  # closing would not do where a child has been forked meanwhile
+        os.close(handle)
 
 
 # The fingerprint
