@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def with_a_tiny_deep_study(folder: Path) -> Path:
     text, quick = spec.read_text(), "[quick]\nsteps = 60_000\nseeds = 8\n"
     assert quick in text
     spec.unlink()
-    spec.write_text(text.replace(quick, "[quick]\nsteps = 2_000\nseeds = 2\n"))
+    spec.write_text(text.replace(quick, "[quick]\nsteps = 6_000\nseeds = 2\n"))
     return folder
 
 
@@ -82,3 +83,11 @@ def test_the_paper_is_reproduced_quickly(tmp_path: Path) -> None:
     assert all(claim.claim in page for claim in study.spec.claims)
     shares = {agent: float(scores.mean()) for agent, scores in study.to_rliable().items()}
     assert shares["random"] < shares["ucrl2_heavy"] < shares["heavy_ucrl2"]
+
+
+def test_hooks_have_the_versions_of_the_environment() -> None:
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    text = (ROOT / ".pre-commit-config.yaml").read_text()
+    hooks = dict(re.findall(r"repo: https://github.com/(\S+)\n +rev: v(\S+)", text))
+    assert hooks["astral-sh/ruff-pre-commit"] == pinned["ruff"]
+    assert hooks["codespell-project/codespell"] == pinned["codespell"]

@@ -116,7 +116,7 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     import heavytail as ht, my_agent
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
-    from heavytail.compiling import entry
+    from heavytail.kernels.compiling import entry
     learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25)
     learner.learn(10)
     chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))

@@ -2,6 +2,7 @@ import os
 import time
 import types
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,7 +72,7 @@ FILES = {
             record.value[0] = 0.0
     """,
     "outside_kernel.py": """
-        from heavytail.compiling import kernel
+        from heavytail.kernels.compiling import kernel
         from outside_constant import FACTOR
 
         @kernel
@@ -162,7 +163,7 @@ FUSED = """
     import heavytail as ht
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
-    from heavytail.compiling import entry
+    from heavytail.kernels.compiling import entry
     learner = ht.make_agent("random", ht.make_mdp("six_arms"))
     total = learner.learn(10).realised_reward[-1]
     chunk = entry(fused.run_chunk, learner.agent, learner.mdp, learner.streams, new_reward_batch(learner.mdp), learner.clock, fused.new_checkpoints(learner.curve.at, learner.agent))
@@ -183,7 +184,7 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     from typing import NamedTuple
     import numpy as np
     from heavytail.kernels.rng import stream
-    from heavytail.problem import Problem
+    from heavytail.mdp.problem import Problem
     from heavytail.training.stepwise import Stepwise
     from heavytail.kernels.verbs import act
     class Mine(NamedTuple):
@@ -342,3 +343,14 @@ def test_plain_python_is_quiet_about_overflow() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert quiet() == 0
+
+
+def test_processes_that_start_together_compile_once(tmp_path: Path) -> None:
+    """One compiles, the others wait for it and load what it kept."""
+
+    def ask(_: int) -> str:
+        return python(FUSED, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept"))
+
+    with ThreadPoolExecutor(3) as pool:
+        printed = sorted(line.split(maxsplit=1)[1] for line in pool.map(ask, range(3)))
+    assert printed == ["0 1", "1 0", "1 0"]
