@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.cuda.simulator.kernel import BlockManager, BlockThread
+from numba.cuda.simulator import kernel
+
+BlockManager: Any = kernel.BlockManager  # neither has types
+BlockThread: Any = kernel.BlockThread
 
 
 def wait_for_threads(setattr_: Callable[[Any, str, Any], None] = setattr) -> None:
