@@ -1,6 +1,9 @@
 """What a user installs, and the first command of the README."""
 
 import json
+import os
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -37,9 +40,48 @@ def test_the_wheel_holds_what_is_not_python(tmp_path: Path) -> None:
     } <= names
 
 
+REPRODUCE = """
+import sys
+from pathlib import Path
+from heavytail.cli import app
+from heavytail.studies import published
+
+published.PLACES = (Path(sys.argv.pop(1)),)
+app()
+"""
+
+
+SMALLER = {  # in specs: coarse grids, and short runs of small networks
+    "paper": {
+        "[0.01, 0.03, 0.1, 0.3, 1.0]": "[0.01, 0.1]",
+        "[0.0001, 0.001, 0.01, 0.03, 0.1": "[0.001, 0.01",
+        '["true", 4.0, 1.0, 0.3]': '["true", 1.0]',
+    },
+    "paper-deep": {"steps = 60_000\nseeds = 8": "steps = 6_000\nseeds = 2", "[64, 64]": "[8]"},
+}
+
+
+def smaller_studies(folder: Path) -> Path:
+    """The published studies, those of the paper smaller."""
+    shutil.copytree(ROOT / "studies", folder, copy_function=os.symlink)
+    for name, changes in SMALLER.items():
+        spec = folder / name / "spec.toml"
+        text = spec.read_text()
+        for long, short in changes.items():
+            assert long in text
+            text = text.replace(long, short)
+        spec.unlink()
+        spec.write_text(text)
+    return folder
+
+
 def test_the_paper_is_reproduced_quickly(tmp_path: Path) -> None:
-    """`make reproduce ARGS=--quick`, as the README says; the full length differs in numbers only."""
-    command = [sys.executable, "-c", "from heavytail.cli import app; app()", "reproduce", "--quick", "--json"]
+    """`heavytail reproduce --quick`, with smaller grids and networks: other sizes differ in numbers only.
+
+    `.ci/run` reproduces the whole quick scale.
+    """
+    studies = smaller_studies(tmp_path / "studies")
+    command = [sys.executable, "-c", REPRODUCE, str(studies), "reproduce", "--quick", "--json"]
     done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     last = json.loads(done.stdout.splitlines()[-1])
     assert last == {
@@ -54,3 +96,11 @@ def test_the_paper_is_reproduced_quickly(tmp_path: Path) -> None:
     assert all(claim.claim in page for claim in study.spec.claims)
     shares = {agent: float(scores.mean()) for agent, scores in study.to_rliable().items()}
     assert shares["random"] < shares["ucrl2_heavy"] < shares["heavy_ucrl2"]
+
+
+def test_hooks_have_the_versions_of_the_environment() -> None:
+    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    text = (ROOT / ".pre-commit-config.yaml").read_text()
+    hooks = dict(re.findall(r"repo: https://github.com/(\S+)\n +rev: v(\S+)", text))
+    assert hooks["astral-sh/ruff-pre-commit"] == pinned["ruff"]
+    assert hooks["codespell-project/codespell"] == pinned["codespell"]

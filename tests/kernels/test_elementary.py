@@ -15,7 +15,7 @@ from heavytail.kernels.compiling import entry
 from heavytail.kernels.count_powers import count_powers, power
 
 DIGITS = 40
-N = 3000
+N = 1000
 
 
 @pytest.fixture(autouse=True)

@@ -346,7 +346,7 @@ def test_what_is_missing_is_named(place: str, message: str) -> None:
 
 def test_a_continuing_environment_wants_steps() -> None:
     raw = changed("steps", delete=True)
-    assert make_spec(raw)
+    assert make_spec(raw).envs["two_state"].steps == raw["envs"]["two_state"]["steps"]
     del raw["envs"]["two_state"]["steps"]
     assert mistake(raw).startswith(
         "spec.toml: envs.two_state: it counts steps, and the study does not say how many; give"

@@ -16,7 +16,7 @@ from heavytail.estimators import median_of_means as _median_of_means
 from heavytail.estimators import sample_mean as _sample_mean
 from heavytail.estimators import truncated_mean as _truncated_mean
 from heavytail.estimators.estimator import Estimator, build_estimator, standalone
-from heavytail.registry import find, registered
+from heavytail.registry import find, own_builders, registered
 
 __all__ = ["Estimator", "build_estimator", "median_of_means", "sample_mean", "truncated_mean"]
 
@@ -24,6 +24,8 @@ __all__ = ["Estimator", "build_estimator", "median_of_means", "sample_mean", "tr
 median_of_means = standalone(_median_of_means.median_of_means)
 sample_mean = standalone(_sample_mean.sample_mean)
 truncated_mean = standalone(_truncated_mean.truncated_mean)
+# The names above are for type checkers and readers. Every file here is found.
+globals().update({name: standalone(builder) for name, builder in own_builders("estimator").items()})
 
 
 def __getattr__(name: str) -> Any:

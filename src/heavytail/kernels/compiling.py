@@ -12,10 +12,13 @@ and the constants that any of them reads. The fingerprint is taken from the code
 from the files: a file edited while a process runs cannot mislabel what that process compiled, and an edited
 comment recompiles nothing.
 
+Where several processes need the same entry at once, one compiles it and the others wait and load it.
+
 The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and
 is readable by its owner alone; a folder that no process has used for a month is removed.
 """
 
+import fcntl
 import os
 import re
 import shutil
@@ -24,12 +27,12 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import cache, wraps
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
@@ -67,8 +70,10 @@ def _entry(function: Callable[P, R], classes: tuple[type, ...]) -> Callable[P, R
         return _quiet(function)
     folder = _kept_folder(fingerprint(function, classes)) if all(map(_importable, classes)) else None
     with _numba_keeps_in(folder):
-        compiled: Callable[P, R] = njit(cache=folder is not None, **ENTRY_OPTIONS)(function)
-    return compiled
+        compiled: Any = njit(cache=folder is not None, **ENTRY_OPTIONS)(function)
+    if folder is not None:
+        compiled.compile = _one_process_at_a_time(compiled.compile, folder)
+    return cast("Callable[P, R]", compiled)
 
 
 def record_classes(*records: Any) -> tuple[type, ...]:
@@ -145,6 +150,34 @@ def _numba_keeps_in(folder: Path | None) -> Iterator[None]:
         yield
     finally:
         config.CACHE_DIR = before
+
+
+def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path) -> Callable[P, R]:
+    """While one process compiles, others that need the same code wait, and then load it from the disk."""
+
+    @wraps(compile_or_load)
+    def locked(*args: P.args, **kwargs: P.kwargs) -> R:
+        with _locked(folder):
+            return compile_or_load(*args, **kwargs)
+
+    return locked
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # it was removed: nothing to share
+        yield
+        return
+    try:
+        with suppress(OSError):  # not every network disk knows locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a child forked meanwhile would keep it locked after closing
+        os.close(handle)
 
 
 # The fingerprint

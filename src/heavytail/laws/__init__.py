@@ -23,7 +23,7 @@ from heavytail.laws.log_normal import log_normal
 from heavytail.laws.normal import normal
 from heavytail.laws.pareto import pareto
 from heavytail.laws.student_t import student_t
-from heavytail.registry import find, registered
+from heavytail.registry import find, own_builders, registered
 
 __all__ = [
     "Law",
@@ -36,6 +36,9 @@ __all__ = [
     "pareto",
     "student_t",
 ]
+
+# The names above are for type checkers and readers. Every file here is found, and its name means the builder.
+globals().update(own_builders("law"))
 
 
 def __getattr__(name: str) -> Any:

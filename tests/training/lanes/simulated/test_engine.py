@@ -83,7 +83,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
 @pytest.fixture
 def saves_always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(backend, "LEAST_WORK_PER_SAVE", 0.0)
+    monkeypatch.setattr(backend, "MIN_WORK_PER_SAVE", 0.0)
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         go_on(lanes, arrays)
         shares.append(lanes.share())
 
-    monkeypatch.setattr(Lanes, "go_on_from", noted)
+    monkeypatch.setattr(Lanes, "restore", noted)
     return shares
 
 
@@ -311,7 +311,9 @@ from heavytail.studies.backends import backend
 from heavytail.studies.engines import cuda
 from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch
+from support.simulator import wait_for_threads
 
+wait_for_threads()
 plan.STEPS_PER_PART = sweep_plan.STEPS_PER_PART = 3000
 backend.SECONDS_BETWEEN_SAVES = backend.MIN_WORK_PER_SAVE = 0.0
 batch.FIRST_CHUNK, batch.next_chunk = 150, lambda *known: 150
@@ -341,7 +343,8 @@ def test_killed_at_random_moments_it_ends_with_the_same_files(whole: Files, tmp_
     chance = random.Random(4)  # noqa: S311 - nothing secret
     moments = [chance.randint(4, 30) for _ in range(6)]
     command = [sys.executable, "-c", KILLED, json.dumps(study()), str(tmp_path), json.dumps(moments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [status for status, *_ in lines] == [str(-signal.SIGKILL)] * len(moments)
