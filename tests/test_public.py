@@ -59,9 +59,9 @@ def test_versions_agree() -> None:
 
 def test_laws_and_estimators_are_imported_by_name_as_they_are_registered() -> None:
     laws, estimators = own_builders("law"), own_builders("estimator")
-    assert set(laws) == set(ht.laws.__all__) - {"Law"}
+    assert set(ht.laws.__all__) - {"Law"} <= set(laws)
     assert all(getattr(ht.laws, name) is builder for name, builder in laws.items())
-    assert set(estimators) == set(ht.estimators.__all__) - {"Estimator", "build_estimator"}
+    assert set(ht.estimators.__all__) - {"Estimator", "build_estimator"} <= set(estimators)
     assert all(getattr(ht.estimators, name).__wrapped__ is estimators[name] for name in estimators)
 
 
