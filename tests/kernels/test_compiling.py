@@ -88,8 +88,8 @@ ASK = """
     learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
     agent = Stepwise(learner.agent, learner.streams.agent, learner.problem)
     agent.update(0, 0, 3.0, 1)
-    hits = [sum(entry.stats.cache_hits.values()) for entry in (agent._act, agent._update)]
-    print(agent.act(0), sum(hits))
+    action = agent.act(0)
+    print(action, sum(sum(entry.stats.cache_hits.values()) for entry in (agent._act, agent._update)))
 """
 
 
