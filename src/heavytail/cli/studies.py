@@ -101,7 +101,7 @@ def reproduce(
 
     What needs a GPU is run at its quick scale where there is none, and its published result is shown beside.
     """
-    from heavytail.report.report import beside
+    from heavytail.report.report import find_companions
     from heavytail.studies.published import left_out, to_reproduce
 
     with one_line_errors():
@@ -120,7 +120,7 @@ def reproduce(
             )
         for each in fresh:
             _run(each, _Who(engine, workers, address, lanes), as_json, command)
-        _finish(fresh[0], as_json, fresh[0].report(None, command, list(beside(study, fresh))))
+        _finish(fresh[0], as_json, fresh[0].report(None, command, list(find_companions(study, fresh))))
 
 
 @app.command()
