@@ -1,6 +1,6 @@
 """The report of deep agents.
 
-Nobody knows the best policy, runs are measured in steps, and rewards are those of whole episodes.
+The best policy is not known, runs are measured in steps, and rewards are those of whole episodes.
 """
 
 import re
@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from heavytail.report.figures.heatmaps import Measure, shades
+from heavytail.report.figures.heat_maps import Measure, compute_shades
 from heavytail.report.report import write_report
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.theme import LIGHT
@@ -126,20 +126,20 @@ def test_grids_are_bright_where_returns_are_large(found: ReportData) -> None:
     (map_,) = grid.maps
     assert map_.values.shape == (1, 3)
     assert map_.chosen == (0, int(np.argmax(map_.values)))
-    (shaded,) = shades(grid.maps, grid.measure)
+    (shaded,) = compute_shades(grid.maps, grid.measure)
     assert shaded[map_.chosen] == 1.0
     np.testing.assert_allclose(shaded, (map_.values - map_.values.min()) / np.ptp(map_.values))
 
 
 def test_the_map_of_agents_against_environments(found: ReportData, page: Reader) -> None:
-    (across,) = found.across
-    assert (across.map.rows, across.map.columns) == (
+    (matrix,) = found.matrices
+    assert (matrix.map.rows, matrix.map.columns) == (
         ["unclipped", "clipped", "Heavy-DQN"],
         ["noise 1", "noise 5", "noise 20"],
     )
     runs = {agent.key: agent.runs for agent in found.tasks["louder"].agents}
-    assert across.map.values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
-    assert not across.measure.by_column  # the same environment under different noise
+    assert matrix.map.values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
+    assert not matrix.measure.by_column  # the same environment under different noise
     assert (
         "Median clean return per episode in the last tenth. Bright is good, on one scale for all."
         in page.words
@@ -155,7 +155,7 @@ def test_scores_for_rliable_are_the_returns_themselves(study: Study, found: Repo
 
 def test_a_scale_for_each_environment_where_they_differ(found: ReportData) -> None:
     apart = Measure("", "", large_is_good=True, by_column=True)
-    (shaded,) = shades([found.across[0].map], apart)
+    (shaded,) = compute_shades([found.matrices[0].map], apart)
     assert (shaded.max(axis=0) == 1.0).all()
     assert (shaded.min(axis=0) == 0.0).all()
 

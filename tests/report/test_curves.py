@@ -1,13 +1,10 @@
-"""Runs summed up where something is missing.
-
-No episode ended, nobody knows the best policy, every run of a point failed.
-"""
+"""Runs summed up where something is missing: no episode ended, every run of a point failed."""
 
 import numpy as np
 import pytest
 
 from heavytail import statistics
-from heavytail.report.figures.heatmaps import HeatMap, Measure, shades
+from heavytail.report.figures.heat_maps import HeatMap, Measure, compute_shades
 from heavytail.studies.results import Aggregation, Runs, reward_rates
 
 SUMMING = Aggregation(confidence=0.9, resamples=200, seed=5)
@@ -70,4 +67,4 @@ def test_the_best_is_bright(measure: Measure, values: list[list[float]], expecte
     maps = [
         HeatMap({"other": i}, "", "x", [None], [1, 2], np.array([row]), None) for i, row in enumerate(values)
     ]
-    np.testing.assert_allclose(np.concatenate(shades(maps, measure)), expected)
+    np.testing.assert_allclose(np.concatenate(compute_shades(maps, measure)), expected)

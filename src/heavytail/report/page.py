@@ -31,13 +31,17 @@ def render_page(studies: Sequence[StudySection]) -> str:
         for section in sections
         for placed in section.figures
     }
-    return _load_templates().get_template("page.html.j2").render(
-        title=studies[0].title,
-        head=make_head(studies[0]),
-        rows=rows,
-        sections=sections,
-        figures=figures,
-        plotly=get_plotlyjs(),
+    return (
+        _load_templates()
+        .get_template("page.html.j2")
+        .render(
+            title=studies[0].title,
+            head=make_head(studies[0]),
+            rows=rows,
+            sections=sections,
+            figures=figures,
+            plotly=get_plotlyjs(),
+        )
     )
 
 

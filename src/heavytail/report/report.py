@@ -75,7 +75,7 @@ def write_figures(folder: Path, data: ReportData) -> None:
 
 
 def _make_overview(data: ReportData) -> list[tuple[str, Curves]]:
-    """Of each environment the paper's drawing, or rewards along the run where the best policy is not known."""
+    """Of each environment the paper's drawing, or reward per unit where the best policy is not known."""
     panels = []
     for task in data.single_tasks:
         contents = {figure.name: figure.content for figure in data.figures[task.html_id]}

@@ -122,9 +122,7 @@ def _style_kind(agent: AgentSpec) -> str:
     return f"{agent.agent} {agent.parameters.get('transform', '')}"
 
 
-def _read_sidecars(
-    study: Study, cells: Mapping[Phase, list[Cell]]
-) -> dict[Phase, dict[str, dict[str, Any]]]:
+def _read_sidecars(study: Study, cells: Mapping[Phase, list[Cell]]) -> dict[Phase, dict[str, dict[str, Any]]]:
     """The sidecars of each phase by the id of their part."""
     parts = {phase: unique_parts(some) for phase, some in cells.items()}
     return {

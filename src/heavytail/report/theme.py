@@ -11,8 +11,20 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib takes them
 
-LIGHT = tuple("#0072B2 #D55E00 #009E73 #B5508C #B88700 #6A51A3 #5E7A00 #6B7280 #007C91 #A50026".split())
-DARK = tuple("#56B4E9 #FF8F45 #2CC79A #E58FC3 #E6B93A #AE97F5 #B7CC52 #A6ADB8 #45C4D6 #FF7088".split())
+COLOURS = (  # for the light theme and paper, for the dark theme
+    ("#0072B2", "#56B4E9"),
+    ("#D55E00", "#FF8F45"),
+    ("#009E73", "#2CC79A"),
+    ("#B5508C", "#E58FC3"),
+    ("#B88700", "#E6B93A"),
+    ("#6A51A3", "#AE97F5"),
+    ("#5E7A00", "#B7CC52"),
+    ("#6B7280", "#A6ADB8"),
+    ("#007C91", "#45C4D6"),
+    ("#A50026", "#FF7088"),
+)
+LIGHT = tuple(light for light, _ in COLOURS)
+DARK = tuple(dark for _, dark in COLOURS)
 OUTLINE = "#d62728"  # around tiles
 PAPER_MARKERS = {  # by the names that plotly has for them
     "circle": "o",

@@ -27,7 +27,7 @@ def regret(task: Task, styles: Styles) -> Figure | None:
 
 @register("figure", "log-log")
 def log_log(task: Task, styles: Styles) -> Figure | None:
-    """Cumulative regret on logarithmic axes, where a power is a line, with the bounds that the study names."""
+    """Cumulative regret on logarithmic axes, where a power is a line, with the bounds of the study."""
     if task.optimum is None:
         return None
     hidden = sum(int((agent.regret.estimate <= 0).sum()) for agent in task.agents)
@@ -36,7 +36,9 @@ def log_log(task: Task, styles: Styles) -> Figure | None:
         " light-tailed theory."
     )
     caption += f" {hidden} points at or below 0 cannot be drawn here." if hidden else ""
-    content = along_run(task, styles, lambda agent: agent.regret, Axis("cumulative regret (reward)", log=True))
+    content = along_run(
+        task, styles, lambda agent: agent.regret, Axis("cumulative regret (reward)", log=True)
+    )
     content = content._replace(x=Axis(f"{task.unit}s", log=True), references=make_references(task.bounds))
     return Figure("Regret, log-log", caption + in_words(task.bounds), content, order=4)
 
@@ -98,9 +100,7 @@ def realised(task: Task, styles: Styles) -> Figure | None:
     return Figure("Realised against mean reward", caption, content, order=5)
 
 
-def along_run(
-    task: Task, styles: Styles, lines: Callable[[Agent], Sequence[Floats]], y: Axis
-) -> Curves:
+def along_run(task: Task, styles: Styles, lines: Callable[[Agent], Sequence[Floats]], y: Axis) -> Curves:
     """Make a curve for every agent of a task.
 
     Args:

@@ -47,9 +47,7 @@ def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:
 
 
 def _along_axis(family: Family, styles: Styles, values: Callable[[Agent], Floats], y: Axis) -> Curves:
-    curves = [
-        make_curve(agent, styles, family.at, family.mean(values(agent))) for agent in family.agents
-    ]
+    curves = [make_curve(agent, styles, family.at, family.mean(values(agent))) for agent in family.agents]
     return Curves(Axis(family.axis, log=True), y, curves)
 
 

@@ -148,7 +148,9 @@ class Figure(NamedTuple):
     order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
     wide: bool = False
     min_height: int = 0  # pixels
-    name: str = ""  # unique among the figures of one environment; a registered figure gets that of its function
+    name: str = (
+        ""  # unique among the figures of one environment; a registered figure gets that of its function
+    )
 
 
 def figure_id(html_id: str, name: str) -> str:
@@ -169,9 +171,13 @@ def figure_file(*parts: str) -> str:
     return f"{'-'.join(parts)}.svg"
 
 
-def make_curve(agent: Agent, styles: Styles, x: Ints | Floats, lines: Sequence[Floats], note: str = "") -> Curve:
-    """Make the curve of an agent from its middle line, and the lower and upper edge of its band if it has one."""
-    return Curve(agent.key, agent.label, styles[agent.key], x, *lines, note=note)
+def make_curve(
+    agent: Agent, styles: Styles, x: Ints | Floats, lines: Sequence[Floats], note: str = ""
+) -> Curve:
+    """Make the curve of an agent from its middle line and, if there are, the edges of its band."""
+    y, *edges = lines
+    low, high = edges or (None, None)
+    return Curve(agent.key, agent.label, styles[agent.key], x, y, low, high, note)
 
 
 def count_columns(panels: int, most: int = 4) -> int:

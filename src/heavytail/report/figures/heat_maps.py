@@ -1,5 +1,6 @@
-"""Heat maps: a number at every point of a grid, or for every agent in every environment, bright where it is good.
+"""Heat maps: a number at every point of a grid, or of every agent in every environment.
 
+Tiles are bright where the number is good.
 The two parameters of a grid with the most values are the sides of a map; of the others every combination has
 a map of its own. Colours of regrets are logarithmic, since the worst point of a grid may be a thousand times
 worse than the best, and cividis, which looks alike to all kinds of colour vision.
@@ -75,7 +76,10 @@ def make_heat_maps(
     sides = sorted(sorted(grid, key=lambda name: -len(grid[name]))[:2], key=lambda name: len(grid[name]))
     others = [name for name in grid if name not in sides]
     combinations = itertools.product(*(grid[name] for name in others))
-    return [_make_map(dict(zip(others, fixed, strict=True)), sides, grid, values, chosen) for fixed in combinations]
+    return [
+        _make_map(dict(zip(others, fixed, strict=True)), sides, grid, values, chosen)
+        for fixed in combinations
+    ]
 
 
 def _make_map(
@@ -117,7 +121,7 @@ def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
 
 
 def make_heat_map_figure(maps: Sequence[HeatMap], measure: Measure, title: str) -> Figure:
-    """Describe maps side by side for paper, under a title of one or more lines; the page has them as tables."""
+    """Describe maps side by side, under a title of one or more lines; the page has them as tables."""
     panels = [
         Panel(
             m.title,

@@ -78,9 +78,7 @@ def render_overview(panels: Sequence[tuple[str, Curves]]) -> MatplotlibFigure:
 @_render.register
 def _render_curves(content: Curves, title: str) -> MatplotlibFigure:
     legend = _make_legend(content)
-    drawn = MatplotlibFigure(
-        (WIDTH, HEIGHT + LEGEND_ROW * _legend_rows(legend, WIDTH)), layout="constrained"
-    )
+    drawn = MatplotlibFigure((WIDTH, HEIGHT + LEGEND_ROW * _legend_rows(legend, WIDTH)), layout="constrained")
     _draw_curves(drawn.add_subplot(), content)
     _draw_legend(drawn, legend)
     return drawn
@@ -169,7 +167,7 @@ def _render_strips(content: Strips, title: str) -> MatplotlibFigure:
         axes.axvline(content.reference, color=GREY, linewidth=0.8, zorder=0)
     _style_axes(axes, content.x, Axis(""))
     axes.set_yticks(range(rows), [_plain(strip.label) for strip in content.strips])
-    axes.set_ylim(rows - 0.5, -0.5)
+    axes.set_ylim(max(rows, 1) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     return drawn
 
@@ -276,7 +274,7 @@ def _mark_style(symbol: str) -> dict[str, Any]:
 
 
 def _is_angled(content: Tiles) -> bool:
-    """Whether the labels of columns are set at an angle: there is no room for long ones, nor without texts."""
+    """Whether the labels of columns are set at an angle, because tiles are too narrow for them."""
     return not content.panels[0].texts or _longest(content.x.tick_labels) > MAX_LEVEL_LABEL
 
 

@@ -358,6 +358,4 @@ def to_json_list(values: Floats | Ints) -> list[float | None]:
 
     What is not finite is None, which curves leave out.
     """
-    return [
-        float(f"{x:.6g}") if math.isfinite(x) else None for x in np.asarray(values, np.float64).tolist()
-    ]
+    return [float(f"{x:.6g}") if math.isfinite(x) else None for x in np.asarray(values, np.float64).tolist()]

@@ -31,7 +31,9 @@ def final_regrets(task: Task, styles: Styles) -> Figure | None:
         return None
     caption = "Regret of the whole run, one point per seed; the bar is the median."
     strips = _make_strips(task, styles, lambda agent: final_regret(agent.runs))
-    return Figure("Final regret of each seed", caption, Strips(Axis("final regret (reward)"), strips), order=7)
+    return Figure(
+        "Final regret of each seed", caption, Strips(Axis("final regret (reward)"), strips), order=7
+    )
 
 
 def _make_strips(task: Task, styles: Styles, values: Callable[[Agent], Floats]) -> list[Strip]:

@@ -87,9 +87,7 @@ class SweepMap(NamedTuple):
     def peak(self) -> tuple[int, int, int]:
         """The point with the smallest regret, of those that work if any do."""
         eligible = self.works if self.works.any() else np.isfinite(self.regret)
-        x, y, panel = np.unravel_index(
-            np.argmin(np.where(eligible, self.regret, np.inf)), self.regret.shape
-        )
+        x, y, panel = np.unravel_index(np.argmin(np.where(eligible, self.regret, np.inf)), self.regret.shape)
         return int(x), int(y), int(panel)
 
     def find_reach(self, axis: int) -> tuple[float, float] | None:
@@ -183,7 +181,9 @@ def find_reach(works: BoolArray, values: Floats, start: int) -> tuple[float, flo
     return float(values[below]), float(values[above])
 
 
-def outline_works(works: BoolArray, x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> list[Segment]:
+def outline_works(
+    works: BoolArray, x: Sequence[float] | Floats, y: Sequence[float] | Floats
+) -> list[Segment]:
     """List the edges between tiles [x, y] that work and those that do not, given where tiles begin and end.
 
     >>> outline_works(np.array([[True], [False]]), [0, 1, 2], [0, 1])

@@ -13,7 +13,7 @@ from heavytail.studies.results import Task, truncated_shares
 
 @register("figure", "truncated")
 def truncated(task: Task, styles: Styles) -> Figure | None:
-    """Truncated rewards so far, on a logarithmic axis: some agents truncate half of them, some one in 1000."""
+    """Truncated rewards so far; the axis is logarithmic, since shares go from 1/2 to 1/1000 and below."""
     if not task.truncating:
         return None
     caption = (

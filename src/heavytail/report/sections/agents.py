@@ -1,4 +1,4 @@
-"""Agents in one environment as tables: with which parameters, how well, in what time, and what they counted."""
+"""Agents in one environment as tables: parameters, results, times, and what they counted."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -159,8 +159,6 @@ def _make_links(result: ClaimResult, data: ReportData) -> list[Link]:
     figures = {(test.env, FIGURES[test.condition.metric]) for test in result.tests}
     envs = list(data.tasks)
     return [
-        Link(
-            figure_id(data.tasks[env].html_id, name), f"{data.tasks[env].label}, {name.replace('-', ' ')}"
-        )
+        Link(figure_id(data.tasks[env].html_id, name), f"{data.tasks[env].label}, {name.replace('-', ' ')}")
         for env, name in sorted(figures, key=lambda figure: (envs.index(figure[0]), figure[1]))
     ]

@@ -12,6 +12,7 @@ from heavytail.report.sections.provenance import describe_mixed
 from heavytail.report.sections.section import Section
 from heavytail.report.sections.sweeps import make_sweeps_section
 from heavytail.report.tables import Table, make_text_cell
+from heavytail.studies.claims import Verdict
 from heavytail.studies.provenance import seconds_of
 
 FAILURE_HEADINGS = ["Agent", "Environment", "Phase", "Point", "Seed", "Error"]
@@ -50,7 +51,7 @@ def make_study_sections(data: ReportData, title_prefix: str = "") -> Iterator[Se
 
 def _count_everything(data: ReportData) -> dict[str, str]:
     verdicts = [claim.verdict for claim in data.claims]
-    words = ("reproduced", "not reproduced", "undecided") if verdicts else ()
+    words: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided") if verdicts else ()
     summary = data.sweep_summary
     return {
         **{f"claims {word}": str(verdicts.count(word)) for word in words},

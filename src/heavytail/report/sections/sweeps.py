@@ -41,7 +41,9 @@ def _make_row(sweep_map: SweepMap, labels: Sequence[str]) -> list[Cell]:
         Cell(sweep_map.describe_ranges() if works[peak] else ["nowhere"], float(works[peak])),
         _make_share_cell(float(sweep_map.last_tenth[peak]), best),
         *(
-            _make_share_cell(marks[label].earns, marks[label].describe()) if label in marks else make_text_cell("–")
+            _make_share_cell(marks[label].earns, marks[label].describe())
+            if label in marks
+            else make_text_cell("–")
             for label in labels
         ),
     ]
