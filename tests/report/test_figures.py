@@ -68,10 +68,8 @@ def test_a_figure_of_a_plugin_is_in_the_page_and_a_file(plugin: None, tmp_path: 
     names = [name.removeprefix("plot-six_arms--") for name in page.data if "six_arms" in name]
     assert names[:3] == ["regret", "spread", "reward"]
     assert "plot-double_chain--spread" not in page.data
-    assert {trace["meta"] for trace in page.data["plot-six_arms--spread"]["traces"]} == {
-        "random",
-        "q_learning",
-    }
+    traces = page.data["plot-six_arms--spread"]["traces"]
+    assert [trace["meta"] for trace in traces] == ["random", "q_learning"]
     assert "A <spread>" in page.words
     assert "figures/six_arms-spread.svg" in page.values("href")
     assert (tmp_path / "figures" / "six_arms-spread.svg").exists()

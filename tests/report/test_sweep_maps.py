@@ -91,11 +91,8 @@ def test_a_map_knows_where_it_works() -> None:
     found = make_map()
     assert found.works.sum() == 5
     assert found.peak == (0, 0, 0)
-    assert found.describe_ranges() == [
-        "m at most 1",
-        "r at most 0.1 to at least 10",
-        "t at most 0.01 to at least 1",
-    ]
+    ranges = ["m at most 1", "r at most 0.1 to at least 10", "t at most 0.01 to at least 1"]
+    assert found.describe_ranges() == ranges
     gap = found.last_tenth.copy()
     gap[0, 1, 0] = 0.9
     assert found._replace(last_tenth=gap).describe_ranges()[1] == "r at most 0.1"
@@ -146,10 +143,8 @@ def test_a_map_is_drawn_whatever_is_in_it(changes: dict[str, Any], tmp_path: Pat
     found = make_map(**changes)
     shown = render_plotly(found.make_figure())
     go.Figure(resolved({"traces": shown.traces, "layout": shown.layout}, LIGHT))
-    first, again = (
-        save_figure(render_matplotlib(found.make_figure()), tmp_path / f"{i}.svg").read_bytes()
-        for i in range(2)
-    )
+    drawn = [render_matplotlib(found.make_figure()) for _ in range(2)]
+    first, again = (save_figure(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate(drawn))
     assert first == again
 
 

@@ -299,7 +299,8 @@ def _style_axes(axes: Axes, x: Axis, y: Axis) -> None:
         axes.set_ylim(*y.limits)
     _style_ticks(axes.xaxis, x)
     _style_ticks(axes.yaxis, y)
-    axes.tick_params(labelsize=FONT - 0.5, length=2.5)
+    axes.tick_params(which="both", labelsize=FONT - 0.5)
+    axes.tick_params(length=2.5)
     axes.spines[["top", "right"]].set_visible(False)
 
 

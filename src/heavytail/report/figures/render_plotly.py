@@ -344,8 +344,8 @@ def _make_axis(axis: Axis, standoff: int) -> dict[str, Any]:
 
 
 def escape_text(text: str) -> str:
-    """Escape text that plotly would read as markup: it knows some tags in names, titles and hover texts."""
-    return escape(text, quote=False)
+    """Escape text that plotly would read as markup: it knows some tags, and mathematics between dollars."""
+    return escape(text, quote=False).replace("$", "&#36;")
 
 
 def _hover(*lines: str) -> str:
