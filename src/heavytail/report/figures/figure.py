@@ -148,9 +148,7 @@ class Figure(NamedTuple):
     order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
     wide: bool = False
     min_height: int = 0  # pixels
-    name: str = (
-        ""  # unique among the figures of one environment; a registered figure gets that of its function
-    )
+    name: str = ""  # unique in its environment; that under which the figure is registered
 
 
 def figure_id(html_id: str, name: str) -> str:

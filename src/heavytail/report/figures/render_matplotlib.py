@@ -186,10 +186,9 @@ def _render_tiles(content: Tiles, title: str) -> MatplotlibFigure:
     norm, colours = _make_norm(content.scale)
     for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
         values = np.ma.masked_invalid(panel.values)
-        # Many tiles are one picture inside the file, few are shapes.
-        axes.pcolormesh(
-            content.x.edges, content.y.edges, values, cmap=colours, norm=norm, rasterized=not panel.texts
-        )
+        tiles = axes.pcolormesh(content.x.edges, content.y.edges, values, cmap=colours, norm=norm)
+        tiles.set_edgecolor("face")  # else hairlines are seen between them
+        tiles.set_rasterized(not panel.texts)  # many tiles are one picture inside the file, few are shapes
         _draw_on_tiles(axes, panel)
         _name_sides(axes, content, left=i % columns == 0, below=i >= n - columns)
     if content.scale:
