@@ -13,8 +13,8 @@ import pytest
 from heavytail import registry
 from heavytail.files import save_figure
 from heavytail.report.figures.figure import (
+    AgentCurve,
     Axis,
-    Curve,
     Curves,
     Figure,
     ReferenceLine,
@@ -49,7 +49,7 @@ STYLE = AgentStyle(1, "dash", "square")
 LABEL = '<b>A</b> & "B" $x$'
 X = np.array([1, 10, 100])
 Y = np.array([-1.0, 1.0, np.nan])
-CURVE = Curve("a", LABEL, STYLE, X, Y, Y - 0.5, Y + 0.5)
+CURVE = AgentCurve("a", LABEL, STYLE, X, Y, Y - 0.5, Y + 0.5)
 LINE = ReferenceLine("a bound < 1", X, X * 1.0, "dash", labelled=True)
 
 

@@ -14,7 +14,7 @@ class Link(NamedTuple):
     text: str
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """A cell: lines, smaller ones below them, and by what it is sorted."""
 
     lines: Sequence[str | Link]
@@ -30,23 +30,23 @@ class Table(NamedTuple):
     """A table that sorts by a click on a heading."""
 
     headings: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[TableCell]]
     name: str = ""  # its id in the page, if links lead to it
 
 
-def make_text_cell(value: Any) -> Cell:
+def make_text_cell(value: Any) -> TableCell:
     """Make a cell of plain text."""
-    return Cell([str(value)])
+    return TableCell([str(value)])
 
 
-def make_number_cell(text: str, sort: float, note: str = "") -> Cell:
+def make_number_cell(text: str, sort: float, note: str = "") -> TableCell:
     """Make a cell with a number, and a note below it; a missing number is sorted before all others."""
-    return Cell([text], "" if math.isnan(sort) else sort, "number", [note] if note else [])
+    return TableCell([text], "" if math.isnan(sort) else sort, "number", [note] if note else [])
 
 
-def make_agent_cell(style: AgentStyle, label: str) -> Cell:
+def make_agent_cell(style: AgentStyle, label: str) -> TableCell:
     """Make a cell with an agent's name beside its line and marker."""
-    return Cell([label], label, style=style)
+    return TableCell([label], label, style=style)
 
 
 def format_parameters(values: Mapping[str, Any]) -> str:

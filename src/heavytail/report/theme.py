@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib takes them
 
-COLOURS = (  # for the light theme and paper, for the dark theme
+AGENT_COLOURS = (  # for the light theme and paper, for the dark theme
     ("#0072B2", "#56B4E9"),
     ("#D55E00", "#FF8F45"),
     ("#009E73", "#2CC79A"),
@@ -23,8 +23,8 @@ COLOURS = (  # for the light theme and paper, for the dark theme
     ("#007C91", "#45C4D6"),
     ("#A50026", "#FF7088"),
 )
-LIGHT = tuple(light for light, _ in COLOURS)
-DARK = tuple(dark for _, dark in COLOURS)
+LIGHT = tuple(light for light, _ in AGENT_COLOURS)
+DARK = tuple(dark for _, dark in AGENT_COLOURS)
 OUTLINE = "#d62728"  # around tiles
 PAPER_MARKERS = {  # by the names that plotly has for them
     "circle": "o",

@@ -32,7 +32,7 @@ class Axis(NamedTuple):
     limits: tuple[float, float] | None = None  # as far as the data where left out
 
 
-class Curve(NamedTuple):
+class AgentCurve(NamedTuple):
     """A line of an agent, with a band around it where `low` and `high` are finite."""
 
     agent: str  # its key, by which the legend of the page finds it
@@ -60,7 +60,7 @@ class Curves(NamedTuple):
 
     x: Axis
     y: Axis
-    curves: Sequence[Curve]
+    curves: Sequence[AgentCurve]
     references: Sequence[ReferenceLine] = ()
 
 
@@ -171,11 +171,11 @@ def figure_file(*parts: str) -> str:
 
 def make_curve(
     agent: Agent, styles: Styles, x: Ints | Floats, lines: Sequence[Floats], note: str = ""
-) -> Curve:
+) -> AgentCurve:
     """Make the curve of an agent from its middle line and, if there are, the edges of its band."""
     y, *edges = lines
     low, high = edges or (None, None)
-    return Curve(agent.key, agent.label, styles[agent.key], x, y, low, high, note)
+    return AgentCurve(agent.key, agent.label, styles[agent.key], x, y, low, high, note)
 
 
 def count_columns(panels: int, most: int = 4) -> int:

@@ -16,9 +16,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from heavytail.report.figures.figure import (
+    AgentCurve,
     Axis,
     ColourScale,
-    Curve,
     Curves,
     Figure,
     Panel,
@@ -40,10 +40,10 @@ LETTER = 0.055  # inches across
 MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are set at an angle
 FONT, SMALL_FONT = 8.0, 7.5  # points: of curves, and of tiles
 GREY = "#777777"
-COLOURS = colormaps["cividis"].with_extremes(bad="#dddddd")
+COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#dddddd")
 MISSING = (0.9, 0.9, 0.9, 1.0)
 
-Legend: TypeAlias = dict[str, AgentStyle]  # by label
+Legend: TypeAlias = dict[str, AgentCurve]  # by key of agent
 
 
 def render_matplotlib(figure: Figure) -> MatplotlibFigure:
@@ -60,7 +60,7 @@ def render_overview(panels: Sequence[tuple[str, Curves]]) -> MatplotlibFigure:
     """Render figure 2 of the paper: a panel for each environment under its title, one legend for all."""
     columns = min(len(panels), 4)
     rows, width = -(-len(panels) // columns), max(columns * OVERVIEW_WIDTH, WIDTH)
-    legend = {label: style for _, curves in panels for label, style in _make_legend(curves).items()}
+    legend = {key: curve for _, curves in panels for key, curve in _make_legend(curves).items()}
     drawn = MatplotlibFigure(
         (width, rows * HEIGHT + LEGEND_ROW * _legend_rows(legend, width)), layout="constrained"
     )
@@ -92,7 +92,7 @@ def _draw_curves(axes: Axes, content: Curves) -> None:
     _style_axes(axes, content.x, content.y)
 
 
-def _draw_curve(axes: Axes, curve: Curve) -> None:
+def _draw_curve(axes: Axes, curve: AgentCurve) -> None:
     """A line with its band."""
     if curve.note:
         axes.plot(curve.x, curve.y, color=curve.style.paper, linestyle=PAPER_DASHES["dot"], linewidth=0.8)
@@ -122,11 +122,13 @@ def _line_style(style: AgentStyle) -> dict[str, Any]:
 
 
 def _make_legend(content: Curves) -> Legend:
-    return {curve.label: curve.style for curve in content.curves if not curve.note}
+    return {curve.agent: curve for curve in content.curves if not curve.note}
 
 
 def _draw_legend(drawn: MatplotlibFigure, legend: Legend) -> None:
-    handles = [Line2D([], [], label=_plain(label), **_line_style(style)) for label, style in legend.items()]
+    handles = [
+        Line2D([], [], label=_plain(curve.label), **_line_style(curve.style)) for curve in legend.values()
+    ]
     if handles:
         drawn.legend(
             handles=handles,
@@ -142,7 +144,7 @@ def _draw_legend(drawn: MatplotlibFigure, legend: Legend) -> None:
 
 def _legend_columns(legend: Legend, width: float) -> int:
     """How many names stand side by side in a legend of this width."""
-    longest = max(map(len, legend), default=1)
+    longest = max((len(curve.label) for curve in legend.values()), default=1)
     return max(1, int(width / (0.042 * longest + 0.45)))
 
 
@@ -213,15 +215,15 @@ def _tiles_size(content: Tiles, title: str, rows: int, columns: int) -> tuple[fl
 
 def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
     if scale is None:
-        return Normalize(0.0, 1.0), COLOURS
-    return LogNorm(scale.low, scale.high), COLOURS.reversed()
+        return Normalize(0.0, 1.0), COLOUR_MAP
+    return LogNorm(scale.low, scale.high), COLOUR_MAP.reversed()
 
 
 def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
     for i, row in enumerate(panel.texts):
         for j, text in enumerate(row):
             value = float(panel.values[i, j])
-            red, green, blue, _ = COLOURS(value) if np.isfinite(value) else MISSING
+            red, green, blue, _ = COLOUR_MAP(value) if np.isfinite(value) else MISSING
             ink = "black" if is_bright(red, green, blue) else "white"
             axes.text(j, i, _plain(text), ha="center", va="center", fontsize=SMALL_FONT - 1, color=ink)
     axes.add_collection(LineCollection(list(panel.outline), colors=OUTLINE, linewidths=1.4))

@@ -13,9 +13,9 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.report.figures.figure import (
+    AgentCurve,
     Axis,
     ColourScale,
-    Curve,
     Curves,
     Figure,
     Panel,
@@ -68,7 +68,7 @@ def _render_curves(content: Curves) -> Rendered:
     return Rendered(traces, _make_layout(content.x, content.y), HEIGHT)
 
 
-def _make_line(curve: Curve, y: Axis) -> Trace:
+def _make_line(curve: AgentCurve, y: Axis) -> Trace:
     """The line of an agent; a few markers tell it apart where colours do not."""
     colour, value = curve.style.token, "%{y:.3~p}" if y.percent else "%{y:,.4~g}"
     name = "%{fullData.name}" + (f", {escape_text(curve.note)}" if curve.note else "")
@@ -88,7 +88,7 @@ def _make_line(curve: Curve, y: Axis) -> Trace:
     }
 
 
-def _make_band(curve: Curve, *, positive: bool) -> Trace | None:
+def _make_band(curve: AgentCurve, *, positive: bool) -> Trace | None:
     """An area, there along the upper edge and back along the lower; None where no edge is finite.
 
     On a logarithmic axis (`positive`) it ends where the lower edge is no longer above 0: the line says how

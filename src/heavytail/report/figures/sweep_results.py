@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 from heavytail.arrays import Floats
 from heavytail.report.figures.sweep_axes import SweepAxis
 from heavytail.report.figures.sweep_maps import Mark, SweepMap
-from heavytail.studies.plan import Cell as StudyCell
-from heavytail.studies.plan import Sweep
+from heavytail.studies.plan import Cell, Sweep
 from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.sweeps.summary import Summary
@@ -21,7 +20,7 @@ def make_sweep_maps(
     spec: Spec,
     summary: Summary,
     sweeps: Sequence[Sweep],
-    cells: Sequence[StudyCell],
+    cells: Sequence[Cell],
     tasks: Mapping[str, Task],
 ) -> list[SweepMap]:
     """Make the map of every sweep in every environment.
@@ -64,7 +63,7 @@ def _make_map(spec: Spec, table: pa.Table, sweep: Sweep, marks: list[Mark]) -> S
     )
 
 
-def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[StudyCell], task: Task) -> list[Mark]:
+def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[Cell], task: Task) -> list[Mark]:
     """The agents that differ from the sweep's in nothing but its axes."""
     agents, shared = {agent.key: agent for agent in task.agents}, sweep.parts[0].parameters
     marks = []

@@ -7,15 +7,15 @@ from heavytail.report.figures.figure import figure_id
 from heavytail.report.number_format import duration, interval, percent
 from heavytail.report.report_data import ReportData
 from heavytail.report.tables import (
-    Cell,
     Table,
+    TableCell,
     format_parameters,
     make_agent_cell,
     make_number_cell,
     make_text_cell,
 )
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
-from heavytail.studies.plan import Cell as StudyCell
+from heavytail.studies.plan import Cell
 from heavytail.studies.results import Agent, Task, counter_names, final_regret, mean_reward_in
 
 MEANINGS = {
@@ -52,7 +52,7 @@ def make_agents_table(data: ReportData, task: Task) -> Table:
     return Table(headings, rows, f"{task.html_id}-agents")
 
 
-def _make_row(data: ReportData, task: Task, agent: Agent, cell: StudyCell) -> list[Cell]:
+def _make_row(data: ReportData, task: Task, agent: Agent, cell: Cell) -> list[TableCell]:
     seconds, runs = data.seconds[agent.key, task.key], len(agent.runs.replicates)
     failed = f"{agent.runs.failed} failed" if agent.runs.failed else ""
     tuning = f"tuning {duration(seconds['tuning'])}" if "tuning" in seconds else ""
@@ -67,26 +67,26 @@ def _make_row(data: ReportData, task: Task, agent: Agent, cell: StudyCell) -> li
     ]
 
 
-def _make_regret_cell(agent: Agent, task: Task) -> Cell:
+def _make_regret_cell(agent: Agent, task: Task) -> TableCell:
     median = [float(x) for x in task.aggregation.median(final_regret(agent.runs))]
     return make_number_cell(interval(*median), median[0])
 
 
-def _make_last_tenth_cell(agent: Agent, task: Task) -> Cell:
+def _make_last_tenth_cell(agent: Agent, task: Task) -> TableCell:
     """The reward itself, and where there is an optimum its share of it."""
     median = [float(x) for x in task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))]
     share = f"{percent(*(x / task.optimum for x in median))} of the optimum" if task.optimum else ""
     return make_number_cell(interval(*median), median[0], share)
 
 
-def _make_parameters_cell(cell: StudyCell, given: Mapping[str, Any]) -> Cell:
+def _make_parameters_cell(cell: Cell, given: Mapping[str, Any]) -> TableCell:
     """What tuning chose, what the study says, and the defaults on demand."""
     full = cell.parameters()
     chosen = {name: _with_word(value, full.get(name)) for name, value in cell.point.items()}
     fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}
     defaults = {name: value for name, value in full.items() if name not in chosen and name not in fixed}
     notes = [format_parameters(fixed)] if fixed else []
-    return Cell([format_parameters(chosen)], kind="long", notes=notes, more=format_parameters(defaults))
+    return TableCell([format_parameters(chosen)], kind="long", notes=notes, more=format_parameters(defaults))
 
 
 def _with_word(given: Any, value: Any) -> Any:
@@ -109,7 +109,7 @@ def make_counters(data: ReportData, task: Task) -> Counters | None:
     return Counters(figure_id(task.html_id, "counters"), meanings, Table(["Agent", *names], rows))
 
 
-def _make_counter_cell(agent: Agent, task: Task, name: str) -> Cell:
+def _make_counter_cell(agent: Agent, task: Task, name: str) -> TableCell:
     if name not in agent.runs.counters:
         return make_number_cell("–", -1.0)
     median = [float(x) for x in task.aggregation.median(agent.runs.counters[name][:, -1])]

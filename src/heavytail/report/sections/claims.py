@@ -7,7 +7,7 @@ from heavytail.report.figures.figure import figure_id
 from heavytail.report.number_format import interval, number, p_value, percent
 from heavytail.report.report_data import ReportData, StudySection
 from heavytail.report.sections.section import Section
-from heavytail.report.tables import Cell, Link, Table, make_number_cell, make_text_cell
+from heavytail.report.tables import Link, Table, TableCell, make_number_cell, make_text_cell
 from heavytail.studies.claims import ClaimResult, TestResult, Verdict
 from heavytail.studies.results import Task
 from heavytail.studies.specs.spec import Spec
@@ -64,13 +64,13 @@ def _make_tables(data: ReportData) -> dict[str, Table | None]:
     }
 
 
-def _make_claim_row(i: int, result: ClaimResult, data: ReportData) -> list[Cell]:
+def _make_claim_row(i: int, result: ClaimResult, data: ReportData) -> list[TableCell]:
     claim, decisive = result.claim, result.decisive_test
     held = sum(test.verdict == "reproduced" for test in result.tests)
     row = [
         make_number_cell(str(i), i),
         _make_verdict_cell(result.verdict)._replace(notes=[f"{held} of {len(result.tests)} tests hold"]),
-        Cell([claim.claim], claim.claim, "long", [claim.note] if claim.note else []),
+        TableCell([claim.claim], claim.claim, "long", [claim.note] if claim.note else []),
         make_text_cell(claim.place),
     ]
     if decisive is None:
@@ -78,22 +78,22 @@ def _make_claim_row(i: int, result: ClaimResult, data: ReportData) -> list[Cell]
     task = data.tasks[decisive.env]
     return [
         *row,
-        Cell([sentence(decisive, data.spec, task)], kind="middle", notes=[decisive.method]),
+        TableCell([sentence(decisive, data.spec, task)], kind="middle", notes=[decisive.method]),
         _make_estimate_cell(decisive, task),
         _make_p_cell(_decisive_p(decisive)),
-        Cell(_make_links(result, data), kind="number"),
+        TableCell(_make_links(result, data), kind="number"),
     ]
 
 
-def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[Cell]:
+def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell]:
     task = data.tasks[test.env]
     link = Link(figure_id(task.html_id, FIGURES[test.condition.metric]), sentence(test, data.spec, task))
     improvement = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
     bound = percent(test.bound) if "rate" in test.condition.test else number(test.bound)
     return [
         make_number_cell(str(i), i),
-        Cell([link], kind="middle"),
-        Cell([], kind="middle", notes=[f"{test.method}; {test.runs} runs"]),
+        TableCell([link], kind="middle"),
+        TableCell([], kind="middle", notes=[f"{test.method}; {test.runs} runs"]),
         _make_estimate_cell(test, task),
         make_number_cell(bound, test.bound),
         make_number_cell(improvement, -1.0 if test.improvement is None else test.improvement),
@@ -137,7 +137,7 @@ def _decisive_p(test: TestResult) -> float | None:
     return test.adjusted_opposite if test.verdict == "not reproduced" else test.adjusted
 
 
-def _make_estimate_cell(test: TestResult, task: Task) -> Cell:
+def _make_estimate_cell(test: TestResult, task: Task) -> TableCell:
     """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
     if "rate" in test.condition.test:
         return make_number_cell(percent(test.estimate, test.low, test.high), test.estimate)
@@ -146,12 +146,12 @@ def _make_estimate_cell(test: TestResult, task: Task) -> Cell:
     return make_number_cell(interval(test.estimate, test.low, test.high), test.estimate, share)
 
 
-def _make_p_cell(p: float | None) -> Cell:
+def _make_p_cell(p: float | None) -> TableCell:
     return make_number_cell(p_value(p), 2.0 if p is None else p)
 
 
-def _make_verdict_cell(verdict: Verdict) -> Cell:
-    return Cell([], ORDER[verdict], verdict=verdict)
+def _make_verdict_cell(verdict: Verdict) -> TableCell:
+    return TableCell([], ORDER[verdict], verdict=verdict)
 
 
 def _make_links(result: ClaimResult, data: ReportData) -> list[Link]:

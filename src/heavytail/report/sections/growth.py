@@ -8,7 +8,7 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.report.figures.figure import Styles
 from heavytail.report.number_format import interval, number, percent
-from heavytail.report.tables import Cell, Table, make_agent_cell, make_number_cell, make_text_cell
+from heavytail.report.tables import Table, TableCell, make_agent_cell, make_number_cell, make_text_cell
 from heavytail.report.theme import AgentStyle
 from heavytail.statistics import exponent_of, growth_exponent
 from heavytail.studies.bound_lines import BoundLine
@@ -77,7 +77,7 @@ def _make_exponents(
 
 def _make_agent_row(
     at: Floats, row: RegretAlongAxis, style: AgentStyle, aggregation: Aggregation, at_stake: float
-) -> list[Cell]:
+) -> list[TableCell]:
     rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(GROWTH,)))
     found = growth_exponent(
         at, row.values, rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
@@ -90,13 +90,13 @@ def _make_agent_row(
     ]
 
 
-def _make_bound_row(line: BoundLine, at_stake: float) -> list[Cell]:
+def _make_bound_row(line: BoundLine, at_stake: float) -> list[TableCell]:
     here = exponent_of(line.at, line.values)
     exponent = make_number_cell(number(here, 2), here, f"{number(line.limit, 2)} in the limit")
     return [make_text_cell(line.label), exponent, *_make_end_cells(float(line.values[-1]), at_stake)]
 
 
-def _make_end_cells(regret: float, at_stake: float) -> list[Cell]:
+def _make_end_cells(regret: float, at_stake: float) -> list[TableCell]:
     share = regret / at_stake
     return [make_number_cell(number(regret), regret), make_number_cell(percent(share), share)]
 
@@ -115,7 +115,7 @@ def _make_worst(family: Family, rows: Sequence[RegretAlongAxis], styles: Styles)
     return Table(["", "Largest regret", f"at {family.axis}", "Over gap × length there"], [*agents, *bounds])
 
 
-def _make_largest_cells(family: Family, regrets: Floats) -> list[Cell]:
+def _make_largest_cells(family: Family, regrets: Floats) -> list[TableCell]:
     """Of one number for each member the largest, and where it is."""
     where = int(regrets.argmax())
     regret, at = float(regrets[where]), float(family.at[where])

@@ -15,7 +15,7 @@ from heavytail.report.sections.section import Section, figure_path
 from heavytail.report.theme import is_bright
 
 
-class Tile(NamedTuple):
+class HeatMapTile(NamedTuple):
     """A cell of a heat map."""
 
     text: str
@@ -32,7 +32,7 @@ class HeatMapTable(NamedTuple):
     row_name: str
     column_name: str
     columns: list[str]
-    rows: list[tuple[str, list[Tile]]]  # the head of a row, and its tiles
+    rows: list[tuple[str, list[HeatMapTile]]]  # the head of a row, and its tiles
 
 
 def make_heat_map_tables(maps: Sequence[HeatMap], measure: Measure) -> list[HeatMapTable]:
@@ -55,11 +55,11 @@ def _make_table(m: HeatMap, shades: Floats, measure: Measure) -> HeatMapTable:
     return HeatMapTable(m.title, m.row_name, m.column_name, columns, list(zip(heads, tiles, strict=True)))
 
 
-def _make_tile(value: float, shade: float, measure: Measure, *, chosen: bool) -> Tile:
+def _make_tile(value: float, shade: float, measure: Measure, *, chosen: bool) -> HeatMapTile:
     if not math.isfinite(value):
-        return Tile(measure.missing)
+        return HeatMapTile(measure.missing)
     red, green, blue, _ = colormaps["cividis"](shade)
-    return Tile(
+    return HeatMapTile(
         f"★ {measure.format(value)}" if chosen else measure.format(value),
         title=f"{measure.words} {value:,.6g}",
         background=f"rgb({255 * red:.0f},{255 * green:.0f},{255 * blue:.0f})",

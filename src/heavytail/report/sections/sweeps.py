@@ -6,7 +6,7 @@ from heavytail.report.figures.sweep_maps import WORKS, SweepMap
 from heavytail.report.number_format import number, percent
 from heavytail.report.report_data import SWEEPS, ReportData
 from heavytail.report.sections.section import Section, place_figure
-from heavytail.report.tables import Cell, Table, make_number_cell, make_text_cell
+from heavytail.report.tables import Table, TableCell, make_number_cell, make_text_cell
 
 
 def make_sweeps_section(data: ReportData, title: str, title_prefix: str) -> Section:
@@ -27,7 +27,7 @@ def _make_table(maps: Sequence[SweepMap]) -> Table:
     return Table(headings, [_make_row(sweep_map, labels) for sweep_map in maps])
 
 
-def _make_row(sweep_map: SweepMap, labels: Sequence[str]) -> list[Cell]:
+def _make_row(sweep_map: SweepMap, labels: Sequence[str]) -> list[TableCell]:
     works, peak = sweep_map.works, sweep_map.peak
     best = [
         f"{axis.name} {number(float(axis.values[i]), 3)}"
@@ -38,7 +38,7 @@ def _make_row(sweep_map: SweepMap, labels: Sequence[str]) -> list[Cell]:
     return [
         make_text_cell(sweep_map.title),
         _make_share_cell(float(works.mean()), [f"{works.sum():,} of {works.size:,}"]),
-        Cell(sweep_map.describe_ranges() if works[peak] else ["nowhere"], float(works[peak])),
+        TableCell(sweep_map.describe_ranges() if works[peak] else ["nowhere"], float(works[peak])),
         _make_share_cell(float(sweep_map.last_tenth[peak]), best),
         *(
             _make_share_cell(marks[label].earns, marks[label].describe())
@@ -49,5 +49,5 @@ def _make_row(sweep_map: SweepMap, labels: Sequence[str]) -> list[Cell]:
     ]
 
 
-def _make_share_cell(share: float, notes: Sequence[str]) -> Cell:
+def _make_share_cell(share: float, notes: Sequence[str]) -> TableCell:
     return make_number_cell(percent(share), share)._replace(notes=notes)
