@@ -41,8 +41,8 @@ def write_report(
     page = render_page(studies)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        for each in studies:
-            write_figures(target.parent / FIGURE_FOLDER, each.data)
+        for section in studies:
+            write_figures(target.parent / FIGURE_FOLDER, section.data)
         target.write_text(page, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from None
@@ -59,8 +59,8 @@ def collect_studies(
     spec = study.spec
     first = StudySection(collect_report_data(study), spec.title or spec.name, spec.description, command)
     others = [
-        StudySection(collect_report_data(each.study, f"{i}~"), each.title, each.words, "")
-        for i, each in enumerate(beside, 2)
+        StudySection(collect_report_data(companion.study, f"{i}~"), companion.title, companion.words, "")
+        for i, companion in enumerate(beside, 2)
     ]
     return [first, *others]
 
@@ -102,11 +102,11 @@ def find_companions(name: str, fresh: Sequence[Study]) -> Iterator[CompanionStud
     for study in fresh[1:]:
         words = "Run here, now, at the scale that this machine allows."
         yield CompanionStudy(study, f"{study.spec.title}: run here", words)
-    for each in (name, *COMPANIONS.get(name, ())):
-        if result := published_result(each):
+    for published in (name, *COMPANIONS.get(name, ())):
+        if result := published_result(published):
             words = (
                 f"The result that comes with heavytail, at full scale, computed on {_list_devices(result)}"
-                f" with: heavytail run studies/{each}/spec.toml"
+                f" with: heavytail run studies/{published}/spec.toml"
             )
             yield CompanionStudy(result, f"{result.spec.title}: published result", words)
 

@@ -72,7 +72,7 @@ def make_heat_maps(
     >>> [m.fixed for m in make_heat_maps(grid, [GridPoint(point, 1.0) for point in points], points[0])]
     [{'c': 6}, {'c': 7}]
     """
-    values = {_point_key(each.point): each.value for each in scored}
+    values = {_point_key(score.point): score.value for score in scored}
     sides = sorted(sorted(grid, key=lambda name: -len(grid[name]))[:2], key=lambda name: len(grid[name]))
     others = [name for name in grid if name not in sides]
     combinations = itertools.product(*(grid[name] for name in others))

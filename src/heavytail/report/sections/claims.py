@@ -33,17 +33,17 @@ def claims_id(data: ReportData) -> str:
 def make_claims_section(studies: Sequence[StudySection]) -> Section:
     """Make the section of the claims of all studies, which says once how they are judged."""
     content: list[dict[str, Any]] = []
-    said: dict[str, str] | None = None
+    last_method: dict[str, str] | None = None
     for study in studies:
         method = _describe_method(study.data.spec) if study.data.claims else None
         content.append(
             {
                 "heading": Link(claims_id(study.data), study.title) if len(studies) > 1 else None,
-                "method": method if method != said else None,
+                "method": method if method != last_method else None,
                 **_make_tables(study.data),
             }
         )
-        said = method or said
+        last_method = method or last_method
     return Section(CLAIMS, "Claims", "Claims", "claims", {"studies": content})
 
 

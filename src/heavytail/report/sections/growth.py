@@ -79,10 +79,10 @@ def _make_agent_row(
     at: Floats, row: RegretAlongAxis, style: AgentStyle, aggregation: Aggregation, at_stake: float
 ) -> list[TableCell]:
     rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(GROWTH,)))
-    found = growth_exponent(
+    estimate = growth_exponent(
         at, row.values, rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
     )
-    exponent = [float(x) for x in found]
+    exponent = [float(x) for x in estimate]
     return [
         make_agent_cell(style, row.agent.label),
         make_number_cell(interval(*exponent, digits=2), exponent[0]),
