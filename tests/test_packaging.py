@@ -34,8 +34,8 @@ def test_the_wheel_holds_what_is_not_python(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {
         "heavytail/py.typed",
-        "heavytail/report/page.css",
-        "heavytail/report/page.js",
+        "heavytail/report/templates/page.css",
+        "heavytail/report/templates/page.html.j2",
         "heavytail/published/paper/spec.toml",
     } <= names
 

@@ -1,8 +1,6 @@
-"""The report in a real browser: it draws, it answers to clicks, it asks nobody for anything.
+"""The report in a real browser: it draws, it reacts to clicks, it requests nothing.
 
-Run by ``make test-browser``.
-
-Screenshots are left in the folder that HEAVYTAIL_SCREENSHOTS names.
+Run by ``make test-browser``; screenshots are left in the folder that HEAVYTAIL_SCREENSHOTS names.
 """
 
 import os
@@ -100,22 +98,22 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
-class Opened:
-    """The report in a window, and everything that it said or asked for."""
+class Window:
+    """The report in a window, its console messages and its requests."""
 
     def __init__(self, browser: Any, report: Path, width: int, **settings: Any) -> None:
-        self.said: list[str] = []
-        self.asked: list[str] = []
+        self.messages: list[str] = []
+        self.requests: list[str] = []
         context = browser.new_context(viewport={"width": width, "height": 900}, **settings)
         self.page = context.new_page()
-        self.page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
-        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("console", lambda message: self.messages.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.messages.append(f"error: {error}"))
+        self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(report.as_uri())
         self.page.wait_for_function("document.documentElement.dataset.drawn === 'all'", timeout=120_000)
 
     def lines(self, figure: str) -> int:
-        """How many curves are to be seen in a figure."""
+        """Count the curves that are visible in a figure."""
         drawn = (
             "els => els.filter(e => e.getAttribute('d') && getComputedStyle(e).strokeWidth !== '0px').length"
         )
@@ -124,7 +122,7 @@ class Opened:
         )
 
     def column(self, table: str, number: int) -> list[str]:
-        """The texts of a column, from the top."""
+        """List the texts of a column, from the top."""
         return [
             str(text).strip()
             for text in self.page.locator(f"#{table} tbody tr td:nth-child({number})").all_inner_texts()
@@ -132,18 +130,18 @@ class Opened:
 
 
 @pytest.fixture
-def desk(browser: Any, report: Path) -> Iterator[Opened]:
-    opened = Opened(browser, report, 1280, color_scheme="light")
+def desk(browser: Any, report: Path) -> Iterator[Window]:
+    opened = Window(browser, report, 1280, color_scheme="light")
     yield opened
     opened.page.context.close()
 
 
-def test_it_says_nothing_and_asks_for_nothing(desk: Opened, report: Path) -> None:
-    assert desk.said == []
-    assert [url for url in desk.asked if not url.startswith("data:")] == [report.as_uri()]
+def test_it_logs_nothing_and_requests_nothing(desk: Window, report: Path) -> None:
+    assert desk.messages == []
+    assert [url for url in desk.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
-def test_curves_are_drawn(desk: Opened, screenshots: Path) -> None:
+def test_curves_are_drawn(desk: Window, screenshots: Path) -> None:
     for env in ("six_arms", "double_chain"):
         assert desk.lines(f"{env}--regret") == 4
         assert desk.lines(f"{env}--log-log") == 4
@@ -154,7 +152,7 @@ def test_curves_are_drawn(desk: Opened, screenshots: Path) -> None:
     desk.page.screenshot(path=screenshots / "light.png", full_page=True)
 
 
-def test_the_legend_hides_and_shows(desk: Opened) -> None:
+def test_the_legend_hides_and_shows(desk: Window) -> None:
     button = desk.page.locator('.legend[data-env="six_arms"] [data-agent="q_learning"]')
     button.click()
     assert button.get_attribute("aria-pressed") == "false"
@@ -171,7 +169,7 @@ def test_the_legend_hides_and_shows(desk: Opened) -> None:
     assert desk.lines("six_arms--regret") == 4
 
 
-def test_tables_sort(desk: Opened) -> None:
+def test_tables_sort(desk: Window) -> None:
     assert [text.split(".")[0] for text in desk.column("claims-table", 3)] == [
         "Zebras learn",
         "Ants are lucky",
@@ -189,41 +187,41 @@ def test_tables_sort(desk: Opened) -> None:
     assert values == sorted(values)
 
 
-def test_day_and_night(desk: Opened, browser: Any, report: Path, screenshots: Path) -> None:
-    def ground(page: Any) -> str:
+def test_light_and_dark_themes(desk: Window, browser: Any, report: Path, screenshots: Path) -> None:
+    def background(page: Any) -> str:
         return str(page.evaluate("getComputedStyle(document.body).backgroundColor"))
 
     def ink(page: Any) -> str:
         return str(page.locator("#plot-six_arms--regret .xtitle").evaluate("e => e.style.fill"))
 
-    day, ink_by_day = ground(desk.page), ink(desk.page)
+    light, ink_in_light = background(desk.page), ink(desk.page)
     desk.page.locator("#theme").click()
-    assert ground(desk.page) != day
-    assert ink(desk.page) != ink_by_day
-    assert desk.said == []
-    night = Opened(browser, report, 1280, color_scheme="dark")
-    assert ground(night.page) == ground(desk.page)
-    night.page.screenshot(path=screenshots / "dark.png", full_page=True)
-    night.page.context.close()
+    assert background(desk.page) != light
+    assert ink(desk.page) != ink_in_light
+    assert desk.messages == []
+    dark_window = Window(browser, report, 1280, color_scheme="dark")
+    assert background(dark_window.page) == background(desk.page)
+    dark_window.page.screenshot(path=screenshots / "dark.png", full_page=True)
+    dark_window.page.context.close()
     desk.page.locator("#theme").click()
-    assert (ground(desk.page), ink(desk.page)) == (day, ink_by_day)
+    assert (background(desk.page), ink(desk.page)) == (light, ink_in_light)
 
 
 @pytest.mark.parametrize("width", [320, 390, 820])
 def test_nothing_sticks_out_of_a_phone(browser: Any, report: Path, screenshots: Path, width: int) -> None:
-    phone = Opened(browser, report, width, has_touch=True, is_mobile=True, color_scheme="light")
+    phone = Window(browser, report, width, has_touch=True, is_mobile=True, color_scheme="light")
     phone.page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
     widths = phone.page.locator(".plot .main-svg").evaluate_all(
         "all => all.map(each => each.getBoundingClientRect().right)"
     )
     assert max(widths) <= width
-    assert phone.said == []
+    assert phone.messages == []
     phone.page.screenshot(path=screenshots / f"phone-{width}.png", full_page=True)
     phone.page.context.close()
 
 
-def test_a_figure_is_one_click_from_its_claim(desk: Opened) -> None:
+def test_a_figure_is_one_click_from_its_claim(desk: Window) -> None:
     desk.page.locator("#claims-table a").first.click()
     assert desk.page.url.endswith("#six_arms--regret")
     desk.page.wait_for_function(
@@ -237,9 +235,9 @@ def test_a_figure_is_one_click_from_its_claim(desk: Opened) -> None:
 def test_several_studies_share_a_page(
     browser: Any, combined: Path, screenshots: Path, width: int, scheme: str
 ) -> None:
-    opened = Opened(browser, combined, width, color_scheme=scheme)
-    assert opened.said == []
-    assert [url for url in opened.asked if not url.startswith("data:")] == [combined.as_uri()]
+    opened = Window(browser, combined, width, color_scheme=scheme)
+    assert opened.messages == []
+    assert [url for url in opened.requests if not url.startswith("data:")] == [combined.as_uri()]
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
     assert opened.lines("six_arms--regret") == 4
     for place in ("2~loud", "3~loud"):
@@ -255,7 +253,7 @@ def test_several_studies_share_a_page(
 
 
 def test_each_study_has_a_legend_of_its_own(browser: Any, combined: Path) -> None:
-    opened = Opened(browser, combined, 1280, color_scheme="light")
+    opened = Window(browser, combined, 1280, color_scheme="light")
     opened.page.locator('.legend[data-env="3~loud"] [data-agent="heavy"]').click()
     assert [opened.lines("2~loud--pace"), opened.lines("3~loud--pace"), opened.lines("3~quiet--pace")] == [
         3,
@@ -266,5 +264,5 @@ def test_each_study_has_a_legend_of_its_own(browser: Any, combined: Path) -> Non
     opened.page.wait_for_function(
         "Math.abs(document.getElementById('env-3~loud').getBoundingClientRect().top) < 100"
     )
-    assert opened.said == []
+    assert opened.messages == []
     opened.page.context.close()

@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 import pytest
 
 from heavytail.errors import InputError
-from heavytail.report.report import StudySection, chapters, page_of, write_report
-from heavytail.report.report_data import ReportData
+from heavytail.report.page import render_page
+from heavytail.report.report import collect_studies, write_report
+from heavytail.report.report_data import ReportData, StudySection
 from heavytail.report.theme import DARK, LIGHT
 from heavytail.studies import Study
 from support.page_reader import read, resolved
@@ -73,8 +74,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def chapter(study: Study) -> StudySection:
-    (only,) = chapters(study)
+def section(study: Study) -> StudySection:
+    (only,) = collect_studies(study)
     return only
 
 
@@ -106,9 +107,21 @@ def test_it_loads_nothing(page: str) -> None:
 
 
 def test_it_says_what_was_found(page: str) -> None:
-    words = " ".join(" ".join(read(page).text).split())
-    for expected in ("Learning <b>helps</b>.", "section 1 & 2", "Or not.", "Chance does not.", "Runs", "Tuned values and their grids", "phases",
-                     "First </script><script>alert(1)</script>.", 'heavytail run "a<b".toml', "★", "numba", "Six <arms>"):  # fmt: skip
+    words = read(page).words
+    for expected in (
+        "Learning <b>helps</b>.",
+        "section 1 & 2",
+        "Or not.",
+        "Chance does not.",
+        "Runs",
+        "Tuned values and their grids",
+        "phases",
+        "First </script><script>alert(1)</script>.",
+        'heavytail run "a<b".toml',
+        "★",
+        "numba",
+        "Six <arms>",
+    ):
         assert expected in words, expected
     assert words.count(NASTY) >= 4
     assert re.search(r"\b(reproduced|undecided)\b", words)
@@ -154,19 +167,19 @@ def test_the_same_study_gives_the_same_files(study: Study, report: Path, tmp_pat
     assert set(re.findall(r'href="figures/([^"]+)"', first["report.html"].decode())) <= first.keys()
 
 
-def test_what_went_wrong_is_said(chapter: StudySection) -> None:
-    def page(found: ReportData) -> str:
-        return page_of([chapter._replace(found=found)])
+def test_what_went_wrong_is_said(section: StudySection) -> None:
+    def page(data: ReportData) -> str:
+        return render_page([section._replace(data=data)])
 
-    found = chapter.found
-    assert "Runs that failed" not in page(found)
-    lost = page(found._replace(failures=[["q", "six_arms", "evaluation", "{}", "3", "ValueError: <no>"]]))
+    data = section.data
+    assert "Runs that failed" not in page(data)
+    lost = page(data._replace(failures=[["q", "six_arms", "evaluation", "{}", "3", "ValueError: <no>"]]))
     assert "ValueError: &lt;no&gt;" in lost
-    mixed = {"evaluation": [{**each, "numba": str(i)} for i, each in enumerate(found.sidecars["evaluation"])]}
+    mixed = {"evaluation": [{**each, "numba": str(i)} for i, each in enumerate(data.sidecars["evaluation"])]}
     assert "Not all parts were computed by the same versions: numba 0 (1 part)" in page(
-        found._replace(sidecars=mixed)  # type: ignore[arg-type]
+        data._replace(sidecars=mixed)  # type: ignore[arg-type]
     )
-    assert 'class="warning"' not in page(found)
+    assert 'class="warning"' not in page(data)
 
 
 def test_a_study_in_progress_has_no_report(tmp_path: Path) -> None:

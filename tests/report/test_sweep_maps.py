@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from heavytail.files import save_figure
-from heavytail.report.figures.sweep_axes import Axis
-from heavytail.report.figures.sweep_maps import Mark, SweepMap, outline, reach
-from heavytail.report.figures.sweep_maps_matplotlib import paper_landscape
-from heavytail.report.figures.sweep_maps_plotly import landscape_figure
+from heavytail.report.figures.render_matplotlib import render_matplotlib
+from heavytail.report.figures.render_plotly import render_plotly
+from heavytail.report.figures.sweep_axes import SweepAxis
+from heavytail.report.figures.sweep_maps import Mark, SweepMap, find_reach, outline_works
 from heavytail.report.report import write_report
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.theme import LIGHT
@@ -32,27 +32,27 @@ ASCENDING = st.lists(st.integers(-600, 600), min_size=1, max_size=8, unique=True
 
 @given(ASCENDING, st.booleans())
 def test_values_of_an_axis_lie_in_the_middle_of_their_tiles(values: list[float], zero: bool) -> None:
-    axis = Axis("x", np.array([0.0, *values] if zero else values))
+    axis = SweepAxis("x", np.array([0.0, *values] if zero else values))
     for i, value in enumerate(axis.values):
-        assert axis.edges[i] <= axis.place(value) <= axis.edges[i + 1]
+        assert axis.edges[i] <= axis.position(value) <= axis.edges[i + 1]
         assert axis.nearest(value) == i
-    assert axis.place(1e12) == axis.edges[-1]
-    assert axis.place(-1.0) == axis.edges[0]
+    assert axis.position(1e12) == axis.edges[-1]
+    assert axis.position(-1.0) == axis.edges[0]
 
 
 @given(ASCENDING, st.floats(0, 1))
 def test_what_lies_between_two_values_is_drawn_between_them(values: list[float], share: float) -> None:
-    axis = Axis("x", np.array(values))
+    axis = SweepAxis("x", np.array(values))
     for low, high in itertools.pairwise(values):
-        assert axis.place(low) <= axis.place(low + share * (high - low)) <= axis.place(high)
+        assert axis.position(low) <= axis.position(low + share * (high - low)) <= axis.position(high)
 
 
 @given(arrays(np.bool_, st.tuples(st.integers(1, 6), st.integers(1, 6))))
 def test_the_outline_is_every_edge_between_unlike_tiles_once(works: Any) -> None:
-    found = outline(works, range(works.shape[0] + 1), range(works.shape[1] + 1))
+    segments = outline_works(works, range(works.shape[0] + 1), range(works.shape[1] + 1))
     across, up = (works[1:] != works[:-1]).sum(), (works[:, 1:] != works[:, :-1]).sum()
-    assert len(found) == len(set(found)) == across + up
-    for (x0, y0), (x1, y1) in found:
+    assert len(segments) == len(set(segments)) == across + up
+    for (x0, y0), (x1, y1) in segments:
         assert abs(x1 - x0) + abs(y1 - y0) == 1
         i, j = int(min(x0, x1)), int(min(y0, y1))
         assert works[i, j] != (works[i - 1, j] if x0 == x1 else works[i, j - 1])
@@ -61,23 +61,23 @@ def test_the_outline_is_every_edge_between_unlike_tiles_once(works: Any) -> None
 @given(arrays(np.bool_, st.integers(1, 8)), st.data())
 def test_a_reach_is_the_longest_stretch_without_a_gap(works: Any, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(works) - 1))
-    found = reach(works, np.arange(len(works), dtype=float), start)
-    if found is None:
+    reach = find_reach(works, np.arange(len(works), dtype=float), start)
+    if reach is None:
         assert not works[start]
         return
-    low, high = map(int, found)
+    low, high = map(int, reach)
     assert low <= start <= high
     assert works[low : high + 1].all()
     assert low == 0 or not works[low - 1]
     assert high == len(works) - 1 or not works[high + 1]
 
 
-def landscape(**changes: Any) -> SweepMap:
+def make_map(**changes: Any) -> SweepMap:
     """Two by three points in two panels."""
     axes = (
-        Axis("m", np.array([1.0, 10.0])),
-        Axis("r", np.array([0.1, 1.0, 10.0])),
-        Axis("t", np.array([0.01, 1.0])),
+        SweepAxis("m", np.array([1.0, 10.0])),
+        SweepAxis("r", np.array([0.1, 1.0, 10.0])),
+        SweepAxis("t", np.array([0.01, 1.0])),
     )
     regret = np.arange(1.0, 13.0).reshape(2, 3, 2)
     marks = [Mark("<b>A</b> $x$", {"m": 10.0, "r": 3.0, "t": 0.9}, 0.5, 0.25)]
@@ -87,39 +87,42 @@ def landscape(**changes: Any) -> SweepMap:
     )._replace(**changes)
 
 
-def test_a_landscape_knows_where_it_works() -> None:
-    found = landscape()
-    assert found.works.sum() == 5
-    assert found.peak == (0, 0, 0)
-    assert found.ranges() == ["m at most 1", "r at most 0.1 to at least 10", "t at most 0.01 to at least 1"]
-    gap = found.last_tenth.copy()
+def test_a_map_knows_where_it_works() -> None:
+    sweep_map = make_map()
+    assert sweep_map.works.sum() == 5
+    assert sweep_map.peak == (0, 0, 0)
+    ranges = ["m at most 1", "r at most 0.1 to at least 10", "t at most 0.01 to at least 1"]
+    assert sweep_map.describe_ranges() == ranges
+    gap = sweep_map.last_tenth.copy()
     gap[0, 1, 0] = 0.9
-    assert found._replace(last_tenth=gap).ranges()[1] == "r at most 0.1"
-    lost = found.regret.copy()
+    assert sweep_map._replace(last_tenth=gap).describe_ranges()[1] == "r at most 0.1"
+    lost = sweep_map.regret.copy()
     lost[0, 0, 0] = np.nan
-    unsure = found._replace(regret=lost, last_tenth=np.where(np.isnan(lost), np.nan, found.last_tenth))
+    unsure = sweep_map._replace(
+        regret=lost, last_tenth=np.where(np.isnan(lost), np.nan, sweep_map.last_tenth)
+    )
     assert unsure.peak == (0, 0, 1)
     assert unsure.works.sum() == 4
-    nowhere = found._replace(last_tenth=found.last_tenth - 1)
-    assert nowhere.ranges() == ["m nowhere", "r nowhere", "t nowhere"]
+    nowhere = sweep_map._replace(last_tenth=sweep_map.last_tenth - 1)
+    assert nowhere.describe_ranges() == ["m nowhere", "r nowhere", "t nowhere"]
 
 
 def test_the_best_point_is_one_that_works() -> None:
-    found = landscape()
-    share = np.zeros_like(found.last_tenth)
+    sweep_map = make_map()
+    share = np.zeros_like(sweep_map.last_tenth)
     share[1, 2, 1] = 0.99
-    assert found._replace(last_tenth=share).peak == (1, 2, 1)
+    assert sweep_map._replace(last_tenth=share).peak == (1, 2, 1)
 
 
 def test_a_map_is_what_plotly_draws() -> None:
-    shown = landscape_figure(landscape())
+    shown = render_plotly(make_map().make_figure())
     figure = go.Figure(
         resolved({"traces": shown.traces, "layout": shown.layout}, LIGHT)
     )  # raises at what it does not know
     tiles = [trace for trace in figure.data if trace.type == "heatmap"]
     assert [np.shape(trace.z) for trace in tiles] == [(3, 2), (3, 2)]
     np.testing.assert_allclose(
-        10 ** np.array(tiles[1].z, float), landscape().regret[:, :, 1].T / 100, rtol=1e-5
+        10 ** np.array(tiles[1].z, float), make_map().regret[:, :, 1].T / 100, rtol=1e-5
     )
     assert list(tiles[1].customdata[2][1]) == ["10", "10", "12", "12.0 %", "11.5", "12.5", "88.0 %"]
     (mark,) = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
@@ -139,10 +142,11 @@ def test_a_map_is_what_plotly_draws() -> None:
     ids=["as it is", "without marks", "all failed", "no regret", "flat"],
 )
 def test_a_map_is_drawn_whatever_is_in_it(changes: dict[str, Any], tmp_path: Path) -> None:
-    found = landscape(**changes)
-    shown = landscape_figure(found)
+    sweep_map = make_map(**changes)
+    shown = render_plotly(sweep_map.make_figure())
     go.Figure(resolved({"traces": shown.traces, "layout": shown.layout}, LIGHT))
-    first, again = (save_figure(paper_landscape(found), tmp_path / f"{i}.svg").read_bytes() for i in range(2))
+    drawn = [render_matplotlib(sweep_map.make_figure()) for _ in range(2)]
+    first, again = (save_figure(each, tmp_path / f"{i}.svg").read_bytes() for i, each in enumerate(drawn))
     assert first == again
 
 
@@ -178,13 +182,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def found(study: Study) -> ReportData:
+def data(study: Study) -> ReportData:
     return collect_report_data(study)
 
 
-def test_a_landscape_holds_the_numbers_of_its_points(study: Study, found: ReportData) -> None:
+def test_a_map_holds_the_numbers_of_its_points(study: Study, data: ReportData) -> None:
     rows = study.maps().table.to_pandas().set_index(["env", "reward_scale", "moment", "transition_scale"])
-    for each, env in zip(found.landscapes, SPEC["envs"], strict=True):
+    for each, env in zip(data.sweep_maps, SPEC["envs"], strict=True):
         assert [axis.name for axis in each.axes] == list(AXES)
         for (i, j, k), regret in np.ndenumerate(each.regret):
             row = rows.loc[(env, *(axis.values[at] for axis, at in zip(each.axes, (i, j, k), strict=True)))]
@@ -196,9 +200,9 @@ def test_a_landscape_holds_the_numbers_of_its_points(study: Study, found: Report
 
 
 def test_agents_that_differ_in_the_axes_only_are_marked_where_they_are(
-    study: Study, found: ReportData
+    study: Study, data: ReportData
 ) -> None:
-    for each, env in zip(found.landscapes, SPEC["envs"], strict=True):
+    for each, env in zip(data.sweep_maps, SPEC["envs"], strict=True):
         stated, tuned = each.marks
         assert (stated.label, tuned.label) == ("as stated", "tuned")
         assert stated.at == {"reward_scale": 1.0, "moment": each.axes[1].values[-1], "transition_scale": 1.0}
@@ -207,20 +211,20 @@ def test_agents_that_differ_in_the_axes_only_are_marked_where_they_are(
             "moment": 0.3,
             "transition_scale": 1.0,
         }
-        assert each.marked(0) == []
-        task = found.tasks[env]
+        assert each.marks_in(0) == []
+        task = data.tasks[env]
         assert task.optimum is not None
         final_regret = [agent.runs.regret[:, -1] for agent in task.agents if agent.key == "tuned"]
         assert tuned.regret == pytest.approx(np.median(final_regret[0]) / task.optimum / 400)
 
 
-def test_the_report_shows_where_it_works(study: Study, found: ReportData, tmp_path: Path) -> None:
+def test_the_report_shows_where_it_works(study: Study, data: ReportData, tmp_path: Path) -> None:
     page = write_report(study, tmp_path / "report.html").read_text(encoding="utf-8")
     reader = read(page)
     assert "Where it works" in reader.words
     assert "Heavy <Q>, Six <arms>" in reader.words
     assert "<arms>" not in page
-    for each in found.landscapes:
+    for each in data.sweep_maps:
         assert f"{each.works.sum()} of {each.works.size}" in reader.words
         assert f"plot-where--{each.name}" in reader.data
         assert (tmp_path / "figures" / f"where-{each.name}.svg").exists()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from heavytail.report.report import beside
+from heavytail.report.report import find_companions
 from heavytail.studies import published as shelf
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
@@ -66,7 +66,7 @@ def test_what_needs_a_gpu_is_run_at_its_quick_scale_without_one(
 
 
 def test_the_published_result_is_shown_beside(tmp_path: Path) -> None:
-    shown = list(beside("paper", to_reproduce("paper", tmp_path, quick=True)))
+    shown = list(find_companions("paper", to_reproduce("paper", tmp_path, quick=True)))
     assert [each.study.spec.name for each in shown] == ["paper-deep", "paper-deep"]
     assert [each.study.spec.seeds for each in shown] == [8, 24]
     assert "NVIDIA H200 with: heavytail run studies/paper-deep/spec.toml" in shown[1].words

@@ -1,4 +1,4 @@
-"""A page as a test reads it."""
+"""Reading a page in tests: its tags, its visible text and the data of its figures."""
 
 import json
 import re
@@ -24,7 +24,7 @@ class Reader(HTMLParser):
         return " ".join(" ".join(self.text).split())
 
     def values(self, attribute: str) -> list[str]:
-        """Of an attribute, wherever it is."""
+        """List the values of an attribute, wherever it is."""
         return [value for _, name, value in self.attributes if name == attribute]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -44,7 +44,7 @@ class Reader(HTMLParser):
 
 
 def read(page: str) -> Reader:
-    """What is in a page, every tag of which is closed."""
+    """Read a page, and check that every tag is closed."""
     reader = Reader()
     reader.feed(page)
     assert not reader.open
@@ -52,14 +52,16 @@ def read(page: str) -> Reader:
 
 
 def resolved(value: Any, colours: tuple[str, ...]) -> Any:
-    """With colours for their names, as the page does it."""
+    """Replace names of colours by colours, as the page does it."""
     if isinstance(value, dict):
-        kept = {"traces": "data"}
+        names = {"traces": "data"}
         return {
-            kept.get(k, k): v if k == "meta" else resolved(v, colours) for k, v in value.items() if k != "env"
+            names.get(key, key): item if key == "meta" else resolved(item, colours)
+            for key, item in value.items()
+            if key != "env"
         }
     if isinstance(value, list):
-        return [resolved(each, colours) for each in value]
+        return [resolved(item, colours) for item in value]
     if isinstance(value, str) and (match := re.fullmatch(r"@([a-z]+)(\d*)(/[\d.]+)?", value)):
         return colours[int(match[2])] if match[2] else "#123456"
     return value

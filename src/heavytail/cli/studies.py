@@ -89,7 +89,7 @@ def reproduce(
 
     Where there is no GPU, studies that need one are run at their quick scale, beside their published results.
     """
-    from heavytail.report.report import beside  # here, because `--help` does without
+    from heavytail.report.report import find_companions  # here, because `--help` does without
     from heavytail.studies.published import left_out, to_reproduce
 
     with one_line_errors():
@@ -101,7 +101,7 @@ def reproduce(
             typer.echo(f"{message}pip install 'heavytail[deep]'", err=True)
         for member in fresh:
             _run(member, engine, options, as_json, _command())
-        _finish(fresh[0], as_json, fresh[0].report(None, _command(), list(beside(study, fresh))))
+        _finish(fresh[0], as_json, fresh[0].report(None, _command(), list(find_companions(study, fresh))))
 
 
 @app.command()

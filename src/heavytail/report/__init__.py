@@ -1,4 +1,4 @@
-"""Pictures and reports of what was set up and what was learnt.
+"""Reports: figures, tables and one page of the results of studies.
 
-Nothing is imported here, so that matplotlib is loaded only where a picture is drawn.
+Nothing is imported here, so that matplotlib is loaded only where a figure is drawn.
 """

@@ -4,7 +4,7 @@ import math
 
 
 def number(x: float, digits: int = 4) -> str:
-    """A number with so many digits.
+    """Format a number with so many significant digits.
 
     >>> [number(x) for x in (351906.4, 0.0312345, -2.41, 12, 1.5e-7, math.nan)]
     ['351,900', '0.03123', '−2.41', '12', '1.5e-7', '–']
@@ -24,22 +24,32 @@ def number(x: float, digits: int = 4) -> str:
     return text.replace("-", "−", 1) if x < 0 else text
 
 
+def short_number(x: float, digits: int = 3) -> str:
+    """Format a number, thousands as k, millions as M and billions as G.
+
+    >>> [short_number(x) for x in (12_345.0, -2e6, 950.0, 0.25)]
+    ['12.3k', '−2M', '950', '0.25']
+    """
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if math.isfinite(x) and abs(x) >= size:
+            return f"{number(x / size, digits)}{unit}"
+    return number(x, digits)
+
+
 def interval(estimate: float, low: float, high: float, *, digits: int = 4) -> str:
-    """An estimate with its interval, if it has one.
+    """Format an estimate with its interval, if it has one.
 
     >>> interval(2.0, 1.5, 2.5), interval(2.0, math.nan, math.nan)
     ('2 [1.5, 2.5]', '2')
     """
-    ends = (
-        f" [{number(low, digits)}, {number(high, digits)}]"
-        if math.isfinite(low) or math.isfinite(high)
-        else ""
-    )
-    return number(estimate, digits) + ends
+    text = number(estimate, digits)
+    if math.isfinite(low) or math.isfinite(high):
+        text += f" [{number(low, digits)}, {number(high, digits)}]"
+    return text
 
 
 def percent(share: float, low: float = math.nan, high: float = math.nan) -> str:
-    """A share in percent, with its interval.
+    """Format a share in percent, with its interval.
 
     >>> percent(0.98765), percent(0.5, 0.4, 0.6)
     ('98.8 %', '50.0 [40.0, 60.0] %')
@@ -51,7 +61,7 @@ def percent(share: float, low: float = math.nan, high: float = math.nan) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """A p-value.
+    """Format a p-value.
 
     >>> p_value(0.04321), p_value(0.00001), p_value(None)
     ('0.043', '< 0.0001', '–')
@@ -62,7 +72,7 @@ def p_value(p: float | None) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time.
+    """Format a time.
 
     >>> [duration(x) for x in (0.31, 42.0, 372.0, 7300.0)]
     ['0.3 s', '42 s', '6 min 12 s', '2 h 1 min']

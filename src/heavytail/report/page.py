@@ -1,107 +1,76 @@
-"""One self-contained page: style, figures and plotly.js inside it, nothing fetched from anywhere."""
+"""One self-contained page: style, figures and plotly.js inside it, nothing fetched from anywhere.
 
-import json
-from collections.abc import Mapping, Sequence
-from html import escape
-from importlib.resources import files
-from typing import Any
+Sections are plain records; all HTML is in the folder ``templates``.
+"""
 
-from heavytail.report.figures.curves import FigureSpec
-from heavytail.report.theme import style_sheet
+from collections.abc import Sequence
+from functools import cache
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
-def paragraphs(words: str) -> str:
-    """Plain text as paragraphs; a blank line ends one."""
-    return "".join(
-        f"<p>{escape(' '.join(part.split()))}</p>\n" for part in words.split("\n\n") if part.strip()
-    )
-
-
-def section(name: str, title: str, body: str) -> str:
-    """A part of the page under its heading."""
-    return f'<section id="{escape(name)}"><h2>{escape(title)}</h2>\n{body}</section>\n'
+from heavytail.report.report_data import StudySection
+from heavytail.report.sections.claims import make_claims_section
+from heavytail.report.sections.provenance import make_origin_section
+from heavytail.report.sections.section import Section
+from heavytail.report.sections.study import make_head, make_opening_section, make_study_sections
+from heavytail.report.theme import DARK, LIGHT, STROKES
 
 
-def tiles(numbers: Mapping[str, str]) -> str:
-    """A few numbers, large."""
-    return (
-        "<div"
-        f' class="tiles">{"".join(f"<div><b>{escape(v)}</b><span>{escape(k)}</span></div>" for k, v in numbers.items())}</div>\n'
-    )
+def render_page(studies: Sequence[StudySection]) -> str:
+    """Render the report of one or more studies as HTML."""
+    from plotly.offline import get_plotlyjs  # here: it reads five megabytes
 
-
-def definitions(pairs: Mapping[str, str]) -> str:
-    """Words and what they stand for."""
-    return f"<dl>{''.join(f'<dt>{escape(k)}</dt><dd>{escape(v)}</dd>' for k, v in pairs.items())}</dl>\n"
-
-
-def figure_id(env: str, name: str) -> str:
-    """Where a figure of an environment is found in the page.
-
-    >>> figure_id("six_arms", "regret")
-    'six_arms--regret'
-    """
-    return f"{env}--{name}"
-
-
-def figure(env: str, shown: FigureSpec, picture: str = "") -> str:
-    """A place for a figure; the script draws it.
-
-    Args:
-        env: the place of its environment.
-        shown: the figure.
-        picture: a file with the same for paper, beside the page.
-    """
-    name = escape(figure_id(env, shown.name))
-    link = f' <a href="{escape(picture)}">SVG</a>' if picture else ""
-    return (
-        f'<figure id="{name}"{" class=wide" if shown.wide else ""}><h3>{escape(shown.title)}</h3>'
-        f'<div class="plot" id="plot-{name}" style="height:{shown.height}px"></div>'
-        f"<figcaption>{escape(shown.caption)}{link}</figcaption></figure>\n"
-    )
-
-
-def page(
-    title: str,
-    links: Sequence[Sequence[tuple[str, str]]],
-    body: str,
-    figures: Mapping[str, Sequence[FigureSpec]],
-) -> str:
-    """The whole page.
-
-    Args:
-        title: in plain text.
-        links: id and name of what the top of the page links to, line by line.
-        body: everything below, as HTML.
-        figures: by the place of their environment; each has its own in the body, made by `figure`.
-    """
-    from plotly.offline import get_plotlyjs
-
-    data: dict[str, Any] = {
-        f"plot-{figure_id(env, shown.name)}": {"env": env, "traces": shown.traces, "layout": shown.layout}
-        for env, every in figures.items()
-        for shown in every
+    rows = _make_rows(studies)
+    sections = [section for row in rows for section in row]
+    figures = {
+        placed.plot_id: {
+            "env": placed.env,
+            "traces": placed.rendered.traces,
+            "layout": placed.rendered.layout,
+        }
+        for section in sections
+        for placed in section.figures
     }
-    lines = (
-        "".join(f'<a href="#{escape(name)}">{escape(words)}</a>' for name, words in line) for line in links
-    )
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{style_sheet()}{_resource('page.css')}</style>\n</head>\n<body>\n"
-        f'<div class="top"><nav>{"".join(f"<div>{line}</div>" for line in lines)}</nav><button type="button" id="theme">dark</button></div>\n'
-        f"{body}"
-        f'<script type="application/json" id="figures">{as_json(data)}</script>\n'
-        f"<script>{get_plotlyjs()}</script>\n<script>\n{_resource('page.js')}</script>\n</body>\n</html>\n"
+        _load_templates()
+        .get_template("page.html.j2")
+        .render(
+            title=studies[0].title,
+            head=make_head(studies[0]),
+            rows=rows,
+            sections=sections,
+            figures=figures,
+            plotly=get_plotlyjs(),
+        )
     )
 
 
-def as_json(value: Any) -> str:
-    """JSON that is safe inside a script element."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+def _make_rows(studies: Sequence[StudySection]) -> list[list[Section]]:
+    """All sections of the page; at its top each study has a row of links to them."""
+    first, *others = studies
+    rows = [[make_claims_section(studies), *make_study_sections(first.data)]]
+    for study in others:
+        sections = make_study_sections(study.data, f"{study.title}: ")
+        rows.append([make_opening_section(study), *sections])
+    rows[-1].append(make_origin_section(studies))
+    return rows
 
 
-def _resource(name: str) -> str:
-    return files("heavytail.report").joinpath(name).read_text(encoding="utf-8")
+@cache
+def _load_templates() -> Environment:
+    templates = Environment(
+        loader=PackageLoader("heavytail.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.globals.update(light=LIGHT, dark=DARK, strokes=STROKES)
+    # Inside a script element: tojson escapes what could end it. Order and bytes are those of the figures.
+    templates.policies["json.dumps_kwargs"] = {
+        "separators": (",", ":"),
+        "allow_nan": False,
+        "ensure_ascii": False,
+    }
+    return templates

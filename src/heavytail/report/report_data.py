@@ -1,20 +1,23 @@
 """What came out of a finished study, summed up: everything that a report says of it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from heavytail.report.figures import make_figures
+from heavytail.report.figures.agent_env_matrix import AgentEnvMatrix, make_agent_env_matrices
+from heavytail.report.figures.families import make_family_figures
+from heavytail.report.figures.figure import Figure
 from heavytail.report.figures.sweep_maps import SweepMap
-from heavytail.report.sections.across import AgentEnvMatrix, across_of
-from heavytail.report.sections.sweeps import landscapes_of
-from heavytail.report.sections.tuning import Grid, grids_of
-from heavytail.report.theme import AgentStyle, styles
+from heavytail.report.figures.sweep_results import make_sweep_maps
+from heavytail.report.figures.tuning_grids import TuningGrid, make_tuning_grids
+from heavytail.report.theme import AgentStyle, assign_styles
 from heavytail.studies.backends import backend_for
 from heavytail.studies.bound_lines import bound_lines
 from heavytail.studies.claims import ClaimResult, envs_under, evaluate_claims
 from heavytail.studies.families import Family, families_of
-from heavytail.studies.plan import Cell, Part, Phase, evaluation_cells, run_length, tuning_cells, unique_parts
+from heavytail.studies.plan import Cell, Phase, evaluation_cells, run_length, tuning_cells, unique_parts
 from heavytail.studies.provenance import seconds_of
 from heavytail.studies.results import Aggregation, Task, gather_runs, summarise_agent
 from heavytail.studies.specs.spec import AgentSpec, Spec
@@ -25,6 +28,9 @@ from heavytail.studies.tuning import choose
 if TYPE_CHECKING:
     import pandas as pd
 
+SWEEPS = "where"  # id of the sweep maps in the page
+FAILURE_COLUMNS = ["agent_key", "env_key", "phase", "point", "replicate", "error"]
+
 
 class ReportData(NamedTuple):
     """Everything that a report says of a study."""
@@ -33,132 +39,144 @@ class ReportData(NamedTuple):
     spec: Spec
     tasks: dict[str, Task]
     styles: dict[str, AgentStyle]
-    judged: list[ClaimResult]
+    claims: list[ClaimResult]
     families: list[Family]
-    across: list[AgentEnvMatrix]
-    grids: list[Grid]
+    matrices: list[AgentEnvMatrix]
+    grids: list[TuningGrid]
     cells: list[Cell]
     sidecars: dict[Phase, list[dict[str, Any]]]
     seconds: dict[tuple[str, str], dict[Phase, float]]  # by agent and environment
-    failures: list[list[str]]
-    about: dict[str, Any]
-    maps: Summary | None = None
-    landscapes: Sequence[SweepMap] = ()
+    failures: list[list[str]]  # by FAILURE_COLUMNS
+    metadata: dict[str, Any]
+    figures: dict[str, list[Figure]]  # by the id of their environment, family or sweep in the page
+    sweep_summary: Summary | None = None
+    sweep_maps: Sequence[SweepMap] = ()
 
     @property
-    def alone(self) -> list[Task]:
+    def single_tasks(self) -> list[Task]:
         """The environments that have a section of their own, being in no family."""
         return [task for key, task in self.tasks.items() if not self.spec.envs[key].family]
 
     @property
-    def every_sidecar(self) -> list[dict[str, Any]]:
+    def all_sidecars(self) -> list[dict[str, Any]]:
         """Those of all phases."""
-        return [page for pages in self.sidecars.values() for page in pages]
+        return [sidecar for sidecars in self.sidecars.values() for sidecar in sidecars]
+
+
+class StudySection(NamedTuple):
+    """A study as a page shows it."""
+
+    data: ReportData
+    title: str
+    words: str
+    command: str
 
 
 def collect_report_data(study: Study, prefix: str = "") -> ReportData:
-    """What came out of a study."""
+    """Collect what came out of a study; `prefix` begins the ids of its elements in the page."""
     spec, scores, curves = study.spec, study.scores(), study.curves()
     choices = choose(scores)
-    cells: dict[Phase, list[Cell]] = {
-        "tuning": tuning_cells(spec),
-        "evaluation": evaluation_cells(spec, choices),
-    }
-    pages = {
-        part.id: page for every in cells.values() for part, page in _sidecars(study, unique_parts(every))
-    }
-    tasks = {key: _task(spec, key, curves, prefix) for key in spec.envs}
-    maps = study.maps() if study.sheets else None
-    sidecars: dict[Phase, list[dict[str, Any]]] = {
-        phase: [pages[part.id] for part in unique_parts(every)] for phase, every in cells.items() if every
-    }
-    return ReportData(
-        prefix,
-        spec,
-        tasks,
-        styles((key, _family(agent)) for key, agent in spec.agents.items()),
-        evaluate_claims(spec, curves, {key: task.optimum for key, task in tasks.items()}, _ends(spec)),
-        families_of(spec, tasks),
-        across_of(spec, {key: task for key, task in tasks.items() if not spec.envs[key].family}),
-        grids_of(spec, scores, choices),
-        cells["evaluation"],
-        sidecars | ({"map": maps.pages} if maps else {}),
-        _seconds(cells, pages),
-        _failed(curves, study.curves("tuning") if scores else curves[:0])
-        + (_failed_of(maps) if maps else []),
-        study.store.about(),
-        maps,
-        landscapes_of(spec, maps, study.sheets, cells["evaluation"], tasks) if maps else (),
+    evaluation = evaluation_cells(spec, choices)
+    cells: dict[Phase, list[Cell]] = {"tuning": tuning_cells(spec), "evaluation": evaluation}
+    sidecars = _read_sidecars(study, cells)
+    tasks = {key: _make_task(spec, key, curves, prefix) for key in spec.envs}
+    optima = {key: task.optimum for key, task in tasks.items()}
+    summary = study.maps() if study.sheets else None
+    tuning_curves = study.curves("tuning") if scores else curves[:0]
+    styles = assign_styles((key, _style_kind(agent)) for key, agent in spec.agents.items())
+    single = {key: task for key, task in tasks.items() if not spec.envs[key].family}
+    families = families_of(spec, tasks)
+    data = ReportData(
+        prefix=prefix,
+        spec=spec,
+        tasks=tasks,
+        styles=styles,
+        claims=evaluate_claims(spec, curves, optima, _bounds_at_end(spec)),
+        families=families,
+        matrices=make_agent_env_matrices(spec, single),
+        grids=make_tuning_grids(spec, scores, choices),
+        cells=evaluation,
+        sidecars={phase: list(by_part.values()) for phase, by_part in sidecars.items() if by_part},
+        seconds=_sum_seconds(cells, sidecars),
+        failures=[*_list_failures(curves), *_list_failures(tuning_curves)],
+        metadata=study.store.about(),
+        figures={task.html_id: make_figures(task, styles) for task in single.values()}
+        | {family.html_id: make_family_figures(family, styles) for family in families},
+    )
+    return data if summary is None else _with_sweeps(data, study, summary)
+
+
+def _with_sweeps(data: ReportData, study: Study, summary: Summary) -> ReportData:
+    maps = make_sweep_maps(data.spec, summary, study.sheets, data.cells, data.tasks)
+    return data._replace(
+        sidecars={**data.sidecars, "map": summary.pages},
+        failures=[*data.failures, *_list_failures(summary.failures())],
+        figures={**data.figures, f"{data.prefix}{SWEEPS}": [each.make_figure() for each in maps]},
+        sweep_summary=summary,
+        sweep_maps=maps,
     )
 
 
-def _family(agent: AgentSpec) -> str:
+def _style_kind(agent: AgentSpec) -> str:
     """Agents of one kind are drawn alike; deep ones are of the kind of what they do to rewards."""
     return f"{agent.agent} {agent.parameters.get('transform', '')}"
 
 
-def _sidecars(study: Study, parts: list[Part]) -> Iterator[tuple[Part, dict[str, Any]]]:
-    return zip(parts, study.store.sidecars(parts), strict=True)
+def _read_sidecars(study: Study, cells: Mapping[Phase, list[Cell]]) -> dict[Phase, dict[str, dict[str, Any]]]:
+    """The sidecars of each phase by the id of their part."""
+    parts = {phase: unique_parts(some) for phase, some in cells.items()}
+    return {
+        phase: dict(zip([part.id for part in some], study.store.sidecars(some), strict=True))
+        for phase, some in parts.items()
+    }
 
 
-def _seconds(
-    cells: Mapping[Phase, list[Cell]], pages: Mapping[str, dict[str, Any]]
+def _sum_seconds(
+    cells: Mapping[Phase, list[Cell]], sidecars: Mapping[Phase, Mapping[str, dict[str, Any]]]
 ) -> dict[tuple[str, str], dict[Phase, float]]:
-    """By agent and environment; a run that two agents share counts for both."""
+    """Seconds by agent and environment; a run that two agents share counts for both."""
     seconds: dict[tuple[str, str], dict[Phase, float]] = {}
-    for phase, every in cells.items():
-        for cell in every:
+    for phase, some in cells.items():
+        for cell in some:
             spent = seconds.setdefault((cell.agent, cell.env), {})
             spent[phase] = spent.get(phase, 0.0) + sum(
-                cell.share_in(part) * seconds_of([pages[part.id]]) for part in cell.parts
+                cell.share_in(part) * seconds_of([sidecars[phase][part.id]]) for part in cell.parts
             )
     return seconds
 
 
-def _failed(*phases: "pd.DataFrame") -> list[list[str]]:
-    columns = ["agent_key", "env_key", "phase", "point", "replicate", "error"]
-    return [
-        [str(value) for value in row]
-        for rows in phases
-        for row in rows[rows["error"].notna()][columns].itertuples(index=False)
-    ]
+def _list_failures(rows: "pd.DataFrame") -> list[list[str]]:
+    failed = rows[rows["error"].notna()][FAILURE_COLUMNS]
+    return [[str(value) for value in row] for row in failed.itertuples(index=False)]
 
 
-def _failed_of(maps: Summary) -> list[list[str]]:
-    """Of each point of a map the first that did."""
-    rows = maps.failures()[["agent_key", "env_key", "phase", "point", "replicate", "error"]]
-    return [[str(value) for value in row] for row in rows.itertuples(index=False)]
-
-
-def _task(spec: Spec, key: str, curves: "pd.DataFrame", prefix: str) -> Task:
+def _make_task(spec: Spec, key: str, curves: "pd.DataFrame", prefix: str) -> Task:
     env = spec.envs[key]
-    world, length = backend_for(env.env, env.parameters), run_length(spec, key)
+    backend, length = backend_for(env.env, env.parameters), run_length(spec, key)
+    aggregation = Aggregation(spec.statistics.confidence, spec.statistics.resamples, spec.seed)
     rows = {str(agent): frame for agent, frame in curves[curves["env_key"] == key].groupby("agent_key")}
     runs = {name: gather_runs(rows[name]) for name in spec.agents if name in rows}
-    aggregation = Aggregation(spec.statistics.confidence, spec.statistics.resamples, spec.seed)
-    there = [name for name in runs if len(runs[name].replicates)]
     agents = [
-        summarise_agent(name, spec.agents[name].label, spec.agents[name].setting, runs[name], aggregation)
-        for name in there
+        summarise_agent(name, spec.agents[name].label, spec.agents[name].setting, some, aggregation)
+        for name, some in runs.items()
+        if len(some.replicates)
     ]
-    best = world.best(np.array([length]))
-    per, optimum = ("episode", None) if best is None else (world.unit, float(best[0]) / length)
-    bounds = bound_lines(env, agents[0].runs.at.astype(np.float64)) if agents and not env.family else ()
+    best = backend.best(np.array([length]))
     return Task(
-        key,
-        f"{prefix}{env.family or key}",
-        env.label,
-        world.unit,
-        per,
-        world.horizon,
-        optimum,
-        agents,
-        aggregation,
-        bounds,
+        key=key,
+        html_id=f"{prefix}{env.family or key}",
+        label=env.label,
+        unit=backend.unit,
+        per="episode" if best is None else backend.unit,
+        horizon=backend.horizon,
+        optimum=None if best is None else float(best[0]) / length,
+        agents=agents,
+        aggregation=aggregation,
+        bounds=bound_lines(env, agents[0].runs.at.astype(np.float64)) if agents and not env.family else (),
     )
 
 
-def _ends(spec: Spec) -> dict[str, dict[str, float]]:
+def _bounds_at_end(spec: Spec) -> dict[str, dict[str, float]]:
     """Bounds at the end of runs, for the environments in which a claim names one."""
     named = {
         env
@@ -168,4 +186,4 @@ def _ends(spec: Spec) -> dict[str, dict[str, float]]:
         for env in envs_under(spec, condition)
     }
     lines = {key: bound_lines(spec.envs[key], np.array([run_length(spec, key)], np.float64)) for key in named}
-    return {key: {line.name: float(line.values[-1]) for line in every} for key, every in lines.items()}
+    return {key: {line.name: float(line.values[-1]) for line in some} for key, some in lines.items()}

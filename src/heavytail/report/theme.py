@@ -1,66 +1,52 @@
-"""One look for every figure and page: each agent has its colour, line and marker wherever it is shown.
+"""One style for every figure and page: each agent has its colour, line and marker wherever it is shown.
 
 Agents of one kind share a colour and differ by the line, so that a family is seen at a glance. Colours are
 from Okabe and Ito's set for all kinds of colour vision and a few that keep apart from it; markers say the
-same again without colour. In the page a colour is a name, ``@c0``, that the style sheet resolves by day and
-by night.
+same again without colour. In the page a colour is a name, ``@c0``, that the style sheet resolves for the
+light and the dark theme.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
-from heavytail.mdp.diagram.style import Dashes
+Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]  # as matplotlib takes them
 
-LIGHT = (
-    "#0072B2",
-    "#D55E00",
-    "#009E73",
-    "#B5508C",
-    "#B88700",
-    "#6A51A3",
-    "#5E7A00",
-    "#6B7280",
-    "#007C91",
-    "#A50026",
+AGENT_COLOURS = (  # for the light theme and paper, for the dark theme
+    ("#0072B2", "#56B4E9"),
+    ("#D55E00", "#FF8F45"),
+    ("#009E73", "#2CC79A"),
+    ("#B5508C", "#E58FC3"),
+    ("#B88700", "#E6B93A"),
+    ("#6A51A3", "#AE97F5"),
+    ("#5E7A00", "#B7CC52"),
+    ("#6B7280", "#A6ADB8"),
+    ("#007C91", "#45C4D6"),
+    ("#A50026", "#FF7088"),
 )
-DARK = (
-    "#56B4E9",
-    "#FF8F45",
-    "#2CC79A",
-    "#E58FC3",
-    "#E6B93A",
-    "#AE97F5",
-    "#B7CC52",
-    "#A6ADB8",
-    "#45C4D6",
-    "#FF7088",
-)
-MARKERS = (
-    "circle",
-    "square",
-    "diamond",
-    "triangle-up",
-    "x",
-    "triangle-down",
-    "cross",
-    "star",
-    "pentagon",
-    "hexagon",
-)
-PAPER_MARKERS = dict(zip(MARKERS, ("o", "s", "D", "^", "X", "v", "P", "*", "p", "h"), strict=True))
-DASHES = ("solid", "dash", "dot", "dashdot")
+LIGHT = tuple(light for light, _ in AGENT_COLOURS)
+DARK = tuple(dark for _, dark in AGENT_COLOURS)
+OUTLINE = "#d62728"  # around tiles
+PAPER_MARKERS = {  # by the names that plotly has for them
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "triangle-up": "^",
+    "x": "X",
+    "triangle-down": "v",
+    "cross": "P",
+    "star": "*",
+    "pentagon": "p",
+    "hexagon": "h",
+}
+MARKERS = tuple(PAPER_MARKERS)
 PAPER_DASHES: dict[str, Dashes] = {
     "solid": "-",
     "dash": (0, (5, 2)),
     "dot": (0, (1.2, 1.4)),
     "dashdot": (0, (5, 1.5, 1.2, 1.5)),
 }
-STROKES = {
-    "solid": "",
-    "dash": "7 3",
-    "dot": "2 2.5",
-    "dashdot": "7 2.5 2 2.5",
-}  # the same as an SVG draws it
+DASHES = tuple(PAPER_DASHES)
+STROKES = {"solid": "", "dash": "7 3", "dot": "2 2.5", "dashdot": "7 2.5 2 2.5"}  # the same in an SVG
 
 
 class AgentStyle(NamedTuple):
@@ -81,8 +67,8 @@ class AgentStyle(NamedTuple):
         return LIGHT[self.colour]
 
 
-def styles(agents: Iterable[tuple[str, str]]) -> dict[str, AgentStyle]:
-    """A look for each of some agents.
+def assign_styles(agents: Iterable[tuple[str, str]]) -> dict[str, AgentStyle]:
+    """Give each of some agents a style.
 
     A colour for a kind, a line for each of its kind, another colour when lines run out. Where all are of one
     kind, colours tell them apart.
@@ -90,37 +76,30 @@ def styles(agents: Iterable[tuple[str, str]]) -> dict[str, AgentStyle]:
     Args:
         agents: key and kind of each, in the order of the study.
 
-    >>> found = styles([("q", "q_learning"), ("h", "heavy"), ("tuned", "heavy")])
-    >>> [(look.colour, look.dash) for look in found.values()]
+    >>> styles = assign_styles([("q", "q_learning"), ("h", "heavy"), ("tuned", "heavy")])
+    >>> [(style.colour, style.dash) for style in styles.values()]
     [(0, 'solid'), (1, 'solid'), (1, 'dash')]
-    >>> [(look.colour, look.dash) for look in styles([("a", "heavy"), ("b", "heavy")]).values()]
+    >>> [(style.colour, style.dash) for style in assign_styles([("a", "heavy"), ("b", "heavy")]).values()]
     [(0, 'solid'), (1, 'solid')]
     """
-    known = list(agents)
-    if len({kind for _, kind in known}) == 1:
-        return {key: _look(i, i // len(LIGHT)) for i, (key, _) in enumerate(known)}
-    seen: dict[str, int] = {}
+    agents = list(agents)
+    if len({kind for _, kind in agents}) == 1:
+        return {key: _make_style(i, i // len(LIGHT)) for i, (key, _) in enumerate(agents)}
+    members: dict[str, int] = {}
     families: dict[tuple[str, int], int] = {}
-    found: dict[str, AgentStyle] = {}
-    for key, kind in known:
-        before = seen.setdefault(kind, 0)
-        seen[kind] += 1
-        found[key] = _look(families.setdefault((kind, before // len(DASHES)), len(families)), before)
-    return found
+    styles: dict[str, AgentStyle] = {}
+    for key, kind in agents:
+        member = members.get(kind, 0)
+        members[kind] = member + 1
+        family = families.setdefault((kind, member // len(DASHES)), len(families))
+        styles[key] = _make_style(family, member)
+    return styles
 
 
-def _look(family: int, member: int) -> AgentStyle:
+def _make_style(family: int, member: int) -> AgentStyle:
     return AgentStyle(family % len(LIGHT), DASHES[member % len(DASHES)], MARKERS[family % len(MARKERS)])
 
 
-def style_sheet() -> str:
-    """The colours as CSS, by day and by night."""
-    day, night = (
-        " ".join(f"--c{i}: {colour};" for i, colour in enumerate(colours)) for colours in (LIGHT, DARK)
-    )
-    dark = f"color-scheme: dark; {night}"
-    return (
-        f":root {{ color-scheme: light; {day} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root:not([data-theme=light]) {{ {dark} }} }}\n"
-        f":root[data-theme=dark] {{ {dark} }}\n"
-    )
+def is_bright(red: float, green: float, blue: float) -> bool:
+    """Tell whether letters on this colour should be black."""
+    return 0.299 * red + 0.587 * green + 0.114 * blue > 0.45

@@ -30,7 +30,7 @@ class Family(NamedTuple):
     """Environments along an axis, with everybody who ran in all of them."""
 
     key: str
-    place: str  # its key as the page knows it
+    html_id: str  # its key as the page knows it
     label: str
     axis: str  # what varies, in words
     grows: bool  # whether that is the length of runs
@@ -84,7 +84,7 @@ def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping
     lengths = [run_length(spec, name) for name in members]
     return Family(
         key=key,
-        place=tasks[next(iter(members))].place,
+        html_id=tasks[next(iter(members))].html_id,
         label=said.label or key,
         axis=said.axis,
         grows=said.axis in LENGTHS,

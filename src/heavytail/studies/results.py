@@ -66,7 +66,7 @@ class Task(NamedTuple):
     """An environment with everybody who ran in it."""
 
     key: str
-    place: str  # its key as the page and its files know it: studies in one report may share keys
+    html_id: str  # its key as the page and its files know it: studies in one report may share keys
     label: str
     unit: str  # "episode" or "step": what runs are measured in
     per: str  # "episode" or "step": what rewards are given for

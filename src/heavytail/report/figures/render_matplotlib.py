@@ -1,247 +1,320 @@
-"""Figures for paper.
+"""Figures for papers: what the page shows, in the style of a two-column article."""
 
-The curves of the page as matplotlib draws them, in the style of a two-column article.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import singledispatch
+from typing import Any, TypeAlias
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.axis import Axis as MatplotlibAxis
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from heavytail.arrays import Floats, Ints
-from heavytail.report.figures.curves import (
-    figure_names,
-    realised_lines,
-    reward_lines,
-    truncated_decades,
-    truncated_lines,
+from heavytail.report.figures.figure import (
+    AgentCurve,
+    Axis,
+    ColourScale,
+    Curves,
+    Figure,
+    Panel,
+    ReferenceLine,
+    Strips,
+    Tiles,
+    count_columns,
+    jitter,
 )
-from heavytail.report.figures.render_plotly import Lines
-from heavytail.report.figures.strips import jitter
-from heavytail.report.theme import PAPER_DASHES, PAPER_MARKERS, AgentStyle
-from heavytail.studies.backends.backend import TRUNCATED
-from heavytail.studies.bound_lines import BoundLine
-from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
+from heavytail.report.number_format import short_number
+from heavytail.report.theme import OUTLINE, PAPER_DASHES, PAPER_MARKERS, AgentStyle, is_bright
 
-WIDTH, HEIGHT = 4.2, 2.7  # inches of a panel
-LETTERS = 8.0
+WIDTH, HEIGHT = 4.2, 2.7  # inches of curves
+OVERVIEW_WIDTH = 3.3  # inches of an environment
+LEGEND_ROW = 0.15  # inches
+PANEL = 1.75  # inches of a side of tiles without texts
+TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
+LETTER = 0.055  # inches across
+MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are set at an angle
+FONT, SMALL_FONT = 8.0, 7.5  # points: of curves, and of tiles
 GREY = "#777777"
-MAX_COLUMNS = 4  # panels side by side
-ROW = 0.15  # inches of a line of the legend
+COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#dddddd")
+MISSING = (0.9, 0.9, 0.9, 1.0)
+
+Legend: TypeAlias = dict[str, AgentCurve]  # by key of agent
 
 
-def paper_figures(task: Task, styles: Mapping[str, AgentStyle]) -> dict[str, Figure]:
-    """All figures of a task by the names that they have in the page."""
+def render_matplotlib(figure: Figure) -> MatplotlibFigure:
+    """Render any figure as a file shows it."""
+    return _render(figure.content, figure.title)
 
-    def curves(lines: Callable[[Agent], Lines], y: str, **settings: Any) -> Figure:
-        return single(task.agents, styles, lambda axes: _curves(axes, task, styles, lines, y, **settings))
 
-    drawn: dict[str, Callable[[], Figure]] = {
-        "regret": lambda: curves(lambda a: Lines(*a.regret), "cumulative regret"),
-        "log-log": lambda: curves(lambda a: Lines(*a.regret), "cumulative regret", log=True),
-        "reward": lambda: single(task.agents, styles, lambda axes: draw_reward(axes, task, styles)),
-        "pace": lambda: single(task.agents, styles, lambda axes: draw_pace(axes, task, styles)),
-        "realised": lambda: curves(realised_lines, "cumulative realised reward"),
-        "last-tenth": lambda: _strips(
-            task,
-            styles,
-            lambda a: mean_reward_in(a.runs, 0.9, 1.0),
-            f"{_reward(task)}, last tenth",
-            best=task.optimum,
-        ),
-        "final-regret": lambda: _strips(task, styles, lambda a: final_regret(a.runs), "final regret"),
-        TRUNCATED: lambda: _truncated(task, styles),
+@singledispatch
+def _render(content: Any, title: str) -> MatplotlibFigure:
+    raise TypeError(f"a figure shows curves, strips or tiles, not {type(content).__name__}")
+
+
+def render_overview(panels: Sequence[tuple[str, Curves]]) -> MatplotlibFigure:
+    """Render figure 2 of the paper: a panel for each environment under its title, one legend for all."""
+    columns = min(len(panels), 4)
+    rows, width = -(-len(panels) // columns), max(columns * OVERVIEW_WIDTH, WIDTH)
+    legend = {key: curve for _, curves in panels for key, curve in _make_legend(curves).items()}
+    drawn = MatplotlibFigure(
+        (width, rows * HEIGHT + LEGEND_ROW * _legend_rows(legend, width)), layout="constrained"
+    )
+    for i, (title, curves) in enumerate(panels):
+        axes = drawn.add_subplot(rows, columns, i + 1)
+        _draw_curves(axes, curves)
+        axes.set_title(_plain(title), fontsize=FONT + 1.5)
+    _draw_legend(drawn, legend)
+    return drawn
+
+
+# Curves
+
+
+@_render.register
+def _render_curves(content: Curves, title: str) -> MatplotlibFigure:
+    legend = _make_legend(content)
+    drawn = MatplotlibFigure((WIDTH, HEIGHT + LEGEND_ROW * _legend_rows(legend, WIDTH)), layout="constrained")
+    _draw_curves(drawn.add_subplot(), content)
+    _draw_legend(drawn, legend)
+    return drawn
+
+
+def _draw_curves(axes: Axes, content: Curves) -> None:
+    for curve in content.curves:
+        _draw_curve(axes, curve)
+    for line in content.references:
+        _draw_reference(axes, line)
+    _style_axes(axes, content.x, content.y)
+
+
+def _draw_curve(axes: Axes, curve: AgentCurve) -> None:
+    """A line with its band."""
+    if curve.note:
+        axes.plot(curve.x, curve.y, color=curve.style.paper, linestyle=PAPER_DASHES["dot"], linewidth=0.8)
+        return
+    axes.plot(curve.x, curve.y, markevery=max(1, len(curve.x) // 7), **_line_style(curve.style))
+    if curve.low is not None and curve.high is not None:
+        axes.fill_between(curve.x, curve.low, curve.high, color=curve.style.paper, alpha=0.15, linewidth=0)
+
+
+def _draw_reference(axes: Axes, line: ReferenceLine) -> None:
+    """A grey line, with its name on it where it is labelled."""
+    axes.plot(line.x, line.y, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[line.dash], zorder=0)
+    if line.labelled:
+        middle = (float(line.x[len(line.x) // 2]), float(line.y[len(line.x) // 2]))
+        offset: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
+        axes.annotate(_plain(line.label), middle, color=GREY, fontsize=6, **offset)
+
+
+def _line_style(style: AgentStyle) -> dict[str, Any]:
+    return {
+        "color": style.paper,
+        "linestyle": PAPER_DASHES[style.dash],
+        "marker": PAPER_MARKERS[style.marker],
+        "markersize": 3.2,
+        "linewidth": 1.2,
     }
-    return {name: drawn[name]() for name in figure_names(task)}
 
 
-def overview(tasks: Sequence[Task], styles: Mapping[str, AgentStyle]) -> Figure:
-    """Figure 2 of the paper: a panel for each environment, one legend for all."""
-    agents = list({agent.key: agent for task in tasks for agent in task.agents}.values())
-    across = min(len(tasks), MAX_COLUMNS)
-    down = -(-len(tasks) // across)
-    wide = max(across * 3.3, WIDTH)
-    figure = Figure((wide, down * HEIGHT + ROW * _rows(agents, wide)), layout="constrained")
-    for i, task in enumerate(tasks):
-        axes = figure.add_subplot(down, across, i + 1)
-        (draw_pace if task.optimum is None else draw_reward)(axes, task, styles)
-        axes.set_title(_plain(task.label), fontsize=LETTERS + 1.5)
-    _legend(figure, agents, styles)
-    return figure
+def _make_legend(content: Curves) -> Legend:
+    return {curve.agent: curve for curve in content.curves if not curve.note}
 
 
-def draw_reward(axes: Axes, task: Task, styles: Mapping[str, AgentStyle]) -> None:
-    """Cumulative mean reward, mean and one standard deviation over seeds."""
-    _curves(axes, task, styles, reward_lines, "cumulative mean reward", best=lambda optimum, at: optimum * at)
-
-
-def draw_pace(axes: Axes, task: Task, styles: Mapping[str, AgentStyle]) -> None:
-    """Reward per unit along the run, median and bootstrap band."""
-    _curves(
-        axes,
-        task,
-        styles,
-        lambda a: Lines(*a.pace),
-        _reward(task),
-        best=lambda optimum, at: np.full(len(at), optimum),
-    )
-
-
-def _reward(task: Task) -> str:
-    return f"mean {task.reward} per {task.per}"
-
-
-def _truncated(task: Task, styles: Mapping[str, AgentStyle]) -> Figure:
-    truncating = task._replace(agents=task.truncating)
-
-    def draw(axes: Axes) -> None:
-        _curves(
-            axes, truncating, styles, lambda a: truncated_lines(a, task), "share of rewards truncated so far"
-        )
-        axes.set_yscale("log")
-        axes.set_ylim(*(10.0**end for end in truncated_decades(task)))
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
-
-    return single(truncating.agents, styles, draw)
-
-
-def single(agents: Sequence[Agent], styles: Mapping[str, AgentStyle], draw: Callable[[Axes], None]) -> Figure:
-    """A figure of one panel, with a legend below."""
-    figure = Figure((WIDTH, HEIGHT + ROW * _rows(agents, WIDTH)), layout="constrained")
-    draw(figure.add_subplot())
-    _legend(figure, agents, styles)
-    return figure
-
-
-def _curves(
-    axes: Axes,
-    task: Task,
-    styles: Mapping[str, AgentStyle],
-    lines: Callable[[Agent], Lines],
-    y: str,
-    *,
-    log: bool = False,
-    best: Callable[[float, Floats], Floats] | None = None,
-) -> None:
-    for agent in task.agents:
-        draw_line(axes, styles[agent.key], agent.runs.at, lines(agent))
-    if best and task.optimum is not None and task.agents:
-        at = task.agents[0].runs.at
-        axes.plot(at, best(task.optimum, at.astype(np.float64)), color=GREY, linewidth=0.8, zorder=0)
-    if log:
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        for bound in task.bounds:
-            draw_bound(axes, bound)
-    else:
-        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-        axes.yaxis.set_major_formatter(EngFormatter(sep=""))
-    dress(axes, f"{task.unit}s", y)
-
-
-def draw_line(axes: Axes, look: AgentStyle, at: Ints | Floats, lines: Lines) -> None:
-    """A curve with its band."""
-    axes.plot(
-        at,
-        lines.middle,
-        color=look.paper,
-        linestyle=PAPER_DASHES[look.dash],
-        marker=PAPER_MARKERS[look.marker],
-        markevery=max(1, len(at) // 7),
-        markersize=3.2,
-        linewidth=1.2,
-    )
-    axes.fill_between(at, lines.low, lines.high, color=look.paper, alpha=0.15, linewidth=0)
-
-
-def _strips(
-    task: Task,
-    styles: Mapping[str, AgentStyle],
-    values: Callable[[Agent], Floats],
-    x: str,
-    *,
-    best: float | None = None,
-) -> Figure:
-    figure = Figure((WIDTH, 0.7 + 0.26 * max(len(task.agents), 2)), layout="constrained")
-    axes = figure.add_subplot()
-    for row, agent in enumerate(task.agents):
-        look, points = styles[agent.key], values(agent)
-        axes.scatter(
-            points,
-            row + 0.5 * jitter(len(points)),
-            s=9,
-            color=look.paper,
-            marker=PAPER_MARKERS[look.marker],
-            alpha=0.7,
-            linewidth=0,
-            clip_on=False,
-        )
-        axes.plot([np.median(points)] * 2, [row - 0.32, row + 0.32], color="black", linewidth=1.4)
-    if best is not None:
-        axes.axvline(best, color=GREY, linewidth=0.8, zorder=0)
-    axes.set_yticks(range(len(task.agents)), [_plain(agent.label) for agent in task.agents])
-    axes.set_ylim(len(task.agents) - 0.5, -0.5)
-    axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-    dress(axes, x, "")
-    axes.tick_params(axis="y", length=0)
-    return figure
-
-
-def dress(axes: Axes, x: str, y: str) -> None:
-    """Words at the axes, and no frame."""
-    axes.set_xlabel(x, fontsize=LETTERS)
-    axes.set_ylabel(y, fontsize=LETTERS)
-    axes.tick_params(labelsize=LETTERS - 0.5, length=2.5)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def draw_bound(axes: Axes, bound: BoundLine) -> None:
-    """A grey line with its name on it."""
-    axes.plot(bound.at, bound.values, color=GREY, linewidth=0.8, linestyle=PAPER_DASHES[bound.dash], zorder=0)
-    middle = (bound.at[len(bound.at) // 2], bound.values[len(bound.at) // 2])
-    axes.annotate(
-        bound.label, middle, xytext=(0, 4), textcoords="offset points", ha="right", color=GREY, fontsize=6
-    )
-
-
-def _legend(figure: Figure, agents: Sequence[Agent], styles: Mapping[str, AgentStyle]) -> None:
+def _draw_legend(drawn: MatplotlibFigure, legend: Legend) -> None:
     handles = [
-        Line2D(
-            [],
-            [],
-            color=look.paper,
-            linestyle=PAPER_DASHES[look.dash],
-            marker=PAPER_MARKERS[look.marker],
-            markersize=3.2,
-            linewidth=1.2,
-            label=_plain(agent.label),
-        )
-        for agent in agents
-        if (look := styles[agent.key])
+        Line2D([], [], label=_plain(curve.label), **_line_style(curve.style)) for curve in legend.values()
     ]
     if handles:
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=_columns(agents, figure.get_figwidth()), fontsize=LETTERS - 0.5, frameon=False, handlelength=2.8,
-            columnspacing=1.4, labelspacing=0.35,
-        )  # fmt: skip
+        drawn.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=_legend_columns(legend, drawn.get_figwidth()),
+            fontsize=FONT - 0.5,
+            frameon=False,
+            handlelength=2.8,
+            columnspacing=1.4,
+            labelspacing=0.35,
+        )
 
 
-def _columns(agents: Sequence[Agent], width: float) -> int:
+def _legend_columns(legend: Legend, width: float) -> int:
     """How many names stand side by side in a legend of this width."""
-    longest = max((len(agent.label) for agent in agents), default=1)
+    longest = max((len(curve.label) for curve in legend.values()), default=1)
     return max(1, int(width / (0.042 * longest + 0.45)))
 
 
-def _rows(agents: Sequence[Agent], width: float) -> int:
-    return -(-len(agents) // _columns(agents, width))
+def _legend_rows(legend: Legend, width: float) -> int:
+    return -(-len(legend) // _legend_columns(legend, width))
 
 
-def _plain(label: str) -> str:
-    """Words as they are: a dollar starts mathematics in matplotlib."""
-    return label.replace("$", r"\$")
+# Strips
+
+
+@_render.register
+def _render_strips(content: Strips, title: str) -> MatplotlibFigure:
+    rows = len(content.strips)
+    drawn = MatplotlibFigure((WIDTH, 0.7 + 0.26 * max(rows, 2)), layout="constrained")
+    axes = drawn.add_subplot()
+    for row, strip in enumerate(content.strips):
+        look: dict[str, Any] = {"color": strip.style.paper, "marker": PAPER_MARKERS[strip.style.marker]}
+        heights = row + 0.5 * jitter(len(strip.values))
+        axes.scatter(strip.values, heights, s=9, alpha=0.7, linewidth=0, clip_on=False, **look)
+        axes.plot([np.median(strip.values)] * 2, [row - 0.32, row + 0.32], color="black", linewidth=1.4)
+    if content.reference is not None:
+        axes.axvline(content.reference, color=GREY, linewidth=0.8, zorder=0)
+    _style_axes(axes, content.x, Axis(""))
+    axes.set_yticks(range(rows), [_plain(strip.label) for strip in content.strips])
+    axes.set_ylim(max(rows, 1) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+    return drawn
+
+
+# Tiles
+
+
+@_render.register
+def _render_tiles(content: Tiles, title: str) -> MatplotlibFigure:
+    n = len(content.panels)
+    columns = count_columns(n)
+    rows = -(-n // columns)
+    drawn = MatplotlibFigure(_tiles_size(content, title, rows, columns), layout="constrained")
+    drawn.suptitle(_plain(title), fontsize=SMALL_FONT + 1.5)
+    panels = [drawn.add_subplot(rows, columns, i + 1) for i in range(n)]
+    norm, colours = _make_norm(content.scale)
+    for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
+        values = np.ma.masked_invalid(panel.values)
+        tiles = axes.pcolormesh(content.x.edges, content.y.edges, values, cmap=colours, norm=norm)
+        tiles.set_edgecolor("face")  # else hairlines are seen between them
+        tiles.set_rasterized(not panel.texts)  # many tiles are one picture inside the file, few are shapes
+        _draw_on_tiles(axes, panel)
+        _name_sides(axes, content, left=i % columns == 0, below=i >= n - columns)
+    if content.scale:
+        _draw_colour_bar(drawn, panels, content.scale)
+    _draw_tile_legend(drawn, content)
+    return drawn
+
+
+def _tiles_size(content: Tiles, title: str, rows: int, columns: int) -> tuple[float, float]:
+    """Inches across and down."""
+    lines = title.split("\n")
+    legend = 0.16 * len(content.marks) + (0.25 if content.outline_label else 0.0)
+    if not content.panels[0].texts:
+        return columns * PANEL + 1.3, rows * PANEL + 0.3 + legend
+    wide = TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.tick_labels)
+    high = TILE_HEIGHT * len(content.y.ticks) + 0.75
+    if _is_angled(content):
+        high += 0.5 * LETTER * _longest(content.x.tick_labels)
+    width = max(columns * wide, 3.0, 1.35 * LETTER * _longest(lines))
+    return width, rows * high + 0.15 * (1 + len(lines)) + legend
+
+
+def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
+    if scale is None:
+        return Normalize(0.0, 1.0), COLOUR_MAP
+    return LogNorm(scale.low, scale.high), COLOUR_MAP.reversed()
+
+
+def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
+    for i, row in enumerate(panel.texts):
+        for j, text in enumerate(row):
+            value = float(panel.values[i, j])
+            red, green, blue, _ = COLOUR_MAP(value) if np.isfinite(value) else MISSING
+            ink = "black" if is_bright(red, green, blue) else "white"
+            axes.text(j, i, _plain(text), ha="center", va="center", fontsize=SMALL_FONT - 1, color=ink)
+    axes.add_collection(LineCollection(list(panel.outline), colors=OUTLINE, linewidths=1.4))
+    for mark in panel.marks:
+        axes.plot(mark.x, mark.y, clip_on=False, zorder=5, **_mark_style(mark.symbol))
+    axes.set_title(_plain(panel.title), fontsize=SMALL_FONT)
+
+
+def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
+    x, y, texts = content.x, content.y, bool(content.panels[0].texts)
+    angle = (30 if texts else 45) if _is_angled(content) else 0
+    slant: dict[str, Any] = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"} if angle else {}
+    axes.set_xticks(x.ticks, [_plain(label) for label in x.tick_labels], **slant)
+    axes.set_yticks(y.ticks, [_plain(label) for label in y.tick_labels])
+    axes.set_xlim(x.edges[0], x.edges[-1])
+    axes.set_ylim(y.edges[0], y.edges[-1])
+    if texts:
+        axes.invert_yaxis()  # rows are read from the top
+    axes.tick_params(labelsize=SMALL_FONT - 0.5, length=0 if texts else 2)
+    axes.tick_params(labelleft=left or texts, labelbottom=below or texts)
+    axes.set_xlabel(_plain(x.label) if below else "", fontsize=SMALL_FONT)
+    axes.set_ylabel(_plain(y.label) if left else "", fontsize=SMALL_FONT)
+
+
+def _draw_colour_bar(drawn: MatplotlibFigure, panels: list[Axes], scale: ColourScale) -> None:
+    bar = drawn.colorbar(ScalarMappable(*_make_norm(scale)), ax=panels, aspect=30, pad=0.015)
+    bar.set_ticks(list(scale.ticks), labels=list(scale.tick_labels))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.tick_params(labelsize=SMALL_FONT - 0.5)
+    bar.set_label(scale.label, fontsize=SMALL_FONT)
+
+
+def _draw_tile_legend(drawn: MatplotlibFigure, content: Tiles) -> None:
+    handles = [Line2D([], [], label=_plain(mark.label), **_mark_style(mark.symbol)) for mark in content.marks]
+    if content.outline_label:
+        handles.append(Line2D([], [], color=OUTLINE, linewidth=1.4, label=_plain(content.outline_label)))
+    if handles:
+        drawn.legend(handles=handles, loc="outside lower left", fontsize=SMALL_FONT - 0.5, frameon=False)
+
+
+def _mark_style(symbol: str) -> dict[str, Any]:
+    return {
+        "marker": PAPER_MARKERS[symbol],
+        "markersize": 8,
+        "markerfacecolor": "white",
+        "markeredgecolor": "black",
+        "linestyle": "none",
+    }
+
+
+def _is_angled(content: Tiles) -> bool:
+    """Whether the labels of columns are set at an angle, because tiles are too narrow for them."""
+    return not content.panels[0].texts or _longest(content.x.tick_labels) > MAX_LEVEL_LABEL
+
+
+def _longest(labels: Sequence[str]) -> int:
+    return max(map(len, labels), default=0)
+
+
+# Axes
+
+
+def _style_axes(axes: Axes, x: Axis, y: Axis) -> None:
+    """Label both axes, set their scales, and leave out the frame."""
+    axes.set_xlabel(_plain(x.label), fontsize=FONT)
+    axes.set_ylabel(_plain(y.label), fontsize=FONT)
+    if x.log:
+        axes.set_xscale("log")
+    if y.log:
+        axes.set_yscale("log")
+    if x.limits:
+        axes.set_xlim(*x.limits)
+    if y.limits:
+        axes.set_ylim(*y.limits)
+    _style_ticks(axes.xaxis, x)
+    _style_ticks(axes.yaxis, y)
+    axes.tick_params(which="both", labelsize=FONT - 0.5)
+    axes.tick_params(length=2.5)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _style_ticks(drawn: MatplotlibAxis, axis: Axis) -> None:
+    if axis.percent:
+        if axis.log:
+            drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            drawn.set_minor_formatter(NullFormatter())
+        drawn.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
+    elif not axis.log:
+        drawn.set_major_formatter(FuncFormatter(lambda value, _: short_number(value, 6)))
+
+
+def _plain(text: str) -> str:
+    """Text as it is: a dollar starts mathematics in matplotlib."""
+    return text.replace("$", r"\$")

@@ -1,1 +1,1 @@
-"""The sections of a report."""
+"""The sections of a report: plain records that the templates turn into HTML."""

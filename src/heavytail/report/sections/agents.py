@@ -1,21 +1,22 @@
-"""Agents in one environment as tables: with which parameters, how well, in what time.
+"""Agents in one environment as tables: parameters, results, times, and what they counted."""
 
-And what they counted.
-"""
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
-
-from heavytail.report.html_tables import Cell, named, numeric, parameters, table, text
+from heavytail.report.figures.figure import figure_id
 from heavytail.report.number_format import duration, interval, percent
-from heavytail.report.page import figure_id
-from heavytail.report.theme import AgentStyle
+from heavytail.report.report_data import ReportData
+from heavytail.report.tables import (
+    Table,
+    TableCell,
+    format_parameters,
+    make_agent_cell,
+    make_number_cell,
+    make_text_cell,
+)
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
-from heavytail.studies.plan import Cell as Study_cell
-from heavytail.studies.plan import Phase
+from heavytail.studies.plan import Cell
 from heavytail.studies.results import Agent, Task, counter_names, final_regret, mean_reward_in
-from heavytail.studies.specs.spec import Spec
 
 MEANINGS = {
     "phases": "how often a new policy was computed",
@@ -27,107 +28,91 @@ MEANINGS = {
 }
 
 
-def agents_table(
-    task: Task,
-    styles: Mapping[str, AgentStyle],
-    spec: Spec,
-    cells: Sequence[Study_cell],
-    seconds: Mapping[tuple[str, str], Mapping[Phase, float]],
-) -> str:
-    """What each agent was and what it reached."""
-    by_agent = {cell.agent: cell for cell in cells if cell.env == task.key}
-    rows = [
-        _row(agent, task, styles[agent.key], spec, by_agent[agent.key], seconds[agent.key, task.key])
-        for agent in task.agents
-    ]
-    regret = ["Final regret"] if task.optimum is not None else []
+class Counters(NamedTuple):
+    """What agents counted by the end of the run."""
+
+    html_id: str
+    meanings: str
+    table: Table
+
+
+def make_agents_table(data: ReportData, task: Task) -> Table:
+    """Make the table of what each agent was and what it reached."""
+    cells = {cell.agent: cell for cell in data.cells if cell.env == task.key}
     headings = [
         "Agent",
         "Setting",
         "Parameters",
-        *regret,
+        *(["Final regret"] if task.optimum is not None else []),
         f"{task.reward.capitalize()} per {task.per}, last tenth",
         "Runs",
         "Time",
     ]
-    return table(headings, rows, name=f"{task.place}-agents")
+    rows = [_make_row(data, task, agent, cells[agent.key]) for agent in task.agents]
+    return Table(headings, rows, f"{task.html_id}-agents")
 
 
-def _row(
-    agent: Agent, task: Task, look: AgentStyle, spec: Spec, cell: Study_cell, seconds: Mapping[Phase, float]
-) -> list[Cell]:
-    failed = f"<small>{agent.runs.failed} failed</small>" if agent.runs.failed else ""
-    tuning = f"<small>tuning {duration(seconds['tuning'])}</small>" if "tuning" in seconds else ""
-    runs = len(agent.runs.replicates)
+def _make_row(data: ReportData, task: Task, agent: Agent, cell: Cell) -> list[TableCell]:
+    seconds, runs = data.seconds[agent.key, task.key], len(agent.runs.replicates)
+    failed = f"{agent.runs.failed} failed" if agent.runs.failed else ""
+    tuning = f"tuning {duration(seconds['tuning'])}" if "tuning" in seconds else ""
     return [
-        named(look, agent.label),
-        text(agent.setting),
-        Cell(_parameters(cell, spec.agents[agent.key].parameters), kind="long"),
-        *([_final_regret(agent, task)] if task.optimum is not None else []),
-        _last_tenth(agent, task),
-        Cell(f"{runs}{failed}", runs, "number"),
-        Cell(f"{duration(seconds['evaluation'])}{tuning}", seconds["evaluation"], "number"),
+        make_agent_cell(data.styles[agent.key], agent.label),
+        make_text_cell(agent.setting),
+        _make_parameters_cell(cell, data.spec.agents[agent.key].parameters),
+        *([_make_regret_cell(agent, task)] if task.optimum is not None else []),
+        _make_last_tenth_cell(agent, task),
+        make_number_cell(str(runs), runs, failed),
+        make_number_cell(duration(seconds["evaluation"]), seconds["evaluation"], tuning),
     ]
 
 
-def _final_regret(agent: Agent, task: Task) -> Cell:
-    found = [float(x) for x in task.aggregation.median(final_regret(agent.runs))]
-    return numeric(interval(*found), found[0])
+def _make_regret_cell(agent: Agent, task: Task) -> TableCell:
+    median = [float(x) for x in task.aggregation.median(final_regret(agent.runs))]
+    return make_number_cell(interval(*median), median[0])
 
 
-def _last_tenth(agent: Agent, task: Task) -> Cell:
+def _make_last_tenth_cell(agent: Agent, task: Task) -> TableCell:
     """The reward itself, and where there is an optimum its share of it."""
-    found = [float(x) for x in task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))]
-    share = f"{percent(*(x / task.optimum for x in found))} of the optimum" if task.optimum else ""
-    return numeric(interval(*found), found[0], share)
+    median = [float(x) for x in task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))]
+    share = f"{percent(*(x / task.optimum for x in median))} of the optimum" if task.optimum else ""
+    return make_number_cell(interval(*median), median[0], share)
 
 
-def _parameters(cell: Study_cell, given: Mapping[str, Any]) -> str:
-    """What tuning chose, what the study says, and the rest on demand."""
+def _make_parameters_cell(cell: Cell, given: Mapping[str, Any]) -> TableCell:
+    """What tuning chose, what the study says, and the defaults on demand."""
     full = cell.parameters()
     chosen = {name: _with_word(value, full.get(name)) for name, value in cell.point.items()}
     fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}
-    rest = {name: value for name, value in full.items() if name not in chosen and name not in fixed}
-    said = f"<small>{escape(parameters(fixed))}</small>" if fixed else ""
-    more = (
-        f"<details><summary>defaults</summary><small>{escape(parameters(rest))}</small></details>"
-        if rest
-        else ""
-    )
-    return f"{escape(parameters(chosen))}{said}{more}"
+    defaults = {name: value for name, value in full.items() if name not in chosen and name not in fixed}
+    notes = [format_parameters(fixed)] if fixed else []
+    return TableCell([format_parameters(chosen)], kind="long", notes=notes, more=format_parameters(defaults))
 
 
-def _with_word(said: Any, value: Any) -> Any:
+def _with_word(given: Any, value: Any) -> Any:
     """A value, and the word that stood for it."""
-    return f"{value:.4g} ({said})" if isinstance(said, str) and isinstance(value, float) else value
+    return f"{value:.4g} ({given})" if isinstance(given, str) and isinstance(value, float) else value
 
 
-def counters_table(task: Task, styles: Mapping[str, AgentStyle]) -> str:
-    """What agents counted by the end of the run; nothing if they count nothing."""
+def make_counters(data: ReportData, task: Task) -> Counters | None:
+    """Make the table of what agents counted by the end of the run; None if they count nothing."""
     names = counter_names(task.agents)
     if not names:
-        return ""
-    counting = [agent for agent in task.agents if agent.runs.counters]
+        return None
     rows = [
-        [named(styles[agent.key], agent.label), *(_counter(agent, task, name) for name in names)]
-        for agent in counting
+        [make_agent_cell(data.styles[agent.key], agent.label)]
+        + [_make_counter_cell(agent, task, name) for name in names]
+        for agent in task.agents
+        if agent.runs.counters
     ]
     meanings = "; ".join(f"{name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
-    words = (
-        "<p class=quiet>By the end of the run, median over seeds with its interval."
-        f" {escape(meanings)}.</p>\n"
-    )
-    place = escape(figure_id(task.place, "counters"))
-    return f'<div id="{place}"><h3>What agents counted</h3>\n{words}{table(["Agent", *names], rows)}</div>\n'
+    return Counters(figure_id(task.html_id, "counters"), meanings, Table(["Agent", *names], rows))
 
 
-def _counter(agent: Agent, task: Task, name: str) -> Cell:
+def _make_counter_cell(agent: Agent, task: Task, name: str) -> TableCell:
     if name not in agent.runs.counters:
-        return Cell("–", -1.0, "number")
-    found = [float(x) for x in task.aggregation.median(agent.runs.counters[name][:, -1])]
+        return make_number_cell("–", -1.0)
+    median = [float(x) for x in task.aggregation.median(agent.runs.counters[name][:, -1])]
     steps = int(agent.runs.at[-1]) * task.horizon
-    return numeric(
-        interval(*found),
-        found[0],
-        f"{percent(found[0] / steps)} of {steps:,} steps" if name == TRUNCATED else "",
-    )
+    share = f"{percent(median[0] / steps)} of {steps:,} steps" if name == TRUNCATED else ""
+    return make_number_cell(interval(*median), median[0], share)

@@ -1,18 +1,18 @@
-"""Claims as a reader sees them.
+"""Claims as a reader sees them: the sentence, what was tested, the number, the verdict, and where to look."""
 
-The sentence, what was tested, the number, the verdict, and where to look.
-"""
+from collections.abc import Sequence
+from typing import Any
 
-from collections.abc import Mapping, Sequence
-from html import escape
-
-from heavytail.report.html_tables import Cell, numeric, table, text
+from heavytail.report.figures.figure import figure_id
 from heavytail.report.number_format import interval, number, p_value, percent
-from heavytail.report.page import figure_id
+from heavytail.report.report_data import ReportData, StudySection
+from heavytail.report.sections.section import Section
+from heavytail.report.tables import Link, Table, TableCell, make_number_cell, make_text_cell
 from heavytail.studies.claims import ClaimResult, TestResult, Verdict
 from heavytail.studies.results import Task
 from heavytail.studies.specs.spec import Spec
 
+CLAIMS = "claims"  # id of the section
 FIGURES = {
     "final_regret": "regret",
     "last_tenth": "last-tenth",
@@ -21,97 +21,85 @@ FIGURES = {
     "counter": "counters",
 }
 ORDER: dict[Verdict, int] = {"reproduced": 0, "undecided": 1, "not reproduced": 2}
+CLAIM_HEADINGS = ["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"]
+TEST_HEADINGS = ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"]
 
 
-def claims_section(
-    spec: Spec, judged: Sequence[ClaimResult], tasks: Mapping[str, Task], *, prefix: str = ""
-) -> str:
-    """The table of claims, then every test behind it; `prefix` begins the names of tables."""
-    if not judged:
-        return "<p>This study makes no claims.</p>\n"
-    rows = [_claim(i + 1, each, spec, tasks) for i, each in enumerate(judged)]
-    every = [_row(i + 1, test, spec, tasks) for i, each in enumerate(judged) for test in each.tests]
-    claims = table(
-        ["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"],
-        rows,
-        name=f"{prefix}claims-table",
-    )
-    tests = table(
-        ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"],
-        every,
-        name=f"{prefix}tests-table",
-    )
-    return f"{claims}<details><summary>All {len(every)} tests</summary>{tests}</details>\n"
+def claims_id(data: ReportData) -> str:
+    """Name the heading of the claims of a study, where a page has several."""
+    return f"{data.prefix}{CLAIMS}-of"
 
 
-def how_judged(spec: Spec) -> str:
-    """What the verdicts and the numbers in the tables mean."""
-    confidence, significance = f"{spec.statistics.confidence:.0%}", number(spec.statistics.significance)
-    return (
-        "<p>A claim is reproduced if all its tests are, not reproduced if any comes out the other way, and undecided else. The decisive test is the weakest of those that"
-        " carry the verdict. Two agents are compared by the interquartile mean of their differences on common seeds; its p-value is that of a one-sided permutation"
-        f" test, corrected for all tests of the study in both directions (Holm), and decides at {significance}. A median or a mean is compared with a value by its {confidence}"
-        " bootstrap interval, the share of runs in which something happened by its exact interval; these have no p-value and are not corrected. Numbers in brackets are such intervals. Positive differences favour the agent named first; the p-value of a claim that is not reproduced is that of its opposite.</p>\n"
-    )
+def make_claims_section(studies: Sequence[StudySection]) -> Section:
+    """Make the section of the claims of all studies, which says once how they are judged."""
+    content: list[dict[str, Any]] = []
+    last_method: dict[str, str] | None = None
+    for study in studies:
+        method = _describe_method(study.data.spec) if study.data.claims else None
+        content.append(
+            {
+                "heading": Link(claims_id(study.data), study.title) if len(studies) > 1 else None,
+                "method": method if method != last_method else None,
+                **_make_tables(study.data),
+            }
+        )
+        last_method = method or last_method
+    return Section(CLAIMS, "Claims", "Claims", "claims", {"studies": content})
 
 
-def _claim(i: int, judged: ClaimResult, spec: Spec, tasks: Mapping[str, Task]) -> list[Cell]:
-    claim, decisive_test = judged.claim, judged.decisive_test
-    note = f"<small>{escape(claim.note)}</small>" if claim.note else ""
-    held = sum(test.verdict == "reproduced" for test in judged.tests)
-    words = Cell(f"{escape(claim.claim)}{note}", claim.claim, "long")
-    verdict = Cell(
-        f"{_badge(judged.verdict)}<small>{held} of {len(judged.tests)} tests hold</small>",
-        ORDER[judged.verdict],
-    )
-    if decisive_test is None:
-        return [
-            numeric(str(i), i),
-            verdict,
-            words,
-            text(claim.place),
-            text("–"),
-            text("–"),
-            text("–"),
-            text("–"),
-        ]
+def _describe_method(spec: Spec) -> dict[str, str]:
+    statistics = spec.statistics
+    return {"confidence": f"{statistics.confidence:.0%}", "significance": number(statistics.significance)}
+
+
+def _make_tables(data: ReportData) -> dict[str, Table | None]:
+    """The table of claims, and of every test behind it."""
+    if not data.claims:
+        return {"claims": None, "tests": None}
+    claims = [_make_claim_row(i, claim, data) for i, claim in enumerate(data.claims, 1)]
+    tests = [_make_test_row(i, test, data) for i, claim in enumerate(data.claims, 1) for test in claim.tests]
+    return {
+        "claims": Table(CLAIM_HEADINGS, claims, f"{data.prefix}claims-table"),
+        "tests": Table(TEST_HEADINGS, tests, f"{data.prefix}tests-table"),
+    }
+
+
+def _make_claim_row(i: int, result: ClaimResult, data: ReportData) -> list[TableCell]:
+    claim, decisive = result.claim, result.decisive_test
+    held = sum(test.verdict == "reproduced" for test in result.tests)
+    row = [
+        make_number_cell(str(i), i),
+        _make_verdict_cell(result.verdict)._replace(notes=[f"{held} of {len(result.tests)} tests hold"]),
+        TableCell([claim.claim], claim.claim, "long", [claim.note] if claim.note else []),
+        make_text_cell(claim.place),
+    ]
+    if decisive is None:
+        return row + [make_text_cell("–")] * 4
+    task = data.tasks[decisive.env]
     return [
-        numeric(str(i), i),
-        verdict,
-        words,
-        text(claim.place),
-        Cell(
-            f"{escape(sentence(decisive_test, spec, tasks[decisive_test.env]))}<small>{escape(decisive_test.method)}</small>",
-            kind="middle",
-        ),
-        _number(decisive_test, tasks[decisive_test.env]),
-        _p(_decisive_p(decisive_test)),
-        Cell(_links(judged, tasks), kind="number"),
+        *row,
+        TableCell([sentence(decisive, data.spec, task)], kind="middle", notes=[decisive.method]),
+        _make_estimate_cell(decisive, task),
+        _make_p_cell(_decisive_p(decisive)),
+        TableCell(_make_links(result, data), kind="number"),
     ]
 
 
-def _row(i: int, test: TestResult, spec: Spec, tasks: Mapping[str, Task]) -> list[Cell]:
-    shown = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
-    improvement = Cell(shown, -1.0 if test.improvement is None else test.improvement, "number")
-    verdict = Cell(_badge(test.verdict), ORDER[test.verdict])
-    sides = f"<small>{escape(test.method)}; {test.runs} runs</small>"
-    against = numeric(
-        percent(test.bound) if "rate" in test.condition.test else number(test.bound), test.bound
-    )
-    where = figure_id(tasks[test.env].place, FIGURES[test.condition.metric])
-    words = Cell(
-        f'<a href="#{escape(where)}">{escape(sentence(test, spec, tasks[test.env]))}</a>', kind="middle"
-    )
-    p = [_p(test.p_opposite if test.verdict == "not reproduced" else test.p_value), _p(_decisive_p(test))]
+def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell]:
+    task = data.tasks[test.env]
+    link = Link(figure_id(task.html_id, FIGURES[test.condition.metric]), sentence(test, data.spec, task))
+    improvement = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
+    bound = percent(test.bound) if "rate" in test.condition.test else number(test.bound)
     return [
-        numeric(str(i), i),
-        words,
-        Cell(sides, kind="middle"),
-        _number(test, tasks[test.env]),
-        against,
-        improvement,
-        *p,
-        verdict,
+        make_number_cell(str(i), i),
+        TableCell([link], kind="middle"),
+        TableCell([], kind="middle", notes=[f"{test.method}; {test.runs} runs"]),
+        _make_estimate_cell(test, task),
+        make_number_cell(bound, test.bound),
+        make_number_cell(improvement, -1.0 if test.improvement is None else test.improvement),
+        _make_p_cell(test.p_opposite if test.verdict == "not reproduced" else test.p_value),
+        _make_p_cell(_decisive_p(test)),
+        _make_verdict_cell(test.verdict),
     ]
 
 
@@ -145,34 +133,32 @@ def sentence(test: TestResult, spec: Spec, task: Task) -> str:
 
 
 def _decisive_p(test: TestResult) -> float | None:
-    """Of the direction that was found."""
+    """The p-value of the direction that the test supports."""
     return test.adjusted_opposite if test.verdict == "not reproduced" else test.adjusted
 
 
-def _number(test: TestResult, task: Task) -> Cell:
+def _make_estimate_cell(test: TestResult, task: Task) -> TableCell:
     """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
     if "rate" in test.condition.test:
-        return numeric(percent(test.estimate, test.low, test.high), test.estimate)
+        return make_number_cell(percent(test.estimate, test.low, test.high), test.estimate)
     is_reward = test.condition.metric not in ("final_regret", "counter")
     share = f"{percent(test.estimate / task.optimum)} of the optimum" if is_reward and task.optimum else ""
-    return numeric(interval(test.estimate, test.low, test.high), test.estimate, share)
+    return make_number_cell(interval(test.estimate, test.low, test.high), test.estimate, share)
 
 
-def _p(p: float | None) -> Cell:
-    return numeric(p_value(p), 2.0 if p is None else p)
+def _make_p_cell(p: float | None) -> TableCell:
+    return make_number_cell(p_value(p), 2.0 if p is None else p)
 
 
-def _badge(verdict: Verdict) -> str:
-    return f'<span class="verdict {verdict.replace(" ", "-")}">{verdict}</span>'
+def _make_verdict_cell(verdict: Verdict) -> TableCell:
+    return TableCell([], ORDER[verdict], verdict=verdict)
 
 
-def _links(judged: ClaimResult, tasks: Mapping[str, Task]) -> str:
-    places = {(test.env, FIGURES[test.condition.metric]) for test in judged.tests}
-    ordered = sorted(places, key=lambda place: (list(tasks).index(place[0]), place[1]))
-    return "<br>".join(
-        (
-            f'<a href="#{escape(figure_id(tasks[env].place, name))}">{escape(tasks[env].label)},'
-            f" {name.replace('-', ' ')}</a>"
-        )
-        for env, name in ordered
-    )
+def _make_links(result: ClaimResult, data: ReportData) -> list[Link]:
+    """Links to the figures that show what was tested, in the order of environments."""
+    figures = {(test.env, FIGURES[test.condition.metric]) for test in result.tests}
+    envs = list(data.tasks)
+    return [
+        Link(figure_id(data.tasks[env].html_id, name), f"{data.tasks[env].label}, {name.replace('-', ' ')}")
+        for env, name in sorted(figures, key=lambda figure: (envs.index(figure[0]), figure[1]))
+    ]

@@ -2,55 +2,60 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 from heavytail.report.number_format import duration
-from heavytail.report.page import definitions
-from heavytail.studies.plan import Phase
+from heavytail.report.report_data import StudySection
+from heavytail.report.sections.section import Section
+from heavytail.report.tables import Link
 from heavytail.studies.provenance import _parts, mixed, seconds_of, values_of
-from heavytail.studies.specs.spec import Spec
+
+ORIGIN = "origin"  # id of the section
 
 
-def warning(sidecars: Sequence[Mapping[str, Any]]) -> str:
-    """A word about parts that different versions computed; nothing if there are none."""
-    lines = [f"{key} {_counted(values)}" for key, values in mixed(sidecars).items()]
-    if not lines:
-        return ""
-    return (
-        '<p class="warning">Not all parts were computed by the same versions:'
-        f" {escape('; '.join(lines))}.</p>\n"
-    )
+def make_origin_section(studies: Sequence[StudySection]) -> Section:
+    """Make the last section: of each study command, time, versions, machines and spec."""
+    title = "How this was made"
+    content = [_describe_origin(study, alone=len(studies) == 1) for study in studies]
+    return Section(ORIGIN, title, title, "origin", {"studies": content})
 
 
-def origin(
-    spec: Spec, about: Mapping[str, Any], pages: Mapping[Phase, Sequence[Mapping[str, Any]]], command: str
-) -> str:
-    """The last part of a report: command if there is one, time, versions, machines, spec."""
-    every = [page for each in pages.values() for page in each]
-    time = {
-        f"time in {phase}": f"{duration(seconds_of(each))} in {sum(map(_parts, each))} parts, all workers together"
-        for phase, each in pages.items()
+def _describe_origin(study: StudySection, *, alone: bool) -> dict[str, Any]:
+    data = study.data
+    spec = data.metadata.get("spec", data.spec.model_dump(mode="json"))
+    return {
+        "heading": None if alone else Link(f"{data.prefix}{ORIGIN}-of", study.title),
+        "mixed": describe_mixed(data.all_sidecars),
+        "facts": _list_facts(study),
+        "spec": json.dumps(spec, indent=2, ensure_ascii=False),
+    }
+
+
+def _list_facts(study: StudySection) -> dict[str, str]:
+    data = study.data
+    times = {
+        f"time in {phase}": (
+            f"{duration(seconds_of(sidecars))} in {sum(map(_parts, sidecars))} parts, all workers together"
+        )
+        for phase, sidecars in data.sidecars.items()
     }
     versions = {
-        key: _counted(values) if len(values) > 1 else next(iter(values))
-        for key, values in values_of(every).items()
+        key: _count_values(values) if len(values) > 1 else next(iter(values))
+        for key, values in values_of(data.all_sidecars).items()
     }
-    facts = {
-        **({"command": command} if command else {}),
-        **time,
-        "spec digest": spec.digest(),
-        "started on": str(about.get("started_on", "not recorded")),
+    return {
+        **({"command": study.command} if study.command else {}),
+        **times,
+        "spec digest": data.spec.digest(),
+        "started on": str(data.metadata.get("started_on", "not recorded")),
         **versions,
     }
-    text = json.dumps(
-        about["spec"] if "spec" in about else spec.model_dump(mode="json"), indent=2, ensure_ascii=False
-    )
-    return (
-        f"{warning(every)}{definitions(facts)}<details><summary>The"
-        f" spec</summary><pre>{escape(text)}</pre></details>\n"
-    )
 
 
-def _counted(values: Mapping[str, int]) -> str:
+def describe_mixed(sidecars: Sequence[Mapping[str, Any]]) -> str:
+    """Say which parts different versions computed; empty if all were computed by the same."""
+    return "; ".join(f"{key} {_count_values(values)}" for key, values in mixed(sidecars).items())
+
+
+def _count_values(values: Mapping[str, int]) -> str:
     return ", ".join(f"{value} ({count} part{'s' * (count > 1)})" for value, count in values.items())

@@ -1,6 +1,6 @@
 """The report of deep agents.
 
-Nobody knows the best policy, runs are measured in steps, and rewards are those of whole episodes.
+The best policy is not known, runs are measured in steps, and rewards are those of whole episodes.
 """
 
 import re
@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from heavytail.report.figures.heatmaps import Measure, shades
+from heavytail.report.figures.heat_maps import Measure, compute_shades
 from heavytail.report.report import write_report
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.theme import LIGHT
@@ -36,7 +36,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.fixture(scope="module")
-def found(study: Study) -> ReportData:
+def data(study: Study) -> ReportData:
     return collect_report_data(study)
 
 
@@ -50,7 +50,7 @@ def page(report: Path) -> Reader:
     return read(report.read_text(encoding="utf-8"))
 
 
-def test_there_is_no_regret_and_no_optimum(page: Reader) -> None:
+def test_without_an_optimum_there_is_no_regret(page: Reader) -> None:
     figures = page.data
     assert list(figures) == [
         f"plot-{env}--{name}" for env in SPEC["envs"] for name in ("pace", "last-tenth", "truncated")
@@ -97,19 +97,19 @@ def test_words_are_those_of_returns(page: Reader) -> None:
     assert "4,000 steps" in words
 
 
-def test_the_learning_curve_is_the_return_of_episodes(found: ReportData, page: Reader) -> None:
-    runs = found.tasks["loud"].agents[0].runs
+def test_the_learning_curve_is_the_return_of_episodes(data: ReportData, page: Reader) -> None:
+    runs = data.tasks["loud"].agents[0].runs
     slow = np.full(runs.scored.shape, np.nan)
     for i, j in np.ndindex(*slow.shape):
         ended = runs.scored[i, j] - (runs.scored[i, j - 1] if j else 0.0)
         gained = runs.mean_reward[i, j] - (runs.mean_reward[i, j - 1] if j else 0.0)
         slow[i, j] = gained / ended if ended else slow[i, j - 1]
-    data = page.data["plot-loud--pace"]
-    (line,) = [trace for trace in data["traces"] if trace["meta"] == "plain" and not trace.get("fill")]
+    plot = page.data["plot-loud--pace"]
+    (line,) = [trace for trace in plot["traces"] if trace["meta"] == "plain" and not trace.get("fill")]
     assert line["y"][0] is None  # after 100 steps no episode has ended
     np.testing.assert_allclose(line["y"][1:], np.median(slow, axis=0)[1:], rtol=1e-5)
-    assert data["layout"]["xaxis"]["title"]["text"] == "steps"
-    assert data["layout"]["yaxis"]["title"]["text"] == "mean clean return per episode"
+    assert plot["layout"]["xaxis"]["title"]["text"] == "steps"
+    assert plot["layout"]["yaxis"]["title"]["text"] == "mean clean return per episode"
 
 
 def test_truncated_rewards_are_a_share_of_steps(page: Reader) -> None:
@@ -121,41 +121,41 @@ def test_truncated_rewards_are_a_share_of_steps(page: Reader) -> None:
     assert figure["layout"]["yaxis"]["range"] == [-2, 0]
 
 
-def test_grids_are_bright_where_returns_are_large(found: ReportData) -> None:
-    (grid,) = [grid for grid in found.grids if (grid.agent, grid.env) == ("clipped", "loud")]
+def test_grids_are_bright_where_returns_are_large(data: ReportData) -> None:
+    (grid,) = [grid for grid in data.grids if (grid.agent, grid.env) == ("clipped", "loud")]
     (map_,) = grid.maps
     assert map_.values.shape == (1, 3)
     assert map_.chosen == (0, int(np.argmax(map_.values)))
-    (shaded,) = shades(grid.maps, grid.measure)
+    (shaded,) = compute_shades(grid.maps, grid.measure)
     assert shaded[map_.chosen] == 1.0
     np.testing.assert_allclose(shaded, (map_.values - map_.values.min()) / np.ptp(map_.values))
 
 
-def test_the_map_of_agents_against_environments(found: ReportData, page: Reader) -> None:
-    (across,) = found.across
-    assert (across.map.rows, across.map.columns) == (
+def test_the_map_of_agents_against_environments(data: ReportData, page: Reader) -> None:
+    (matrix,) = data.matrices
+    assert (matrix.map.rows, matrix.map.columns) == (
         ["unclipped", "clipped", "Heavy-DQN"],
         ["noise 1", "noise 5", "noise 20"],
     )
-    runs = {agent.key: agent.runs for agent in found.tasks["louder"].agents}
-    assert across.map.values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
-    assert not across.measure.by_column  # the same environment under different noise
+    runs = {agent.key: agent.runs for agent in data.tasks["louder"].agents}
+    assert matrix.map.values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
+    assert not matrix.measure.by_column  # the same environment under different noise
     assert (
         "Median clean return per episode in the last tenth. Bright is good, on one scale for all."
         in page.words
     )
 
 
-def test_scores_for_rliable_are_the_returns_themselves(study: Study, found: ReportData) -> None:
+def test_scores_for_rliable_are_the_returns_themselves(study: Study, data: ReportData) -> None:
     scores = study.to_rliable()
     assert scores["heavy"].shape == (6, 3)
-    runs = found.tasks["quiet"].agents[2].runs
+    runs = data.tasks["quiet"].agents[2].runs
     np.testing.assert_array_equal(scores["heavy"][:, 0], mean_reward_in(runs, 0.9, 1.0))
 
 
-def test_a_scale_for_each_environment_where_they_differ(found: ReportData) -> None:
+def test_a_scale_for_each_environment_where_they_differ(data: ReportData) -> None:
     apart = Measure("", "", large_is_good=True, by_column=True)
-    (shaded,) = shades([found.across[0].map], apart)
+    (shaded,) = compute_shades([data.matrices[0].map], apart)
     assert (shaded.max(axis=0) == 1.0).all()
     assert (shaded.min(axis=0) == 0.0).all()
 

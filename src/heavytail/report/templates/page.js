@@ -5,7 +5,7 @@
   const coarse = matchMedia("(pointer: coarse)").matches;
   const hidden = {}; // environment -> agents that are not shown
 
-  // Colours are names, resolved by the style sheet of the day or of the night: "@c0", or "@c0/0.2" with its opacity.
+  // Colours are names that the style sheet resolves for the theme: "@c0", or "@c0/0.2" with an opacity.
   function colour(name, style) {
     const [key, opacity] = name.slice(1).split("/");
     const value = style.getPropertyValue("--" + key).trim();
@@ -14,9 +14,16 @@
     return `rgba(${r},${g},${b},${opacity})`;
   }
   function resolved(value, style) {
-    if (typeof value === "string") return /^@[a-z]+\d*(\/[\d.]+)?$/.test(value) ? colour(value, style) : value;
-    if (Array.isArray(value)) return typeof value[0] === "object" ? value.map((each) => resolved(each, style)) : value;
-    if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, k === "meta" ? v : resolved(v, style)]));
+    if (typeof value === "string") {
+      return /^@[a-z]+\d*(\/[\d.]+)?$/.test(value) ? colour(value, style) : value;
+    }
+    if (Array.isArray(value)) {
+      return typeof value[0] === "object" ? value.map((item) => resolved(item, style)) : value;
+    }
+    if (value && typeof value === "object") {
+      const entries = Object.entries(value);
+      return Object.fromEntries(entries.map(([k, v]) => [k, k === "meta" ? v : resolved(v, style)]));
+    }
     return value;
   }
 
@@ -26,30 +33,39 @@
     const off = hidden[env] || new Set();
     const data = resolved(traces, style).map((trace) => ({ ...trace, visible: !off.has(trace.meta) }));
     const shown = resolved(layout, style);
-    if (shown.shapes) shown.shapes = shown.shapes.map((shape) => ({ ...shape, visible: !off.has(shape.name) }));
-    const config = { responsive: true, displaylogo: false, displayModeBar: coarse ? false : "hover", modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+    if (shown.shapes) {
+      shown.shapes = shown.shapes.map((shape) => ({ ...shape, visible: !off.has(shape.name) }));
+    }
+    const config = {
+      responsive: true,
+      displaylogo: false,
+      displayModeBar: coarse ? false : "hover",
+      modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+    };
     return Plotly.react(id, data, { ...shown, dragmode: coarse ? false : "zoom" }, config);
   }
   const drawn = new Set();
   const redraw = (env) => [...drawn].filter((id) => !env || figures[id].env === env).forEach(draw);
 
-  // By day and by night.
+  // The light and the dark theme.
   const button = document.getElementById("theme");
-  const night = matchMedia("(prefers-color-scheme: dark)");
+  const darkPreferred = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
-  try { chosen = localStorage.getItem("heavytail-theme"); } catch { /* a page from a file may have no storage */ }
-  function dress() {
-    root.dataset.theme = chosen || (night.matches ? "dark" : "light");
+  try {
+    chosen = localStorage.getItem("heavytail-theme");
+  } catch { /* a page from a file may have no storage */ }
+  function applyTheme() {
+    root.dataset.theme = chosen || (darkPreferred.matches ? "dark" : "light");
     button.textContent = root.dataset.theme === "dark" ? "☀ light" : "☾ dark";
   }
-  dress();
+  applyTheme();
   button.addEventListener("click", () => {
     chosen = root.dataset.theme === "dark" ? "light" : "dark";
-    try { localStorage.setItem("heavytail-theme", chosen); } catch { /* then it is forgotten */ }
-    dress();
+    try { localStorage.setItem("heavytail-theme", chosen); } catch { /* then the next visit does not know */ }
+    applyTheme();
     redraw();
   });
-  night.addEventListener("change", () => { dress(); redraw(); });
+  darkPreferred.addEventListener("change", () => { applyTheme(); redraw(); });
 
   // One legend for all figures of an environment.
   document.querySelectorAll(".legend").forEach((legend) => {
@@ -66,7 +82,10 @@
         if (!off.delete(agent.dataset.agent)) off.add(agent.dataset.agent);
         show(off);
       });
-      agent.addEventListener("dblclick", () => show(new Set(agents.filter((other) => other !== agent).map((other) => other.dataset.agent))));
+      agent.addEventListener("dblclick", () => {
+        const others = agents.filter((other) => other !== agent);
+        show(new Set(others.map((other) => other.dataset.agent)));
+      });
     });
     legend.querySelector(".all").addEventListener("click", () => show(new Set()));
   });

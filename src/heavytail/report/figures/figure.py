@@ -1,0 +1,198 @@
+"""A figure, described once: `render_plotly` draws it in the page, `render_matplotlib` as a file for papers.
+
+A description says what is shown (numbers, names, axes) and by which agent, not how a library draws it. To add
+a figure of environments, register a function of a file in this folder, or of any other module:
+
+    @register("figure", "spread")
+    def spread(task: Task, styles: Styles) -> Figure | None:
+        ...
+
+It returns None where the figure does not apply.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from heavytail.arrays import Floats, Ints
+from heavytail.report.theme import AgentStyle
+from heavytail.studies.results import Agent
+
+Styles: TypeAlias = Mapping[str, AgentStyle]  # by key of agent
+Segment: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
+
+
+class Axis(NamedTuple):
+    """An axis of numbers."""
+
+    label: str
+    log: bool = False
+    percent: bool = False  # its numbers are shares
+    limits: tuple[float, float] | None = None  # as far as the data where left out
+
+
+class AgentCurve(NamedTuple):
+    """A line of an agent, with a band around it where `low` and `high` are finite."""
+
+    agent: str  # its key, by which the legend of the page finds it
+    label: str
+    style: AgentStyle
+    x: Ints | Floats
+    y: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    note: str = ""  # what a second, thin and dotted line of the same agent shows
+
+
+class ReferenceLine(NamedTuple):
+    """A thin grey line beside those of agents: the best policy, a bound."""
+
+    label: str
+    x: Ints | Floats
+    y: Floats
+    dash: str = "solid"
+    labelled: bool = False  # on paper its name stands on it
+
+
+class Curves(NamedTuple):
+    """Lines over one axis."""
+
+    x: Axis
+    y: Axis
+    curves: Sequence[AgentCurve]
+    references: Sequence[ReferenceLine] = ()
+
+
+class Strip(NamedTuple):
+    """The values of an agent, a point each."""
+
+    agent: str
+    label: str
+    style: AgentStyle
+    values: Floats
+    names: Sequence[str]
+
+
+class Strips(NamedTuple):
+    """A row of points for each agent, with a bar at their median."""
+
+    x: Axis
+    strips: Sequence[Strip]
+    reference: float | None = None  # a thin grey line across all rows
+
+
+class TileAxis(NamedTuple):
+    """A side of a panel of tiles."""
+
+    label: str
+    edges: Floats  # where tiles begin and end
+    ticks: Sequence[float]
+    tick_labels: Sequence[str]
+
+
+class TileMark(NamedTuple):
+    """A named point on tiles."""
+
+    rank: int  # in the legend
+    label: str
+    symbol: str
+    x: float
+    y: float
+    notes: Sequence[str]  # lines that the page shows under the pointer
+
+
+class Panel(NamedTuple):
+    """Tiles, and what is drawn on them."""
+
+    title: str
+    values: Floats  # [y, x], which colours show; NaN where there is none
+    texts: Sequence[Sequence[str]] = ()  # [y][x] in the tiles
+    details: Sequence[Sequence[Sequence[str]]] = ()  # [y][x] what `Tiles.template` is filled with
+    outline: Sequence[Segment] = ()
+    marks: Sequence[TileMark] = ()
+
+
+class ColourScale(NamedTuple):
+    """What the colours of tiles mean; bright is good."""
+
+    low: float
+    high: float
+    label: str
+    ticks: Sequence[float]
+    tick_labels: Sequence[str]
+
+
+class Tiles(NamedTuple):
+    """Panels of tiles on common axes and one scale of colours."""
+
+    x: TileAxis
+    y: TileAxis
+    panels: Sequence[Panel]
+    scale: ColourScale | None = None  # logarithmic, small is good; None: values are from 0 (bad) to 1 (good)
+    template: str = ""  # what the page says of a tile under the pointer, with {0}, {1} ... for its details
+    outline_label: str = ""
+
+    @property
+    def marks(self) -> list[TileMark]:
+        """The marks of all panels, in the order of the legend."""
+        return sorted(mark for panel in self.panels for mark in panel.marks)
+
+
+class Figure(NamedTuple):
+    """What is shown, and where it stands in the page."""
+
+    title: str
+    caption: str
+    content: Curves | Strips | Tiles
+    order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
+    wide: bool = False
+    min_height: int = 0  # pixels
+    name: str = ""  # unique in its environment; that under which the figure is registered
+
+
+def figure_id(html_id: str, name: str) -> str:
+    """Name the element of the page that holds a figure.
+
+    >>> figure_id("six_arms", "regret")
+    'six_arms--regret'
+    """
+    return f"{html_id}--{name}"
+
+
+def figure_file(*parts: str) -> str:
+    """Name the file of a figure.
+
+    >>> figure_file("six_arms", "regret")
+    'six_arms-regret.svg'
+    """
+    return f"{'-'.join(parts)}.svg"
+
+
+def make_curve(
+    agent: Agent, styles: Styles, x: Ints | Floats, lines: Sequence[Floats], note: str = ""
+) -> AgentCurve:
+    """Make the curve of an agent from its middle line and, if there are, the edges of its band."""
+    y, *edges = lines
+    low, high = edges or (None, None)
+    return AgentCurve(agent.key, agent.label, styles[agent.key], x, y, low, high, note)
+
+
+def count_columns(panels: int, most: int = 4) -> int:
+    """Choose how many panels stand side by side, so that the last row is not much shorter than the others.
+
+    >>> [count_columns(n) for n in (1, 4, 5, 8, 9)]
+    [1, 4, 3, 4, 3]
+    """
+    return -(-panels // -(-panels // most))
+
+
+def jitter(n: int) -> Floats:
+    """Spread n points of a strip over heights from -0.5 to 0.5, the same every time.
+
+    Multiples of the golden ratio keep neighbours apart.
+
+    >>> jitter(3).round(2)
+    array([ 0.  , -0.38,  0.24])
+    """
+    return np.mod(0.5 + np.arange(n, dtype=np.float64) * 0.6180339887, 1.0) - 0.5

@@ -1,0 +1,37 @@
+"""All HTML is in templates, which escape whatever they show."""
+
+import re
+from pathlib import Path
+
+import heavytail
+
+ROOT = Path(heavytail.__file__).parent
+TEMPLATES = ROOT / "report" / "templates"
+# Hover texts are in plotly's own markup, which looks like HTML; this file alone writes it.
+PLOTLY = ROOT / "report" / "figures" / "render_plotly.py"
+TAGS = (
+    "a|b|body|br|button|caption|code|dd|details|div|dl|dt|em|figcaption|figure|g|h[1-6]|head|html|i|nav|p|path"
+    "|pre|script|section|small|span|style|summary|svg|table|tbody|td|th|thead|title|tr"
+)
+MARKUP = re.compile(
+    rf"</?({TAGS})(\s[^<>\n]*)?/?>|<({TAGS})(\s+\w+=|\s*[\"'])|\bescape\(|\bMarkup\(|html import escape"
+)
+
+
+def test_no_html_in_python() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{i}: {line.strip()}"
+        for path in sorted(ROOT.rglob("*.py"))
+        if path != PLOTLY
+        for i, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if MARKUP.search(line)
+    ]
+    assert found == []
+
+
+def test_only_the_script_of_plotly_is_not_escaped() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in TEMPLATES.iterdir()}
+    assert texts.keys() == {"page.html.j2", "sections.html.j2", "parts.html.j2", "page.css", "page.js"}
+    safe = re.findall(r"\{\{[^}]*\|\s*safe[^}]*\}\}", "".join(texts.values()))
+    assert safe == ["{{ plotly|safe }}"]
+    assert not any("autoescape" in text.replace("autoescape is on", "") for text in texts.values())
