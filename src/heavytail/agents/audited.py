@@ -28,7 +28,7 @@ from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.count_powers import power
+from heavytail.kernels.count_powers import count_power
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.elementary import log
 from heavytail.kernels.verbs import act, begin, counter_names, mean, radius, reset, update, write_counters
@@ -251,7 +251,7 @@ def _heavy_q_width(agent: HeavyQLearning, truth: GroundTruth) -> float:
     largest = 0.0
     for h in range(agent.table.q.shape[0]):
         cell, t = _most_visited(agent.table, h)
-        both = bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * power(agent.decay, t)
+        both = bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * count_power(agent.decay, t)
         largest = max(largest, both)
     return largest / (agent.table.horizon * truth.r_max)
 

@@ -42,7 +42,7 @@ from heavytail.agents._bonuses import new_bonus
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
-from heavytail.kernels.count_powers import CountPowers, count_powers, power
+from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
@@ -123,7 +123,7 @@ def heavy_q_learning(
         truncated=np.zeros(1, np.int64),
         threshold=(moment / iota) ** a,
         reward_bonus=reward_bonus,
-        decay=count_powers(-b),
+        decay=make_count_powers(-b),
         inside=bonus == "bernstein" and constants == "paper",
     )
 
@@ -165,7 +165,7 @@ def _update(
     agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
     t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
-    decayed = power(agent.decay, t)
+    decayed = count_power(agent.decay, t)
     kept = r
     if abs(r) > agent.threshold * (t * decayed):  # t**a is t t**-b
         kept = 0.0
@@ -173,7 +173,7 @@ def _update(
     extra = agent.reward_bonus * decayed
     if agent.inside:
         rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
-        before = agent.reward_bonus * power(agent.decay, t - 1.0) if t > 1.0 else 0.0
+        before = agent.reward_bonus * count_power(agent.decay, t - 1.0) if t > 1.0 else 0.0
         extra = (extra - (1.0 - rate) * before) / (2.0 * rate)
     update(agent.table, s, a, kept + extra, s_next, h, terminated, rng)
 

@@ -38,7 +38,7 @@ class CountPowers(NamedTuple):
         return self._fields
 
 
-def count_powers(p: float) -> CountPowers:
+def make_count_powers(p: float) -> CountPowers:
     """Build the tables for the exponent `p`, between -1 and 1."""
     inverse = [1.0 / (1.0 + (i + 0.5) / PIECES) for i in range(PIECES)]
     series = [(p - i) / (i + 1.0) for i in range(TERMS)]
@@ -51,10 +51,10 @@ def count_powers(p: float) -> CountPowers:
 
 
 @kernel
-def power(powers: CountPowers, t: float) -> float:
+def count_power(powers: CountPowers, t: float) -> float:
     """Return t**p for a whole number t from 1 to 2**63.
 
-    >>> round(power(count_powers(-0.5), 16.0), 12)
+    >>> round(count_power(make_count_powers(-0.5), 16.0), 12)
     0.25
     """
     bits = to_bits(t)
