@@ -131,15 +131,19 @@ def test_another_error_of_the_driver_stays_as_it_is(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("engine", "lanes"), [("local", 5), ("inline", 5), ("ray", 5), ("cuda", 0), ("cuda", -1)]
+    ("engine", "lanes", "message"),
+    [
+        *(
+            (engine, 5, f"^{engine} has no parameter 'lanes'; choose from: ")
+            for engine in ("local", "inline", "ray")
+        ),
+        *(("cuda", lanes, f"^cuda: lanes must be at least 1, got {lanes}$") for lanes in (0, -1)),
+    ],
 )
-def test_lanes_are_for_a_gpu_and_at_least_one(engine: str, lanes: int) -> None:
-    with pytest.raises(InputError) as caught:
+def test_lanes_are_for_a_gpu_and_at_least_one(engine: str, lanes: int, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
         make_engine(engine, lanes=lanes)
-    assert (
-        str(caught.value)
-        == f"lanes is {lanes}, with the engine {engine!r}; it must be at least 1, and the engine 'cuda'"
-    )
+    assert "\n" not in str(caught.value)
 
 
 def test_the_command_says_the_same(tmp_path: Path) -> None:
@@ -147,10 +151,7 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
     command = ["run", str(tmp_path / "spec.toml"), "--out", str(tmp_path / "out")]
     done = runner.invoke(app, [*command, "--lanes", "5"])
     assert done.exit_code == 2
-    assert (
-        done.stderr
-        == "heavytail: lanes is 5, with the engine 'local'; it must be at least 1, and the engine 'cuda'\n"
-    )
+    assert done.stderr == "heavytail: local has no parameter 'lanes'; choose from: workers\n"
     none = runner.invoke(app, [*command, "--engine", "cuda", "--lanes", "0"])
     assert none.exit_code == 2
     assert "greater than or equal to 1" in none.stderr
