@@ -228,8 +228,14 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("statistics/confidence", 1, "spec.toml: statistics.confidence is 1; it must be below 1"),
     ("statistics/confidence", "95%", "spec.toml: statistics.confidence is '95%'; it must be a number"),
     ("claims/0/conditions", [], "spec.toml: claims.0.conditions is []; it must not be empty"),
-    ("claims/0/conditions/0/test", "beter", ("spec.toml: claims.0.conditions.0.test is 'beter'; it must be 'better', 'no_gain', 'at_least',"
-" 'at_most', ")),
+    ("claims/0/conditions/0/test", "beter", ("spec.toml: claims.0.conditions.0.test: there is no claim 'beter'; did you mean"
+" 'better'?")),
+    ("claims/0/conditions/0/test", 3, "spec.toml: claims.0.conditions.0.test is 3; it must be a string"),
+    ("plugins", "mine", "spec.toml: plugins is 'mine'; it must be a list"),
+    ("plugins", ["not_there"], ("spec.toml: plugins: the module 'not_there' cannot be imported (ModuleNotFoundError: No module named"
+" 'not_there')")),
+    ("plugins", ["a b"], "spec.toml: plugins: the module 'a b' cannot be imported (ModuleNotFoundError: No module named 'a b')"),
+    ("plugins", [".relative"], "spec.toml: plugins: the module '.relative' cannot be imported (TypeError: "),
     ("quick", 3, "spec.toml: quick is 3; it must be a table of keys"),
     # Values that no file of results can hold
     ("episodes", float("nan"), ("spec.toml: episodes is nan; it must be a finite number, a string, true or false, or a list or"

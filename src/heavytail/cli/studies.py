@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -16,22 +15,12 @@ if TYPE_CHECKING:
     from heavytail.studies.study import Study
 
 
-class EngineName(StrEnum):
-    """Who does the work."""
-
-    local = "local"
-    ray = "ray"
-    cuda = "cuda"
-    inline = "inline"
-
-
 Out = Annotated[Path | None, typer.Option("--out", "-o", help="the study's folder; results/NAME if left out")]
 Quick = Annotated[
     bool, typer.Option("--quick", help="fewer episodes and seeds, as the table 'quick' of the spec says")
 ]
-EngineOption = Annotated[
-    EngineName,
-    typer.Option("--engine", help="processes on this machine, a Ray cluster, a GPU, or this process"),
+EngineOption = Annotated[  # checked when the spec is read, since its plugins may add engines
+    str, typer.Option("--engine", help="who computes: local, ray, cuda, inline, or an engine of a plugin")
 ]
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="parts at a time; all cores if left out")
@@ -55,7 +44,7 @@ def run(
     *,
     out: Out = None,
     quick: Quick = False,
-    engine: EngineOption = EngineName.local,
+    engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
@@ -73,7 +62,7 @@ def run(
 def resume(
     folder: Annotated[Path, typer.Argument(help="the study's folder")],
     *,
-    engine: EngineOption = EngineName.local,
+    engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
@@ -91,7 +80,7 @@ def reproduce(
     *,
     out: Out = None,
     quick: Quick = False,
-    engine: EngineOption = EngineName.local,
+    engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
@@ -198,9 +187,7 @@ def _run(study: "Study", who: _Who, as_json: bool, again: str) -> None:
 
     try:
         with watching(study.spec, as_json=as_json) as watcher:
-            study.run(
-                str(who.engine), workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher
-            )
+            study.run(who.engine, workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher)
     except KeyboardInterrupt:
         typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None

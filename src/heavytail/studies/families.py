@@ -20,10 +20,9 @@ from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import BoundLine, lines_across
 from heavytail.studies.plan import run_length
 from heavytail.studies.results import Agent, Task, final_regret
+from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.envs import LENGTHS, EnvSpec
 from heavytail.studies.specs.spec import Spec
-
-MEANS = 4  # of spawn keys; medians have 3
 
 
 class Family(NamedTuple):
@@ -64,7 +63,7 @@ class Family(NamedTuple):
         if len(values) < 2:
             nothing = np.full(values.shape[1], np.nan)
             return Interval(values.mean(axis=0), nothing, nothing)
-        rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(MEANS,)))
+        rng = make_rng(aggregation.seed, SpawnKey.FAMILY_MEANS)
         return statistics.bootstrap_interval(
             values, "mean", rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
         )

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict
 from heavytail.errors import InputError
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.backend import Backend
+from heavytail.studies.seeds import SpawnKey, spawn_seed
 from heavytail.studies.specs.spec import Kind, Spec, canonical, env_kind, envs_for, grid_points, single_point
 
 RESULTS_VERSION: dict[Kind, int] = {
@@ -29,7 +30,11 @@ RESULTS_VERSION: dict[Kind, int] = {
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
 MIN_TUNING_UNITS = 10  # episodes or steps of a run, however small the share
 Phase: TypeAlias = Literal["tuning", "evaluation", "map"]
-PHASES: dict[Phase, int] = {"tuning": 0, "evaluation": 1, "map": 2}
+PHASES: dict[Phase, SpawnKey] = {
+    "tuning": SpawnKey.TUNING,
+    "evaluation": SpawnKey.EVALUATION,
+    "map": SpawnKey.SWEEPS,
+}
 Choices: TypeAlias = Mapping[
     str, Mapping[str, Mapping[str, Any]]
 ]  # agent -> environment -> point of its grid
@@ -120,7 +125,7 @@ class Part(BaseModel):
 
     def seed_for(self, replicate: int) -> np.random.SeedSequence:
         """The seed of one of its runs."""
-        return np.random.SeedSequence(self.seed, spawn_key=(PHASES[self.phase], replicate))
+        return spawn_seed(self.seed, PHASES[self.phase], replicate)
 
 
 class Cell(BaseModel):

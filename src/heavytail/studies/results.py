@@ -14,6 +14,7 @@ from heavytail.arrays import Floats, Ints
 from heavytail.statistics import Interval
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
 from heavytail.studies.bound_lines import BoundLine
+from heavytail.studies.seeds import SpawnKey, make_rng
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +194,7 @@ class Aggregation(NamedTuple):
         if len(values) < 2:
             nothing = np.full(values.shape[1], np.nan)
             return Interval(np.median(values, axis=0), nothing, nothing)
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(3,)))
+        rng = make_rng(self.seed, SpawnKey.MEDIANS)
         return statistics.bootstrap_interval(
             values, "median", rng=rng, confidence=self.confidence, resamples=self.resamples
         )

@@ -304,7 +304,7 @@ def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Not its words, claims, statistics and bounds, nor how environments are grouped.
     """
-    words = {"title", "description", "claims", "statistics", "quick", "families"}
+    words = {"title", "description", "claims", "statistics", "quick", "families", "plugins"}
     work = {key: value for key, value in spec.items() if key not in words}
     inside = {"label", "setting", "bounds", "family", "at"}
     for table in ("envs", "agents", "maps"):

@@ -9,7 +9,7 @@ from html import escape
 from heavytail.report.html_tables import Cell, numeric, table, text
 from heavytail.report.number_format import interval, number, p_value, percent
 from heavytail.report.page import figure_id
-from heavytail.studies.claims import ClaimResult, TestResult, Verdict
+from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, kind_of_test
 from heavytail.studies.results import Task
 from heavytail.studies.specs.spec import Spec
 
@@ -96,7 +96,7 @@ def _row(i: int, test: TestResult, spec: Spec, tasks: Mapping[str, Task]) -> lis
     verdict = Cell(_badge(test.verdict), ORDER[test.verdict])
     sides = f"<small>{escape(test.method)}; {test.runs} runs</small>"
     against = numeric(
-        percent(test.bound) if "rate" in test.condition.test else number(test.bound), test.bound
+        percent(test.bound) if kind_of_test(test.condition).is_rate else number(test.bound), test.bound
     )
     where = figure_id(tasks[test.env].place, FIGURES[test.condition.metric])
     words = Cell(
@@ -116,32 +116,19 @@ def _row(i: int, test: TestResult, spec: Spec, tasks: Mapping[str, Task]) -> lis
 
 
 def sentence(test: TestResult, spec: Spec, task: Task) -> str:
-    """What is tested, in words."""
-    condition, agent = test.condition, spec.agents[test.condition.agent].label
-    what = {
+    """Say in words what is tested."""
+    condition = test.condition
+    metric = {
         "final_regret": "final regret",
         "last_tenth": f"{task.reward} in the last tenth",
         "first_tenth": f"{task.reward} in the first tenth",
         "first_hundredth": f"{task.reward} in the first hundredth",
         "counter": condition.counter,
     }[condition.metric]
-    of = "" if condition.metric == "counter" or task.optimum is None else " of the optimum"
-    match condition.test:
-        case "better":
-            return f"{task.label}: {agent} better than {spec.agents[condition.than].label}, {what}"
-        case "no_gain":
-            return (
-                f"{task.label}: {agent} no better than {spec.agents[condition.than].label}, {what},"
-                f" margin {number(condition.margin)}{of}"
-            )
-    side = "at least" if condition.test.endswith("at_least") else "at most"
-    if "rate" in condition.test:
-        return f"{task.label}: {agent}, share of runs with {what}, {side} {percent(condition.value or 0.0)}"
-    what = f"mean {what}" if condition.statistic == "mean" else what
-    if condition.of:
-        times = "" if condition.value in (None, 1.0) else f"{number(condition.value or 0.0)} times "
-        return f"{task.label}: {agent}, {what}, {side} {times}the bound {condition.of}"
-    return f"{task.label}: {agent}, {what}, {side} {number(condition.value or 0.0)}{of}"
+    of_optimum = "" if condition.metric == "counter" or task.optimum is None else " of the optimum"
+    agent, than = (spec.agents[key].label if key else "" for key in (condition.agent, condition.than))
+    words = Words(agent, than, metric, of_optimum, number, percent)
+    return f"{task.label}: {kind_of_test(condition).sentence(condition, words)}"
 
 
 def _decisive_p(test: TestResult) -> float | None:
@@ -151,7 +138,7 @@ def _decisive_p(test: TestResult) -> float | None:
 
 def _number(test: TestResult, task: Task) -> Cell:
     """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
-    if "rate" in test.condition.test:
+    if kind_of_test(test.condition).is_rate:
         return numeric(percent(test.estimate, test.low, test.high), test.estimate)
     is_reward = test.condition.metric not in ("final_regret", "counter")
     share = f"{percent(test.estimate / task.optimum)} of the optimum" if is_reward and task.optimum else ""

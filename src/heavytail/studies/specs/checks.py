@@ -74,27 +74,17 @@ def _check_map(spec: Spec, said: SweepSpec, where: str) -> None:
 
 
 def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
+    kind = _within(f"{where}.test", partial(find, "claim", condition.test)).builder()
     _known([condition.agent], spec.agents, f"{where}.agent")
     _known(condition.envs or [], spec.envs, f"{where}.envs")
-    if condition.than or condition.test in ("better", "no_gain"):
+    if condition.than or kind.compares:
         _known([condition.than], spec.agents, f"{where}.than")
     both = [key for key in (condition.agent, condition.than) if key]
     common = set(spec.envs).intersection(*(envs_for(spec, spec.agents[key]) for key in both))
     if not common:
         raise InputError(f"{where}: {' and '.join(both)} run in no environment together")
     _known(condition.envs or [], common, f"{where}.envs: where {' and '.join(both)} run")
-    if condition.test not in ("better", "no_gain") and condition.value is None and not condition.of:
-        raise InputError(
-            f"{where}: {condition.test!r} needs value=, a share of"
-            f" {'runs' if 'rate' in condition.test else 'the optimum'}"
-        )
-    if "rate" in condition.test and condition.metric != "counter":
-        raise InputError(f'{where}: {condition.test!r} is for counters; say metric = "counter" and which')
-    if condition.of and (condition.metric != "final_regret" or condition.test not in ("at_least", "at_most")):
-        raise InputError(
-            f"{where}: of is {condition.of!r}, a bound on regret; that is for 'at_least' and"
-            " 'at_most' of metric = \"final_regret\""
-        )
+    _within(where, partial(kind.check, condition))
     if (condition.metric == "counter") != bool(condition.counter):
         raise InputError(
             f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a"

@@ -1,8 +1,9 @@
 """Read a spec: TOML or a dictionary into models, or one line that says what is wrong and where."""
 
+import importlib
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,18 @@ def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = Fals
 def _validated(raw: dict[str, Any], where: str) -> Spec:
     with _placed(where):
         spec = _with_families(Spec.model_validate(raw))
+        import_plugins(spec.plugins)
     return _check(_with_names(spec), where)
+
+
+def import_plugins(modules: Sequence[str]) -> None:
+    """Import modules that register something; what goes wrong there is one line."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # whatever it is, the module is not ours
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"plugins: the module {module!r} cannot be imported ({reason})") from error
 
 
 def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,12 +82,13 @@ class Spec(Frozen):
     statistics: StatisticsSpec = StatisticsSpec()
     claims: list[Claim] = Field(default_factory=list)
     quick: dict[str, Any] = Field(default_factory=dict)
+    plugins: list[str] = Field(default_factory=list)  # modules that register what the study uses
 
     @model_serializer(mode="wrap")
-    def _without_nothing(self, serialised: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Most studies have no maps, and those from before there were any keep their digest and their files."""
-        said: dict[str, Any] = serialised(self)
-        return said if self.maps else {key: value for key, value in said.items() if key != "maps"}
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out maps and plugins where there are none: studies without them keep their digest."""
+        values: dict[str, Any] = serialise(self)
+        return {key: value for key, value in values.items() if value or key not in ("maps", "plugins")}
 
     def digest(self) -> str:
         """A name for what the study says."""
