@@ -256,7 +256,7 @@ def test_replicates_differ_and_phases_do_not_share_seeds(whole: tuple[Study, Fil
 
 def test_files_are_the_same_in_other_processes(whole: tuple[Study, Files], tmp_path: Path) -> None:
     notes = Notes()
-    Study(raw_study(), tmp_path).run("local", workers=2, watcher=notes)
+    Study(raw_study(), tmp_path).run("local", workers=2, listener=notes)
     assert files(tmp_path) == whole[1]
     assert len(notes.parts) == 2
 
@@ -286,7 +286,7 @@ class Interrupted(InlineEngine):
 @pytest.fixture
 def saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(backend, "LEAST_WORK_PER_SAVE", 0.0)
+    monkeypatch.setattr(backend, "MIN_WORK_PER_SAVE", 0.0)
 
 
 @pytest.mark.usefixtures("saved_at_once")
@@ -369,11 +369,11 @@ def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:
     class Ears(Notes):
         shares: list[float] = []  # noqa: RUF012 - one test, one list
 
-        def going(self, going: PartProgress) -> None:
-            self.shares.append(going.share)
+        def on_progress(self, event: PartProgress) -> None:
+            self.shares.append(event.share)
 
     Study(raw_study(agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run(
-        "local", workers=1, watcher=Ears()
+        "local", workers=1, listener=Ears()
     )
     assert np.all(np.diff(Ears.shares) > 0)
     assert Ears.shares[-1] == 1.0

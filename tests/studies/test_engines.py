@@ -41,7 +41,7 @@ def test_files_are_the_same_for_any_number_of_workers(
 ) -> None:
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
     notes = Notes()
-    Study(small(), tmp_path).run("local", workers=workers, watcher=notes)
+    Study(small(), tmp_path).run("local", workers=workers, listener=notes)
     assert files(tmp_path) == whole
     assert [stage.phase for stage in notes.stages] == ["tuning", "evaluation"]
     assert sorted(notes.parts) == sorted(part.id for stage in notes.stages for part in stage.parts)

@@ -114,7 +114,9 @@ def reproduce(
 
 @app.command()
 def status(
-    folder: Annotated[Path, typer.Argument(help="the study's folder")], *, as_json: Json = False
+    folder: Annotated[Path, typer.Argument(help="the study's folder, or a packed study")],
+    *,
+    as_json: Json = False,
 ) -> None:
     """Say how far a study is, and what failed."""
     with one_line_errors():
@@ -139,10 +141,13 @@ def status(
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(help="the study's folder")],
+    folder: Annotated[Path, typer.Argument(help="the study's folder, or a packed study")],
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="where to write it; FOLDER/report.html if left out")
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="the page; FOLDER/report.html, or results/NAME/report.html, if left out"
+        ),
     ] = None,
 ) -> None:
     """Write the report of a study that is done."""
@@ -183,11 +188,13 @@ def _go(study: "Study", who: _Who, as_json: bool, report: bool) -> None:
 
 def _run(study: "Study", who: _Who, as_json: bool, again: str) -> None:
     """Do what is left of a study; `again` goes on with it after an interruption."""
-    from heavytail.studies.progress import watching
+    from heavytail.studies.progress import choose_listener
 
     try:
-        with watching(study.spec, as_json=as_json) as watcher:
-            study.run(who.engine, workers=who.workers, address=who.address, lanes=who.lanes, watcher=watcher)
+        with choose_listener(study.spec, as_json=as_json) as listener:
+            study.run(
+                who.engine, workers=who.workers, address=who.address, lanes=who.lanes, listener=listener
+            )
     except KeyboardInterrupt:
         typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None

@@ -348,5 +348,5 @@ def _device(study: Study) -> str:
     pages = study.store.sidecars(
         [part for stage in study.stages() if stage.phase != "map" for part in stage.parts]
     )
-    pages += study.maps().pages if study.sheets else []
+    pages += study.maps().sidecars if study.sweeps else []
     return ", ".join(sorted({str(page.get("device", "a CPU")) for page in pages}))

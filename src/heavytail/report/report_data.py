@@ -68,7 +68,7 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
         part.id: page for every in cells.values() for part, page in _sidecars(study, unique_parts(every))
     }
     tasks = {key: _task(spec, key, curves, prefix) for key in spec.envs}
-    maps = study.maps() if study.sheets else None
+    maps = study.maps() if study.sweeps else None
     sidecars: dict[Phase, list[dict[str, Any]]] = {
         phase: [pages[part.id] for part in unique_parts(every)] for phase, every in cells.items() if every
     }
@@ -82,13 +82,13 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
         across_of(spec, {key: task for key, task in tasks.items() if not spec.envs[key].family}),
         grids_of(spec, scores, choices),
         cells["evaluation"],
-        sidecars | ({"map": maps.pages} if maps else {}),
+        sidecars | ({"map": maps.sidecars} if maps else {}),
         _seconds(cells, pages),
         _failed(curves, study.curves("tuning") if scores else curves[:0])
         + (_failed_of(maps) if maps else []),
-        study.store.about(),
+        study.store.metadata(),
         maps,
-        landscapes_of(spec, maps, study.sheets, cells["evaluation"], tasks) if maps else (),
+        landscapes_of(spec, maps, study.sweeps, cells["evaluation"], tasks) if maps else (),
     )
 
 

@@ -29,19 +29,19 @@ class Stage(NamedTuple):
 class ProgressListener:
     """Sees a study go on; this one says nothing."""
 
-    def stage(self, stage: Stage) -> None:
+    def on_stage(self, stage: Stage) -> None:
         """A phase begins."""
 
-    def going(self, going: PartProgress) -> None:
+    def on_progress(self, event: PartProgress) -> None:
         """A part is being done."""
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """The engine says what it is about to do."""
 
-    def done(self, done: PartDone) -> None:
+    def on_part_done(self, event: PartDone) -> None:
         """A part is done and kept."""
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         """A part was there and is not as it was; it will be done again."""
 
 
@@ -50,7 +50,7 @@ ALL = ""  # the bar of all agents together
 
 
 @contextmanager
-def watching(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
+def choose_listener(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
     """The watcher that fits where output goes."""
     if as_json:
         yield JsonListener()
@@ -67,21 +67,21 @@ class PlainListener(ProgressListener):
     def __init__(self) -> None:
         self.spoke = time.monotonic()
 
-    def stage(self, stage: Stage) -> None:
+    def on_stage(self, stage: Stage) -> None:
         """What there is to do."""
         print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201 - this is its output
 
-    def going(self, going: PartProgress) -> None:
+    def on_progress(self, event: PartProgress) -> None:
         """How far a part is, if nothing was said for a while."""
         if time.monotonic() - self.spoke > SECONDS_OF_SILENCE:
             self.spoke = time.monotonic()
-            print(f"part {going.part}: {going.share:.0%}", flush=True)  # noqa: T201 - this is its output
+            print(f"part {event.part}: {event.share:.0%}", flush=True)  # noqa: T201 - this is its output
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """What the engine says."""
-        print(said.words, flush=True)  # noqa: T201 - this is its output
+        print(event.words, flush=True)  # noqa: T201 - this is its output
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         """Which part, and that it is done again."""
         print(f"part {part} is {what}, and is done again", flush=True)  # noqa: T201 - this is its output
 
@@ -89,13 +89,13 @@ class PlainListener(ProgressListener):
 class JsonListener(ProgressListener):
     """An object per line: event, and what belongs to it."""
 
-    def stage(self, stage: Stage) -> None:
+    def on_stage(self, stage: Stage) -> None:
         """A phase, its parts, and how many of them are to do."""
         self._say("stage", phase=stage.phase, parts=len(stage.parts), missing=len(stage.missing))
 
-    def done(self, done: PartDone) -> None:
+    def on_part_done(self, event: PartDone) -> None:
         """A part, its size and how long it took."""
-        part = done.part
+        part = event.part
         runs, steps = len(part.replicates), _steps(part)
         self._say(
             "part",
@@ -104,19 +104,19 @@ class JsonListener(ProgressListener):
             env=part.env,
             runs=runs,
             steps=steps,
-            seconds=done.seconds,
-            **done.about,
+            seconds=event.seconds,
+            **event.about,
         )
 
-    def going(self, going: PartProgress) -> None:
+    def on_progress(self, event: PartProgress) -> None:
         """A part, and the share of it that is done."""
-        self._say("going", id=going.part, share=going.share)
+        self._say("going", id=event.part, share=event.share)
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """What the engine says."""
-        self._say("said", words=said.words)
+        self._say("said", words=event.words)
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         """A part that is done again."""
         self._say("damage", id=part, what=what)
 
@@ -135,7 +135,7 @@ class BarListener(ProgressListener):
         self.shares: dict[str, float] = {}  # of parts that are being done
         self.phase, self.parts, self.parts_done = "", 0, 0
 
-    def stage(self, stage: Stage) -> None:
+    def on_stage(self, stage: Stage) -> None:
         """Bars for what there is to do."""
         for bar in self.bars.values():
             self.progress.remove_task(bar)
@@ -166,13 +166,13 @@ class BarListener(ProgressListener):
     def _title(self) -> str:
         return f"[bold]{self.phase}[/], {self.parts_done} of {self.parts} parts"
 
-    def going(self, going: PartProgress) -> None:
+    def on_progress(self, event: PartProgress) -> None:
         """Move on within a part."""
-        self._to(going.part, going.share)
+        self._to(event.part, event.share)
 
-    def done(self, done: PartDone) -> None:
+    def on_part_done(self, event: PartDone) -> None:
         """Move on."""
-        self._to(done.part.id, 1.0)
+        self._to(event.part.id, 1.0)
         self.parts_done += 1
         self.progress.update(self.bars[ALL], description=self._title())
 
@@ -186,11 +186,11 @@ class BarListener(ProgressListener):
                 self.bars[name], speed=f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else ""
             )
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """A line above the bars."""
-        self.progress.console.print(said.words)
+        self.progress.console.print(event.words)
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         """A line above the bars."""
         self.progress.console.print(f"part {part} is {what}, and is done again")
 

@@ -49,13 +49,13 @@ def _code_digest() -> str:
     return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
 
 
-def _versions(part: Part) -> dict[str, Any]:
+def part_versions(part: Part) -> dict[str, Any]:
     """What computed a part: provenance, no part of its id."""
-    return {"results_version": part.results_version, **_code()}
+    return {"results_version": part.results_version, **code_versions()}
 
 
 @cache
-def _code() -> dict[str, Any]:
+def code_versions() -> dict[str, Any]:
     """What computes here."""
     from importlib.metadata import version
 

@@ -19,7 +19,7 @@ from heavytail.studies.plan import Cell
 from heavytail.studies.results import gather_runs, mean_reward_in
 
 
-class Scored(BaseModel):
+class GridScore(BaseModel):
     """A point of a grid and how it did."""
 
     model_config = ConfigDict(frozen=True)
@@ -38,17 +38,17 @@ class Scored(BaseModel):
         return self.value if self.measure == "regret" else -self.value
 
 
-def scores(cells: Sequence[Cell], table: pa.Table) -> list[Scored]:
+def scores(cells: Sequence[Cell], table: pa.Table) -> list[GridScore]:
     """How every point did."""
     regrets, rewards = final_regrets(table), last_tenths(table)
     return [_scored(cell, regrets, rewards) for cell in cells]
 
 
-def _scored(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float]) -> Scored:
+def _scored(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float]) -> GridScore:
     measure: Literal["regret", "reward"] = "reward" if any(run in rewards for run in cell.runs) else "regret"
     known = rewards if measure == "reward" else regrets
     values = [known[run] for run in cell.runs if run in known]
-    return Scored(
+    return GridScore(
         agent=cell.agent,
         env=cell.env,
         point=cell.point,
@@ -74,9 +74,9 @@ def last_tenths(table: pa.Table) -> dict[str, float]:
     }
 
 
-def choose(scored: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
+def choose(scored: Sequence[GridScore]) -> dict[str, dict[str, dict[str, Any]]]:
     """The best point of each agent in each environment."""
-    best: dict[tuple[str, str], Scored] = {}
+    best: dict[tuple[str, str], GridScore] = {}
     for each in scored:
         old = best.get((each.agent, each.env))
         if old is None or each.cost < old.cost:

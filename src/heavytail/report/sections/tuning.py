@@ -27,15 +27,15 @@ class Grid(NamedTuple):
     maps: list[HeatMap]
 
 
-def grids_of(spec: Spec, scored: Sequence[tuning.Scored], choices: Choices) -> list[Grid]:
+def grids_of(spec: Spec, scored: Sequence[tuning.GridScore], choices: Choices) -> list[Grid]:
     """All grids of a study."""
-    by_cell: dict[tuple[str, str], list[tuning.Scored]] = {}
+    by_cell: dict[tuple[str, str], list[tuning.GridScore]] = {}
     for each in scored:
         by_cell.setdefault((each.agent, each.env), []).append(each)
     return [_grid(spec, agent, env, points, choices) for (agent, env), points in by_cell.items()]
 
 
-def _grid(spec: Spec, agent: str, env: str, scored: Sequence[tuning.Scored], choices: Choices) -> Grid:
+def _grid(spec: Spec, agent: str, env: str, scored: Sequence[tuning.GridScore], choices: Choices) -> Grid:
     said, chosen = spec.agents[agent], choices[agent][env]
     (measure,) = {each.measure for each in scored if each.value is not None}  # there is a chosen one
     points = [Scored(each.point, each.value) for each in scored]

@@ -22,7 +22,12 @@ MAX_INT = 2**1023  # whole numbers below it are also floats
 
 
 def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
-    """The study that a TOML file describes; `quick`: with the changes that its table [quick] makes."""
+    """Read the study that a TOML file describes; `quick`: with the changes that its table [quick] makes."""
+    return read_both(path)[quick]
+
+
+def read_both(path: str | Path) -> tuple[Spec, Spec]:
+    """Read a study from a TOML file: as it is, and with the changes that its table [quick] makes."""
     where = Path(path)
     try:
         text = where.read_text(encoding="utf-8")
@@ -34,25 +39,29 @@ def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
         raise InputError(f"{where} is no TOML: it is nested too deeply") from None
     except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
         raise InputError(f"{where} is no TOML: {error}") from None
-    return make_spec(raw, where=str(where), quick=quick)
+    return _make_both(raw, str(where))
 
 
 def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
-    """The study that a dictionary describes.
+    """Make the study that a dictionary describes.
 
     `quick`: with the changes that its table [quick] makes, which are checked in any case.
 
-    >>> make_spec({"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}).agents["random"].agent
+    >>> raw = {"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}
+    >>> make_spec(raw).agents["random"].agent
     'random'
     """
+    return _make_both(raw, where)[quick]
+
+
+def _make_both(raw: Mapping[str, Any], where: str) -> tuple[Spec, Spec]:
     if not isinstance(raw, Mapping):
         raise InputError(f"{where} must be a table of keys, got {short_repr(raw)}")
     plain = _plain(raw, where)
     spec = _validated(plain, where)
     if not spec.quick:
-        return spec
-    short = _validated({**_with_changes(plain, spec.quick), "quick": {}}, f"{where} with [quick]")
-    return short if quick else spec
+        return spec, spec
+    return spec, _validated({**_with_changes(plain, spec.quick), "quick": {}}, f"{where} with [quick]")
 
 
 def _validated(raw: dict[str, Any], where: str) -> Spec:

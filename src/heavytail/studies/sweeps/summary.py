@@ -25,8 +25,7 @@ from heavytail.studies.sweeps.final_values import FinalValues, by_point, final_v
 if TYPE_CHECKING:
     import pandas as pd
 
-NAME = "maps.parquet"  # in the study's folder
-KEY = b"heavytail"  # of what the file says of itself
+KEY = b"heavytail"  # of the metadata of the table
 LEVELS = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
 
 
@@ -35,7 +34,7 @@ class Summary(NamedTuple):
 
     table: pa.Table  # a row for every point of every map in every environment
     command: str  # with which its runs were done
-    pages: list[dict[str, Any]]  # who did them: sidecars that say the same, added up
+    sidecars: list[dict[str, Any]]  # who computed them: sidecars that say the same, added up
 
     def failures(self) -> "pd.DataFrame":
         """The first run that raised of each point, as `Study.failures` has them."""
@@ -66,7 +65,7 @@ def sweep_digest(sheets: Sequence[Sweep]) -> str:
     return sha256("\n".join(part.id for sheet in sheets for part in sheet.parts).encode()).hexdigest()[:20]
 
 
-def summed_up(
+def summarise_sweeps(
     sheets: Iterable[Sweep],
     read: Callable[[Sweep], Iterable[pa.Table]],
     command: str,
@@ -135,27 +134,31 @@ def _quantile(values: Floats, level: float) -> Floats:
 # The file
 
 
-def as_file(summary: Summary, digest: str) -> bytes:
-    """The bytes of the file."""
-    about = {
+def with_metadata(summary: Summary, digest: str) -> pa.Table:
+    """The table of a summary, with what it was made from."""
+    made_from = {
         "digest": digest,
         "values": _checksum(summary.table),
         "command": summary.command,
-        "pages": summary.pages,
+        "pages": summary.sidecars,
     }
+    return summary.table.replace_schema_metadata({KEY: canonical(made_from)})
+
+
+def to_parquet(table: pa.Table) -> bytes:
+    """The bytes of the file."""
     out = io.BytesIO()
-    pq.write_table(summary.table.replace_schema_metadata({KEY: canonical(about)}), out, compression="zstd")
+    pq.write_table(table, out, compression="zstd")
     return out.getvalue()
 
 
-def from_file(content: bytes, digest: str) -> Summary | None:
-    """What the file holds; None if that is something else than what it should be made from, or damaged."""
+def from_table(table: pa.Table, digest: str) -> Summary | None:
+    """The summary that a table holds; None if it was made from other parts than these, or is damaged."""
     try:
-        table = pq.read_table(io.BytesIO(content))
-        about = json.loads((table.schema.metadata or {})[KEY])
-        fits = about["digest"] == digest and about["values"] == _checksum(table)
-        return Summary(table, about["command"], about["pages"]) if fits else None
-    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError):
+        made_from = json.loads((table.schema.metadata or {})[KEY])
+        fits = made_from["digest"] == digest and made_from["values"] == _checksum(table)
+        return Summary(table, made_from["command"], made_from["pages"]) if fits else None
+    except (pa.ArrowException, ValueError, KeyError, TypeError):
         return None
 
 
