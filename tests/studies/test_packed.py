@@ -16,6 +16,7 @@ from heavytail.cli import app
 from heavytail.errors import InputError
 from heavytail.studies import Study
 from heavytail.studies.parts import schema
+from heavytail.studies.specs.reading import make_spec
 from support.small_studies import done, files, small
 
 CLAIM = {
@@ -145,6 +146,22 @@ def test_the_rest_of_the_folder_is_in_the_metadata(folder: Path, packed: Path) -
     for part in json.loads(metadata["heavytail.parts"]):
         assert part["sidecar"] == json.loads((folder / f"sidecars/{part['id']}.json").read_text())
     assert json.loads(metadata["heavytail.sweeps"])["command"] == ""
+
+
+def test_words_may_change_when_it_is_packed_and_work_may_not(
+    folder: Path, packed: Path, tmp_path: Path
+) -> None:
+    spec, file = tmp_path / "spec.toml", tmp_path / "x.parquet"
+    changed = Study.open(folder).spec.model_dump(mode="json") | {"title": "Another"}
+    Study.open(folder, make_spec(changed)).pack(file)
+    assert Study.open(file).spec.title == "Another"
+    assert Study.open(file).store.metadata()["spec"] == changed
+    pd.testing.assert_frame_equal(Study.open(file).curves(), Study.open(folder).curves())
+    spec.write_text('name = "small"\nepisodes = 61\n[envs.six_arms]\n[agents.random]')
+    code, _, err = heavytail("pack", packed, "--spec", spec, "--out", tmp_path / "y.parquet")
+    assert code == 2
+    assert f"{packed} holds another study: episodes was 60 and is 61; " in err
+    assert not (tmp_path / "y.parquet").exists()
 
 
 def test_a_study_without_sweeps_has_the_columns_of_its_parts(tmp_path: Path) -> None:

@@ -44,11 +44,18 @@ def open_store(path: str | Path) -> Store:
     return PackedStore(path) if Path(path).is_file() else Store(path)
 
 
-def pack_study(store: Store, parts: Sequence[Part], sweeps: "pa.Table | None", target: Path) -> None:
+def pack_study(
+    store: Store,
+    study: Mapping[str, Any],
+    parts: Sequence[Part],
+    sweeps: "pa.Table | None",
+    target: Path,
+) -> None:
     """Write a finished study into one file.
 
     Args:
         store: where the study is.
+        study: what study.json says of it.
         parts: all parts of its tuning and evaluation, which must be there.
         sweeps: the summary of its sweeps, with its metadata.
         target: the file.
@@ -60,7 +67,7 @@ def pack_study(store: Store, parts: Sequence[Part], sweeps: "pa.Table | None", t
         {"id": part.id, "rows": len(table), "sidecar": sidecar}
         for part, table, sidecar in zip(parts, tables, store.sidecars(parts), strict=True)
     ]
-    metadata = {STUDY: json.dumps(store.metadata()), PARTS: json.dumps(listed)}
+    metadata = {STUDY: json.dumps(study), PARTS: json.dumps(listed)}
     if sweeps is not None:
         metadata[SWEEPS] = sweeps.schema.metadata[SUMMARY_KEY].decode()
         tables.append(_sweep_rows(sweeps))

@@ -65,10 +65,15 @@ class Study:
         return study
 
     @classmethod
-    def open(cls, path: str | Path) -> "Study":
-        """Open a study that was started before: its folder, or the file in which it was packed."""
+    def open(cls, path: str | Path, spec: Spec | None = None) -> "Study":
+        """Open a study that was started before.
+
+        Args:
+            path: its folder, or the file in which it was packed.
+            spec: one whose words, claims and statistics replace those of the study.
+        """
         store = open_store(path)
-        study = cls(store.spec(), path)
+        study = cls(spec or store.spec(), path)
         study.store = store
         study.command = ["heavytail", "resume", str(path)]
         return study
@@ -126,18 +131,22 @@ class Study:
             self.store.create(self.spec, {"started_on": platform.node(), **code_versions()})
             return
         metadata, spec = self.store.metadata(), self.spec.model_dump(mode="json")
-        if metadata["spec"] == spec:
-            return
-        stored = self.store.spec().model_dump(mode="json")
-        different = differences(result_relevant(stored), result_relevant(spec))
-        if different:
+        if metadata["spec"] != spec:
+            self._require_same_results(self.store.spec())
+            self.store.write_json("study.json", {**metadata, "spec": spec})
+
+    def _require_same_results(self, stored: Spec) -> None:
+        """Raise InputError if results depend on what differs from the stored spec.
+
+        Words, claims and statistics may change at any time.
+        """
+        old, new = (result_relevant(spec.model_dump(mode="json")) for spec in (stored, self.spec))
+        if different := differences(old, new):
             raise InputError(
                 f"{self.store.folder} holds another study: {'; '.join(different[:3])}"
                 f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
                 " with --out, or go on with the old one by: heavytail resume"
             )
-        # words, claims and statistics may change at any time: no result depends on them
-        self.store.write_json("study.json", {**metadata, "spec": spec})
 
     # What there is to compute
 
@@ -338,9 +347,11 @@ class Study:
 
         folder = self.store.folder
         target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")
+        self._require_same_results(self.store.spec())
+        metadata = {**self.store.metadata(), "spec": self.spec.model_dump(mode="json")}
         parts = [part for phase in CURVE_PHASES for part in self._finished_parts(phase, self.cells(phase))]
         sweeps = with_metadata(self.maps(), sweep_digest(self.sweeps)) if self.sweeps else None
-        pack_study(self.store, parts, sweeps, target)
+        pack_study(self.store, metadata, parts, sweeps, target)
         return target
 
 
