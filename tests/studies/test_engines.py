@@ -75,7 +75,8 @@ SCRIPT = """
 import {module}
 from heavytail.studies import Study
 print("once")
-raw = {{"name": "x", "episodes": 20, "seeds": 2, "envs": {{"six_arms": {{}}}}, "agents": {{"stubborn": {{"parameters": {{"action": 1}}}}}}}}
+raw = {{"name": "x", "episodes": 20, "seeds": 2, "envs": {{"six_arms": {{}}}}}}
+raw["agents"] = {{"stubborn": {{"parameters": {{"action": 1}}}}}}
 try:
     Study(raw, "out").run(workers=2)
 except ValueError as error:

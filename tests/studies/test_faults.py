@@ -640,8 +640,10 @@ def _reset(record):
 RAISES = """
     import fragile, json
     from heavytail.studies import Study
-    agents = {"random": {}, "fragile": {"parameters": {"odds": 0.004}}, "tuned": {"agent": "fragile", "grid": {"odds": [1.0, 0.02, 0.0]}}}
-    study = Study({"name": "x", "episodes": 10, "seeds": 8, "envs": {"six_arms": {}}, "agents": agents, "tuning": {"share": 1.0}}, "out")
+    agents = {"random": {}, "fragile": {"parameters": {"odds": 0.004}}}
+    agents["tuned"] = {"agent": "fragile", "grid": {"odds": [1.0, 0.02, 0.0]}}
+    raw = {"name": "x", "episodes": 10, "seeds": 8, "envs": {"six_arms": {}}, "tuning": {"share": 1.0}}
+    study = Study({**raw, "agents": agents}, "out")
     study.run(workers=2)
     study.run("inline")
     failed, curves = study.failures(), study.curves()

@@ -1,4 +1,4 @@
-"""A study packed into one file is read as its folder is, by heavytail and by others, and cannot be changed."""
+"""A study packed into one file reads as its folder does, for heavytail and for others; it cannot change."""
 
 import json
 import shutil

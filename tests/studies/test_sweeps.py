@@ -27,7 +27,7 @@ from heavytail.studies.progress import BarListener
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.store import SWEEPS, Store
 from heavytail.studies.sweeps import plan as sweep_plan
-from heavytail.studies.sweeps.plan import check_maps, plan_sweeps
+from heavytail.studies.sweeps.plan import check_sweeps, plan_sweeps
 from heavytail.studies.sweeps.summary import from_table, sweep_digest
 from support.small_studies import Notes, done, files, small, to_table
 
@@ -143,19 +143,21 @@ def test_two_ways_to_say_the_same_point_are_a_mistake() -> None:
         InputError,
         match=r"^spec: maps\.field on six_arms: axes\.moment comes to 14\.2\d* twice; leave one of them out$",
     ):
-        check_maps(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
+        check_sweeps(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
 
 
 def test_a_plan_of_a_large_map_builds_few_agents(monkeypatch: pytest.MonkeyPatch) -> None:
     built, resolved = [], []
-    counters, resolve = TabularBackend.counters, TabularBackend.resolved
-    monkeypatch.setattr(TabularBackend, "counters", lambda *given: built.append(1) or counters(*given))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(TabularBackend, "resolved", lambda *given: resolved.append(1) or resolve(*given))  # type: ignore[func-returns-value]
+    counters, resolve = TabularBackend.counter_names, TabularBackend.resolve_parameters
+    monkeypatch.setattr(TabularBackend, "counter_names", lambda *given: built.append(1) or counters(*given))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(
+        TabularBackend, "resolve_parameters", lambda *given: resolved.append(1) or resolve(*given)
+    )  # type: ignore[func-returns-value]
     axis = np.geomspace(0.001, 1.0, 20).tolist()
     spec = make_spec(
         mapped(axes={"moment": axis, "reward_scale": axis, "transition_scale": axis}, envs=["six_arms"])
     )
-    check_maps(spec)
+    check_sweeps(spec)
     assert sum(len(part.replicates) for part in plan_sweeps(spec)[0].parts) == 4 * 20**3
     assert len(built) < 100
     assert len(resolved) < 300
@@ -198,8 +200,8 @@ def naive(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     )
     for key, group in frame.join(points).groupby(["env", *names]):
         runs = [run.sort_values("at") for _, run in group.groupby("run")]
-        world = TabularBackend(str(key[0]), {})
-        total, ninth = world.best(np.array([60, 54]))
+        backend = TabularBackend(str(key[0]), {})
+        total, ninth = backend.best(np.array([60, 54]))
         shares = [
             (run["mean_reward"].iloc[-1] - run["mean_reward"].iloc[-2]) / (total - ninth) for run in runs
         ]

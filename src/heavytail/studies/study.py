@@ -277,10 +277,10 @@ class Study:
 
     @cached_property
     def _scores(self) -> "list[GridScore]":
-        from heavytail.studies.tuning import scores
+        from heavytail.studies.tuning import score_cells
 
         cells = self.tuning_cells
-        return scores(cells, self.store.table(self._finished_parts("tuning", cells))) if cells else []
+        return score_cells(cells, self.store.table(self._finished_parts("tuning", cells))) if cells else []
 
     def curves(self, phase: CurvePhase = "evaluation") -> "pd.DataFrame":
         """All curves as one DataFrame, a row per checkpoint.

@@ -1,4 +1,4 @@
-"""The claims of a study as its author writes them: sentences, and what must hold for each."""
+"""The claims of a spec: sentences, and the conditions that must hold for each."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -33,7 +33,7 @@ class Condition(Frozen):
 
 
 class Claim(Frozen):
-    """A sentence that the study puts to the test."""
+    """A sentence that the study tests."""
 
     claim: str
     place: str = ""
