@@ -279,7 +279,7 @@ class Interrupted(InlineEngine):
                 raise KeyboardInterrupt
 
         for part in parts:
-            part.backend.outcomes(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
+            part.backend.run(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
             yield from ()
 
 

@@ -126,7 +126,7 @@ def test_an_engine_by_its_name() -> None:
     assert make_engine(local) is local
     assert LocalEngine().workers >= 1
     for engine, workers, address, message in (
-        ("locl", None, None, "there is no engine 'locl'; choose from: cuda, inline, local, ray"),
+        ("locl", None, None, "there is no engine 'locl'; did you mean 'local'?"),
         ("local", 0, None, "workers is 0; it must be at least 1"),
         ("local", None, "x:1", "an address is for the engine 'ray', and this is 'local'"),
     ):
