@@ -127,8 +127,8 @@ def test_an_engine_by_its_name() -> None:
     assert LocalEngine().workers >= 1
     for engine, workers, address, message in (
         ("locl", None, None, "there is no engine 'locl'; did you mean 'local'?"),
-        ("local", 0, None, "workers is 0; it must be at least 1"),
-        ("local", None, "x:1", "an address is for the engine 'ray', and this is 'local'"),
+        ("local", 0, None, "local: workers must be at least 1, got 0"),
+        ("local", None, "x:1", "local has no parameter 'address'; choose from: workers"),
     ):
         with pytest.raises(InputError) as caught:
             make_engine(engine, workers=workers, address=address)
