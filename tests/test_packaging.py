@@ -37,7 +37,9 @@ def test_the_wheel_holds_what_is_not_python(tmp_path: Path) -> None:
         "heavytail/report/templates/page.css",
         "heavytail/report/templates/page.html.j2",
         "heavytail/published/paper/spec.toml",
+        "heavytail/published/paper-deep/results.parquet",
     } <= names
+    assert wheel.stat().st_size < 3_000_000
 
 
 REPRODUCE = """

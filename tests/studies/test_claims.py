@@ -235,7 +235,7 @@ RATE: dict[str, Any] = {"agent": "good", "metric": "counter", "counter": "escape
     ],
 )
 def test_a_rate_is_held_against_its_exact_interval(escaped: int, at_most: str, at_least: str) -> None:
-    """Of 40 runs: with 0 the interval ends at 8.8 %, with 3 it is from 1.6 % to 20.4 %, with 12 it begins at 16.6 %."""
+    """Of 40 runs: with 0 it ends at 8.8 %, with 3 it is from 1.6 % to 20.4 %, with 12 it begins at 16.6 %."""
     frames = [runs("good", 1.8, replicates=[i], escapes=float(i < escaped) * (1 + i)) for i in range(40)]
     for test, expected in (("rate_at_most", at_most), ("rate_at_least", at_least)):
         (found,) = verdict(spec({**RATE, "test": test}), *frames).tests

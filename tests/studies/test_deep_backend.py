@@ -83,7 +83,7 @@ def test_what_is_compiled_or_another_environment_is_another_part(monkeypatch: py
         ("squared", 5.0, 3),
         ("squared", None, 3),
     ]
-    monkeypatch.setattr(deep.DeepBackend, "most_runs", 4)
+    monkeypatch.setattr(deep.DeepBackend, "max_runs", 4)
     narrow = unique_parts(evaluation_cells(make_spec(raw), {}))
     assert sorted(len(part.runs) for part in narrow) == [2, 2, 3, 3, 4, 4]
     assert {run.id for part in narrow for run in part.runs} == {run.id for part in parts for run in part.runs}
@@ -256,7 +256,7 @@ def test_replicates_differ_and_phases_do_not_share_seeds(whole: tuple[Study, Fil
 
 def test_files_are_the_same_in_other_processes(whole: tuple[Study, Files], tmp_path: Path) -> None:
     notes = Notes()
-    Study(raw_study(), tmp_path).run("local", workers=2, watcher=notes)
+    Study(raw_study(), tmp_path).run("local", workers=2, listener=notes)
     assert files(tmp_path) == whole[1]
     assert len(notes.parts) == 2
 
@@ -279,18 +279,18 @@ class Interrupted(InlineEngine):
                 raise KeyboardInterrupt
 
         for part in parts:
-            part.backend.outcomes(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
+            part.backend.run(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
             yield from ()
 
 
 @pytest.fixture
 def saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "SECONDS_BETWEEN_SAVES", 0.0)
-    monkeypatch.setattr(backend, "LEAST_WORK_PER_SAVE", 0.0)
+    monkeypatch.setattr(backend, "MIN_WORK_PER_SAVE", 0.0)
 
 
 @pytest.mark.usefixtures("saved_at_once")
-def test_an_interrupted_part_goes_on_from_its_drawer_and_ends_with_the_same_bytes(
+def test_an_interrupted_part_goes_on_from_its_resume_file_and_ends_with_the_same_bytes(
     whole: tuple[Study, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     study = Study(raw_study(), tmp_path)
@@ -299,7 +299,9 @@ def test_an_interrupted_part_goes_on_from_its_drawer_and_ends_with_the_same_byte
     (resume_file,) = study.store.resume_folder.iterdir()
     assert 0 < ht.deep.DeepLearner.load(resume_file).steps < 500
     shares: list[float] = []
-    monkeypatch.setattr("heavytail.studies.engines._worker._tell", lambda going: shares.append(going.share))
+    monkeypatch.setattr(
+        "heavytail.studies.engines._worker._report_progress", lambda progress: shares.append(progress.share)
+    )
     Study(raw_study(), tmp_path).run("inline")
     assert shares[0] > 0.5  # the tuning went on
     assert {
@@ -317,13 +319,15 @@ def test_what_another_jax_began_is_begun_again(
         study.run(Interrupted())
     monkeypatch.setattr(deep.DeepBackend, "made_with", lambda self: {"jax": "0.0", "device": "cpu"})
     shares: list[float] = []
-    monkeypatch.setattr("heavytail.studies.engines._worker._tell", lambda going: shares.append(going.share))
+    monkeypatch.setattr(
+        "heavytail.studies.engines._worker._report_progress", lambda progress: shares.append(progress.share)
+    )
     Study(raw_study(), tmp_path).run("inline")
     assert shares[0] < 0.5
     assert files(tmp_path) == whole[1]
 
 
-def test_a_damaged_drawer_is_one_line(tmp_path: Path) -> None:
+def test_a_damaged_resume_file_is_one_line(tmp_path: Path) -> None:
     study = Study(raw_study(), tmp_path)
     (part,) = unique_parts(tuning_cells(study.spec))
     resume_file = tmp_path / "resume" / f"{part.id}.npz"
@@ -335,10 +339,10 @@ def test_a_damaged_drawer_is_one_line(tmp_path: Path) -> None:
 
 
 def test_a_failure_is_a_row_and_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(self: Any, part: Any, desk: Any) -> Any:
+    def fails(self: Any, part: Any, context: Any) -> Any:
         raise FloatingPointError("no\nluck")
 
-    monkeypatch.setattr(deep.DeepBackend, "_learnt", fails)
+    monkeypatch.setattr(deep.DeepBackend, "_learn", fails)
     raw = raw_study()
     raw["agents"]["heavy"].pop("grid")
     study = Study(raw, tmp_path)
@@ -369,11 +373,11 @@ def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:
     class Ears(Notes):
         shares: list[float] = []  # noqa: RUF012 - one test, one list
 
-        def going(self, going: PartProgress) -> None:
-            self.shares.append(going.share)
+        def on_progress(self, event: PartProgress) -> None:
+            self.shares.append(event.share)
 
     Study(raw_study(agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run(
-        "local", workers=1, watcher=Ears()
+        "local", workers=1, listener=Ears()
     )
     assert np.all(np.diff(Ears.shares) > 0)
     assert Ears.shares[-1] == 1.0

@@ -41,7 +41,7 @@ def test_files_are_the_same_for_any_number_of_workers(
 ) -> None:
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
     notes = Notes()
-    Study(small(), tmp_path).run("local", workers=workers, watcher=notes)
+    Study(small(), tmp_path).run("local", workers=workers, listener=notes)
     assert files(tmp_path) == whole
     assert [stage.phase for stage in notes.stages] == ["tuning", "evaluation"]
     assert sorted(notes.parts) == sorted(part.id for stage in notes.stages for part in stage.parts)
@@ -75,7 +75,8 @@ SCRIPT = """
 import {module}
 from heavytail.studies import Study
 print("once")
-raw = {{"name": "x", "episodes": 20, "seeds": 2, "envs": {{"six_arms": {{}}}}, "agents": {{"stubborn": {{"parameters": {{"action": 1}}}}}}}}
+raw = {{"name": "x", "episodes": 20, "seeds": 2, "envs": {{"six_arms": {{}}}}}}
+raw["agents"] = {{"stubborn": {{"parameters": {{"action": 1}}}}}}
 try:
     Study(raw, "out").run(workers=2)
 except ValueError as error:
@@ -125,9 +126,9 @@ def test_an_engine_by_its_name() -> None:
     assert make_engine(local) is local
     assert LocalEngine().workers >= 1
     for engine, workers, address, message in (
-        ("locl", None, None, "there is no engine 'locl'; choose from: cuda, inline, local, ray"),
-        ("local", 0, None, "workers is 0; it must be at least 1"),
-        ("local", None, "x:1", "an address is for the engine 'ray', and this is 'local'"),
+        ("locl", None, None, "there is no engine 'locl'; did you mean 'local'?"),
+        ("local", 0, None, "local: workers must be at least 1, got 0"),
+        ("local", None, "x:1", "local has no parameter 'address'; choose from: workers"),
     ):
         with pytest.raises(InputError) as caught:
             make_engine(engine, workers=workers, address=address)

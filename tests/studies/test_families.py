@@ -212,10 +212,12 @@ def test_where_an_mdp_changes_l_counts_its_stretches_and_the_worst_rules() -> No
 
 
 def test_regret_counts_against_the_best_policy_of_the_stretch() -> None:
-    world = TabularBackend("changing_bandits", {"changes": 3, "planned_steps": 900, "gap": 0.5})
-    assert world.best(np.array([300, 900])).tolist() == pytest.approx([300.0, 900.0])
+    backend = TabularBackend("changing_bandits", {"changes": 3, "planned_steps": 900, "gap": 0.5})
+    assert backend.best(np.array([300, 900])).tolist() == pytest.approx([300.0, 900.0])
     assert (
-        world.resolved("restarting", {"agent": "ucrl2", "epsilon": 1.0, "changes": "true"}, 900)["changes"]
+        backend.resolve_parameters("restarting", {"agent": "ucrl2", "epsilon": 1.0, "changes": "true"}, 900)[
+            "changes"
+        ]
         == 3
     )
 

@@ -36,13 +36,13 @@ from heavytail.studies import Study, plan
 from heavytail.studies.progress import ProgressListener
 
 class Says(ProgressListener):
-    def stage(self, stage):
+    def on_stage(self, stage):
         print("stage", flush=True)
-    def done(self, done):
-        print(done.part.id, flush=True)
+    def on_part_done(self, event):
+        print(event.part.id, flush=True)
 
 plan.STEPS_PER_PART = 1  # a part is a run
-Study(json.loads(sys.argv[1]), sys.argv[2]).run(workers=2, watcher=Says())
+Study(json.loads(sys.argv[1]), sys.argv[2]).run(workers=2, listener=Says())
 """
 
 
@@ -151,7 +151,7 @@ def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(
     assert steps >= KILLS // 2
     for each in tmp_path.iterdir():
         notes = Notes()
-        Study(many(), each).run("inline", watcher=notes)
+        Study(many(), each).run("inline", listener=notes)
         assert files(each) == many_whole
         assert len(to_frame(each)) == 40 * 10
         assert not notes.damaged
@@ -224,7 +224,7 @@ def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
 
 
 class KillsAWorker(ProgressListener):
-    def done(self, done: PartDone) -> None:
+    def on_part_done(self, event: PartDone) -> None:
         for worker in multiprocessing.active_children()[:1]:
             assert worker.pid is not None
             os.kill(worker.pid, signal.SIGKILL)
@@ -233,7 +233,7 @@ class KillsAWorker(ProgressListener):
 @pytest.mark.usefixtures("one_run_a_part")
 def test_a_killed_worker_is_one_line_and_nothing_is_lost(many_whole: Files, tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        Study(many(), tmp_path).run("local", workers=2, watcher=KillsAWorker())
+        Study(many(), tmp_path).run("local", workers=2, listener=KillsAWorker())
     assert (
         str(caught.value)
         == "a worker died, perhaps for lack of memory; what is done is kept, go on with: heavytail resume"
@@ -242,7 +242,7 @@ def test_a_killed_worker_is_one_line_and_nothing_is_lost(many_whole: Files, tmp_
     before = kept(many(), tmp_path)
     assert 1 <= len(before) < 40
     notes = Notes()
-    Study(many(), tmp_path).run("inline", watcher=notes)
+    Study(many(), tmp_path).run("inline", listener=notes)
     assert files(tmp_path) == many_whole
     assert len(notes.parts) == 40 - len(before)
 
@@ -366,7 +366,7 @@ def test_a_damaged_part_is_named_and_done_again_and_the_others_stay(kind: str, t
     ):
         Study(raw, tmp_path).curves()
     notes = Notes()
-    Study(raw, tmp_path).run("inline", watcher=notes)
+    Study(raw, tmp_path).run("inline", listener=notes)
     assert notes.parts == [victim]
     assert list(notes.damaged) == [victim]
     assert notes.damaged[victim].startswith(what)
@@ -396,7 +396,7 @@ def test_what_was_deleted_is_done_again(gone: str, tmp_path: Path) -> None:
         if not any((tmp_path / name).iterdir()):
             (tmp_path / name).rmdir()
     notes = Notes()
-    Study(raw, tmp_path).run("inline", watcher=notes)
+    Study(raw, tmp_path).run("inline", listener=notes)
     assert files(tmp_path) == whole
     assert victim in notes.parts
     assert len(notes.parts) == (1 if gone in ("both files", "the sidecar") else 2)
@@ -407,7 +407,7 @@ def test_a_part_damaged_in_tuning_does_not_change_what_follows(tmp_path: Path) -
     study = Study(small(), tmp_path)
     (tmp_path / "parts" / f"{study.cells('tuning')[0].parts[0].id}.parquet").write_bytes(b"")
     notes = Notes()
-    study.run("inline", watcher=notes)
+    study.run("inline", listener=notes)
     assert [len(stage.missing) for stage in notes.stages] == [1, 0]
     assert files(tmp_path) == whole
 
@@ -443,7 +443,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
         assert found.items() <= whole.items()
         left = 100
         notes = Notes()
-        Study(raw, folder).run("inline", watcher=notes)
+        Study(raw, folder).run("inline", listener=notes)
         assert len(notes.parts) == 6 - max(0, n - 1) // 2
         assert files(folder) == whole
 
@@ -640,8 +640,10 @@ def _reset(record):
 RAISES = """
     import fragile, json
     from heavytail.studies import Study
-    agents = {"random": {}, "fragile": {"parameters": {"odds": 0.004}}, "tuned": {"agent": "fragile", "grid": {"odds": [1.0, 0.02, 0.0]}}}
-    study = Study({"name": "x", "episodes": 10, "seeds": 8, "envs": {"six_arms": {}}, "agents": agents, "tuning": {"share": 1.0}}, "out")
+    agents = {"random": {}, "fragile": {"parameters": {"odds": 0.004}}}
+    agents["tuned"] = {"agent": "fragile", "grid": {"odds": [1.0, 0.02, 0.0]}}
+    raw = {"name": "x", "episodes": 10, "seeds": 8, "envs": {"six_arms": {}}, "tuning": {"share": 1.0}}
+    study = Study({**raw, "agents": agents}, "out")
     study.run(workers=2)
     study.run("inline")
     failed, curves = study.failures(), study.curves()
@@ -718,7 +720,7 @@ def test_a_changed_spec_says_what_differs_and_starts_nothing(
     (tmp_path / "parts" / f"{Study(raw, tmp_path).cells()[0].parts[0].id}.parquet").unlink()
     before, notes = files(tmp_path), Notes()
     with pytest.raises(InputError) as caught:
-        Study({**raw, **change}, tmp_path).run("inline", watcher=notes)
+        Study({**raw, **change}, tmp_path).run("inline", listener=notes)
     assert str(caught.value).startswith(f"{tmp_path} holds another study: {what}")
     assert str(caught.value).endswith(
         "Nothing was started; choose another folder with --out, or go on with the old one by:"
@@ -734,17 +736,17 @@ def test_the_same_spec_in_other_words_is_no_other_study(tmp_path: Path) -> None:
     notes = Notes()
     Study(
         small(agents={"random": {"agent": "random", "parameters": {}}}, spacing="even", seed=0), tmp_path
-    ).run("inline", watcher=notes)
+    ).run("inline", listener=notes)
     assert notes.parts == []
 
 
 def test_a_mistake_on_the_way_stops_the_workers(tmp_path: Path) -> None:
-    """A watcher that raises, as any line of a user's may: the study ends, and no worker goes on."""
+    """A listener that raises, as any line of a user's may: the study ends, and no worker goes on."""
 
     class Raises(ProgressListener):
-        def done(self, done: PartDone) -> None:
-            raise LookupError(textwrap.shorten(done.part.id, 5))
+        def on_part_done(self, event: PartDone) -> None:
+            raise LookupError(textwrap.shorten(event.part.id, 5))
 
     with pytest.raises(LookupError) as caught:
-        Study(long_and_short(), tmp_path).run("local", workers=2, watcher=Raises())
+        Study(long_and_short(), tmp_path).run("local", workers=2, listener=Raises())
     assert not multiprocessing.active_children(), caught

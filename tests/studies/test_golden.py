@@ -34,8 +34,8 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "results.json"
 ENVS: dict[str, Any] = {"six_arms": {}, "double_chain": {}, "two_state": {"steps": 3000}}
 BONUS_SCALE = 0.003  # small, so that agents get beyond trying everything
 CHANGED = (
-    "{}: results changed. If that is intended, raise RESULTS_VERSION in src/heavytail/studies/plan.py, say so in CHANGELOG.md,"
-    " and write the golden file anew: python tests/studies/test_golden.py --write"
+    "{}: results changed. If that is intended, raise RESULTS_VERSION in src/heavytail/studies/plan.py, say"
+    " so in CHANGELOG.md, and write the golden file anew: python tests/studies/test_golden.py --write"
 )
 
 

@@ -98,16 +98,26 @@ def test_an_id_changes_with_the_version_of_results(monkeypatch: pytest.MonkeyPat
 def test_every_field_of_a_part_is_in_its_id() -> None:
     part = evaluation(small())[2].parts[0]
     others: dict[str, Any] = {
-        "env": "x", "env_parameters": {"x": 1}, "agent": "x", "parameters": {}, "units": 1, "steps": 1, "checkpoints": 1, "spacing": "log", "seed": 5,
-        "phase": "tuning", "replicates": (1, 2), "variants": ({"x": 1},),
-    }  # fmt: skip
+        "env": "x",
+        "env_parameters": {"x": 1},
+        "agent": "x",
+        "parameters": {},
+        "units": 1,
+        "steps": 1,
+        "checkpoints": 1,
+        "spacing": "log",
+        "seed": 5,
+        "phase": "tuning",
+        "replicates": (1, 2),
+        "variants": ({"x": 1},),
+    }
     assert others.keys() == Part.model_fields.keys()
     found = [part.id] + [Part(**{**part.model_dump(), name: value}).id for name, value in others.items()]
     assert len(set(found)) == len(found)
 
 
 def test_an_id_depends_on_nothing_else() -> None:
-    """Not on words, claims, statistics, keys, [quick], the other agents and environments, nor on the order of anything."""
+    """Not on words, claims, statistics, keys, [quick], other agents and environments, nor on any order."""
     before = ids(small())
     claims = [{"claim": "c", "conditions": [{"test": "at_least", "agent": "random", "value": 1}]}]
     same = small(
@@ -304,8 +314,8 @@ def test_parameters_are_complete_and_cast() -> None:
 def test_the_true_moment_is_of_the_kind_that_the_agent_wants(
     agent: str, parameters: dict[str, Any], kind: Any
 ) -> None:
-    world, mdp = TabularBackend("six_arms", {}), ht.make_mdp("six_arms")
-    found = world.resolved(agent, {**parameters, "epsilon": 0.05, "moment": "true"}, 100)
+    backend, mdp = TabularBackend("six_arms", {}), ht.make_mdp("six_arms")
+    found = backend.resolve_parameters(agent, {**parameters, "epsilon": 0.05, "moment": "true"}, 100)
     assert found["moment"] == reward_moments(mdp, 1.05, kind).max()
     assert reward_moments(mdp, 1.05, "raw").max() != pytest.approx(
         reward_moments(mdp, 1.05, "central").max(), rel=0.05

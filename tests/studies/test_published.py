@@ -9,7 +9,7 @@ from heavytail.report.report import find_companions
 from heavytail.studies import published as shelf
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
-from heavytail.studies.specs.reading import read_spec
+from heavytail.studies.specs.reading import read_both, read_spec
 from heavytail.studies.study import result_relevant
 
 STUDIES = sorted(path.parent.name for path in (Path(__file__).parents[2] / "studies").glob("*/spec.toml"))
@@ -32,15 +32,31 @@ def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
     assert result_relevant(study.spec.model_dump(mode="json")) == result_relevant(
         spec.model_dump(mode="json")
     )
-    assert study.spec.claims == spec.claims, (
-        f"words have changed: heavytail run studies/{name}/spec.toml --out studies/{name}/published"
-        " --no-report"
-    )
+    path = f"studies/{name}/results.parquet"
+    remedy = f"heavytail pack {path} --spec studies/{name}/spec.toml --out {path}"
+    assert study.spec.claims == spec.claims, f"words have changed; to take them over: {remedy}"
     assert study.failures().empty
 
 
-def test_the_deep_study_of_the_paper_is_published() -> None:
-    assert {"paper-deep", "deep-control", "deep-noise"} <= set(WITH_RESULTS)
+def test_a_study_has_a_spec_and_at_most_its_results() -> None:
+    allowed = {"spec.toml", "README.md", "results.parquet"}
+    for name in STUDIES:
+        assert {path.name for path in published(name).parent.iterdir()} <= allowed
+    assert set(WITH_RESULTS) == {"maps", "paper-deep", "deep-control", "deep-noise"}
+
+
+def test_a_published_spec_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reads: list[Path] = []
+
+    def read(path: Path) -> Any:
+        reads.append(path)
+        return read_both(path)
+
+    shelf._read_once.cache_clear()
+    monkeypatch.setattr(shelf, "read_both", read)
+    to_reproduce("paper", tmp_path, quick=False)
+    to_reproduce("paper", tmp_path, quick=True)
+    assert sorted(path.parent.name for path in reads) == ["paper", "paper-deep"]
 
 
 def quick_there(

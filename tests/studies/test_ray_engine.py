@@ -150,7 +150,7 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest
 
 
 def test_what_goes_wrong_on_a_worker_is_told_as_it_was() -> None:
-    """A mistake of the user's as the one line that it is, deaths of workers in one line, a mistake of the program's whole."""
+    """A user's mistake is its one line, the death of workers is one line, a program's mistake is whole."""
 
     class RayError(Exception):
         pass

@@ -160,7 +160,7 @@ def test_what_a_killed_process_was_writing_is_no_result_and_is_removed(left: str
     assert len(to_frame(tmp_path)) == rows
     assert study.stages()[-1].missing == []
     assert len(study.curves()) == rows
-    with Store(tmp_path).locked():
+    with Store(tmp_path).lock():
         pass
     assert files(tmp_path) == before
 

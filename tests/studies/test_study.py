@@ -70,7 +70,7 @@ def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     )
     scope: dict[str, Any] = {}
     for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        if "polars" not in snippet:  # no dependency
-            exec(snippet, scope)  # noqa: S102 - the snippet is ours
+        exec(snippet, scope)  # noqa: S102 - the snippet is ours
     assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning"}
     assert Path("results/mine/report.html").exists()
+    assert ht.Study.open("mine.parquet").spec == scope["study"].spec

@@ -8,6 +8,7 @@ import json
 import shutil
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import numpy as np
 import pandas as pd
@@ -25,9 +26,10 @@ from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.plan import Part, evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.progress import BarListener
 from heavytail.studies.specs.reading import make_spec
+from heavytail.studies.store import SWEEPS, Store
 from heavytail.studies.sweeps import plan as sweep_plan
-from heavytail.studies.sweeps.plan import check_maps, plan_sweeps
-from heavytail.studies.sweeps.summary import NAME, from_file, sweep_digest
+from heavytail.studies.sweeps.plan import check_sweeps, plan_sweeps
+from heavytail.studies.sweeps.summary import from_table, sweep_digest
 from support.small_studies import Notes, done, files, small, to_table
 
 AXES: dict[str, list[Any]] = {
@@ -76,7 +78,7 @@ def test_every_point_has_every_seed_once_and_parts_are_bounded(
 ) -> None:
     raw = mapped(axes={"moment": moments, "reward_scale": scales}, seeds=seeds, envs=["six_arms"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep_plan, "MOST_RUNS", most)
+        patch.setattr(sweep_plan, "MAX_RUNS", most)
         patch.setattr(sweep_plan, "STEPS_PER_PART", 10**9)
         (sheet,) = plan_sweeps(make_spec(raw))
     found = [
@@ -142,22 +144,24 @@ def test_two_ways_to_say_the_same_point_are_a_mistake() -> None:
         InputError,
         match=r"^spec: maps\.field on six_arms: axes\.moment comes to 14\.2\d* twice; leave one of them out$",
     ):
-        check_maps(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
+        check_sweeps(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
 
 
 def test_a_plan_of_a_large_map_builds_few_agents(monkeypatch: pytest.MonkeyPatch) -> None:
-    built, resolved = [], []
-    counters, resolve = TabularBackend.counters, TabularBackend.resolved
-    monkeypatch.setattr(TabularBackend, "counters", lambda *given: built.append(1) or counters(*given))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(TabularBackend, "resolved", lambda *given: resolved.append(1) or resolve(*given))  # type: ignore[func-returns-value]
+    built = create_autospec(TabularBackend.counter_names, side_effect=TabularBackend.counter_names)
+    resolved = create_autospec(
+        TabularBackend.resolve_parameters, side_effect=TabularBackend.resolve_parameters
+    )
+    monkeypatch.setattr(TabularBackend, "counter_names", built)
+    monkeypatch.setattr(TabularBackend, "resolve_parameters", resolved)
     axis = np.geomspace(0.001, 1.0, 20).tolist()
     spec = make_spec(
         mapped(axes={"moment": axis, "reward_scale": axis, "transition_scale": axis}, envs=["six_arms"])
     )
-    check_maps(spec)
+    check_sweeps(spec)
     assert sum(len(part.replicates) for part in plan_sweeps(spec)[0].parts) == 4 * 20**3
-    assert len(built) < 100
-    assert len(resolved) < 300
+    assert built.call_count < 100
+    assert resolved.call_count < 300
 
 
 # Its runs
@@ -197,8 +201,8 @@ def naive(frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     )
     for key, group in frame.join(points).groupby(["env", *names]):
         runs = [run.sort_values("at") for _, run in group.groupby("run")]
-        world = TabularBackend(str(key[0]), {})
-        total, ninth = world.best(np.array([60, 54]))
+        backend = TabularBackend(str(key[0]), {})
+        total, ninth = backend.best(np.array([60, 54]))
         shares = [
             (run["mean_reward"].iloc[-1] - run["mean_reward"].iloc[-2]) / (total - ninth) for run in runs
         ]
@@ -266,7 +270,7 @@ def test_runs_that_failed_are_counted_and_left_out(tmp_path: Path, monkeypatch: 
 def without_parts(whole: Path, folder: Path) -> Path:
     """A study as it is published: all but the parts of its map."""
     shutil.copytree(whole, folder)
-    for part in unique_parts(Study.open(folder).sheets):
+    for part in unique_parts(Study.open(folder).sweeps):
         (folder / "parts" / f"{part.id}.parquet").unlink()
         (folder / "sidecars" / f"{part.id}.json").unlink()
     return folder
@@ -276,21 +280,23 @@ def test_with_its_file_a_map_needs_no_parts(whole: Path, tmp_path: Path) -> None
     folder = without_parts(whole, tmp_path / "published")
     study, notes = Study.open(folder), Notes()
     assert [(stage.phase, len(stage.missing)) for stage in study.stages()] == [("evaluation", 0), ("map", 0)]
-    study.run("inline", watcher=notes)
+    study.run("inline", listener=notes)
     assert notes.parts == []
     assert study.maps().table.equals(Study.open(whole).maps().table)
     assert study.failures().empty
     assert "Where it works" in study.report().read_text(encoding="utf-8")
 
 
-def test_a_file_with_an_altered_byte_is_no_file_or_the_same(whole: Path) -> None:
-    study = Study.open(whole)
-    content, digest = (whole / NAME).read_bytes(), sweep_digest(study.sheets)
+def test_a_file_with_an_altered_byte_is_no_file_or_the_same(whole: Path, tmp_path: Path) -> None:
+    study, altered_folder = Study.open(whole), tmp_path
+    content, digest = (whole / SWEEPS).read_bytes(), sweep_digest(study.sweeps)
     read = []
     for place in range(0, len(content), 37):
         altered = bytearray(content)
         altered[place] ^= 0b10
-        read.append(from_file(bytes(altered), digest))
+        (altered_folder / SWEEPS).write_bytes(altered)
+        table = Store(altered_folder).read_sweeps()
+        read.append(None if table is None else from_table(table, digest))
     assert all(each is None or each.table.equals(study.maps().table) for each in read)
     assert sum(each is None for each in read) > len(read) / 4  # much of such a small file is names
 
@@ -300,7 +306,7 @@ def test_a_file_that_does_not_fit_is_no_file(
     whole: Path, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = without_parts(whole, tmp_path / "published")
-    path = folder / NAME
+    path = folder / SWEEPS
     if damage == "cut":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     elif damage == "of another plan":
@@ -327,8 +333,8 @@ def test_it_says_where_it_comes_from(tmp_path: Path) -> None:
     Study.from_toml(path, tmp_path / "m", quick=True).run("inline")
     summary = Study.open(tmp_path / "m").maps()
     assert summary.command == f"heavytail run {path} --quick --engine inline"
-    (page,) = summary.pages
-    assert page["parts"] == len(Study.open(tmp_path / "m").sheets[0].parts)
+    (page,) = summary.sidecars
+    assert page["parts"] == len(Study.open(tmp_path / "m").sweeps[0].parts)
     assert page["seconds"] > 0
     assert "host" in page
     assert "part" not in page
@@ -348,8 +354,8 @@ class StopsAfter(Notes):
         super().__init__()
         self.left = parts
 
-    def done(self, done: Any) -> None:
-        super().done(done)
+    def on_part_done(self, event: Any) -> None:
+        super().on_part_done(event)
         self.left -= 1
         if not self.left:
             raise StoppedError
@@ -358,9 +364,9 @@ class StopsAfter(Notes):
 def test_an_interrupted_map_goes_on_where_it_was(whole: Path, tmp_path: Path) -> None:
     stops, notes = StopsAfter(6), Notes()
     with pytest.raises(StoppedError):
-        Study(mapped(), tmp_path).run("inline", watcher=stops)
-    assert not (tmp_path / NAME).exists()
-    Study.open(tmp_path).run("inline", watcher=notes)
+        Study(mapped(), tmp_path).run("inline", listener=stops)
+    assert not (tmp_path / SWEEPS).exists()
+    Study.open(tmp_path).run("inline", listener=notes)
     assert not set(stops.parts) & set(notes.parts)
     stages = {stage.phase: len(stage.missing) for stage in notes.stages}
     assert stages == {"evaluation": 0, "map": len(parts(mapped())) - 4}
@@ -375,7 +381,7 @@ def test_an_interrupted_map_goes_on_where_it_was(whole: Path, tmp_path: Path) ->
 def test_the_work_of_a_map_may_not_change_and_its_words_may(whole: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(whole, tmp_path / "copy")
     notes = Notes()
-    Study(mapped(label="another"), folder).run("inline", watcher=notes)
+    Study(mapped(label="another"), folder).run("inline", listener=notes)
     assert notes.parts == []
     assert Study.open(folder).spec.maps["field"].label == "another"
     with pytest.raises(InputError, match=r"holds another study: maps\.field\.seeds was 4 and is 5\."):
@@ -385,7 +391,7 @@ def test_the_work_of_a_map_may_not_change_and_its_words_may(whole: Path, tmp_pat
 def test_a_study_without_maps_has_none(tmp_path: Path) -> None:
     study = done(small(agents={"random": {}}), tmp_path)
     assert [stage.phase for stage in study.stages()] == ["evaluation"]
-    assert not (tmp_path / NAME).exists()
+    assert not (tmp_path / SWEEPS).exists()
     with pytest.raises(InputError, match=r"^the study small has no maps; "):
         study.maps()
 
@@ -396,7 +402,7 @@ def test_bars_know_maps(tmp_path: Path) -> None:
     study = Study(mapped(), tmp_path)
     with Progress(disable=True) as progress:
         watcher = BarListener(study.spec, progress)
-        study.run("inline", watcher=watcher)
+        study.run("inline", listener=watcher)
         tasks = {task.description: task for task in progress.tasks}
     n, steps = len(parts(mapped())), sum(part.steps * len(part.replicates) for part in parts(mapped()))
     assert set(tasks) == {f"[bold]map[/], {n} of {n} parts", "  a field"}

@@ -10,7 +10,7 @@ from heavytail.errors import InputError
 from heavytail.studies.parts import schema
 from heavytail.studies.plan import Cell, tuning_cells
 from heavytail.studies.specs.reading import make_spec
-from heavytail.studies.tuning import Scored, choose, final_regrets, scores
+from heavytail.studies.tuning import GridScore, choose, final_regrets, score_cells
 from support.small_studies import small
 
 Regrets = list[list[float | None]]  # [point, run]; None where a run failed
@@ -63,7 +63,7 @@ some_regrets = st.integers(1, 4).flatmap(
 @settings(max_examples=150, deadline=None)
 def test_the_first_point_of_smallest_median_final_regret_is_chosen(regrets: Regrets) -> None:
     cells = cells_of(len(regrets), len(regrets[0]))
-    scored = scores(cells, table_for(cells, regrets))
+    scored = score_cells(cells, table_for(cells, regrets))
     assert [each.point for each in scored] == [{"transition_scale": float(k)} for k in range(len(regrets))]
     best = best_point(regrets)
     if best is None:
@@ -80,8 +80,8 @@ def test_the_first_point_of_smallest_median_final_regret_is_chosen(regrets: Regr
 
 
 def test_the_choice_is_for_each_agent_in_each_environment() -> None:
-    def scored(agent: str, env: str, k: int, regret: float | None) -> Scored:
-        return Scored(agent=agent, env=env, point={"k": k}, measure="regret", value=regret)
+    def scored(agent: str, env: str, k: int, regret: float | None) -> GridScore:
+        return GridScore(agent=agent, env=env, point={"k": k}, measure="regret", value=regret)
 
     rows: list[tuple[str, str, int, float | None]] = [
         ("a", "x", 0, 2.0),

@@ -84,28 +84,28 @@ SPEC: dict[str, Any] = {
 
 
 class MadeUp:
-    """A world in which nobody learns."""
+    """A backend whose curves are made up."""
 
     unit: Literal["episode", "step"] = "step"
     horizon = 1
     varying: frozenset[str] = frozenset({"coefficient", "clip", "transform", "learning_rate"})
-    most_runs: int | None = 8
-    longest = 1
-    alone = False
+    max_runs: int | None = 8
+    longest_episode = 1
+    is_exclusive = False
 
     def __init__(self, env: str, parameters: Mapping[str, Any]) -> None:
         self.noise = float(parameters.get("noise_scale", 1.0))
 
     def best(self, at: Ints) -> None:
-        """Nobody knows."""
+        """The best policy is unknown."""
 
-    def resolved(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
+    def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
         return {**{name: DEFAULTS[name] for name in AGENT_PARAMETERS}, **parameters}
 
-    def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
+    def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         return ("episodes", "truncated")
 
-    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
+    def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         for run in part.runs:
             yield self._run(part, run.parameters, np.random.default_rng(part.seed_for(run.replicate)))
 
@@ -118,12 +118,8 @@ class MadeUp:
             parameters["transform"]
         ]
         off = abs(np.log(parameters["coefficient"] / 0.015)) + 1000.0 * parameters["learning_rate"]
-        harm = (
-            self.noise
-            * {"none": 1.0, "clip": 0.2 * parameters["clip"], "zero": 0.1 + 0.2 * off}[
-                parameters["transform"]
-            ]
-        )
+        harms = {"none": 1.0, "clip": 0.2 * parameters["clip"], "zero": 0.1 + 0.2 * off}
+        harm = self.noise * harms[parameters["transform"]]
         ends = np.cumsum(self._lengths(part.units, harm, rng))
         ended = np.searchsorted(ends, at, side="right")
         returns = np.concatenate([[0.0], -ends.astype(np.float64)])  # every step costs 1
@@ -131,7 +127,7 @@ class MadeUp:
         return RunCurve(at, returns[ended], None, None, counters)
 
     def _lengths(self, units: int, harm: float, rng: np.random.Generator) -> list[int]:
-        """Of episodes, until there are enough steps."""
+        """The lengths of episodes, until there are enough steps."""
         lengths: list[int] = []
         while sum(lengths) < units:
             learnt = (sum(lengths) / units) * rng.uniform(0.8, 1.0) / (1.0 + 0.2 * harm)
@@ -141,9 +137,9 @@ class MadeUp:
 
 @contextmanager
 def made_up_deep() -> Iterator[None]:
-    """As long as this lasts, compiled environments are made up."""
-    backends._world.cache_clear()
+    """Replace compiled environments by made-up ones."""
+    backends._build.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(backends.BACKENDS, "deep", MadeUp)
         yield
-    backends._world.cache_clear()
+    backends._build.cache_clear()

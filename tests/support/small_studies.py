@@ -85,11 +85,11 @@ class Notes(ProgressListener):
         self.parts: list[str] = []
         self.damaged: dict[str, str] = {}
 
-    def stage(self, stage: Stage) -> None:
+    def on_stage(self, stage: Stage) -> None:
         self.stages.append(stage)
 
-    def done(self, done: PartDone) -> None:
-        self.parts.append(done.part.id)
+    def on_part_done(self, event: PartDone) -> None:
+        self.parts.append(event.part.id)
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         self.damaged[part] = what

@@ -168,12 +168,12 @@ def _run_and_finish(
 
 def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, again: str) -> None:
     """Run what is left of a study; `again` continues it after an interruption."""
-    from heavytail.studies.progress import watching
+    from heavytail.studies.progress import choose_listener
 
     chosen = {name: value for name, value in options.items() if value is not None}
     try:
-        with watching(study.spec, as_json=as_json) as watcher:
-            study.run(engine, **chosen, watcher=watcher)
+        with choose_listener(study.spec, as_json=as_json) as listener:
+            study.run(engine, **chosen, listener=listener)
     except KeyboardInterrupt:
         typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
         raise typer.Exit(130) from None

@@ -113,5 +113,5 @@ def find_companions(name: str, fresh: Sequence[Study]) -> Iterator[CompanionStud
 
 def _list_devices(study: Study) -> str:
     parts = [part for stage in study.stages() if stage.phase != "map" for part in stage.parts]
-    sidecars = study.store.sidecars(parts) + (study.maps().pages if study.sheets else [])
+    sidecars = study.store.sidecars(parts) + (study.maps().sidecars if study.sweeps else [])
     return ", ".join(sorted({str(sidecar.get("device", "a CPU")) for sidecar in sidecars}))

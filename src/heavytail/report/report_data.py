@@ -17,13 +17,12 @@ from heavytail.studies.backends import backend_for
 from heavytail.studies.bound_lines import bound_lines
 from heavytail.studies.claims import ClaimResult, envs_under, evaluate_claims
 from heavytail.studies.families import Family, families_of
-from heavytail.studies.plan import Cell, Phase, evaluation_cells, run_length, tuning_cells, unique_parts
+from heavytail.studies.plan import Cell, Phase, run_length, unique_parts
 from heavytail.studies.provenance import seconds_of
 from heavytail.studies.results import Aggregation, Task, gather_runs, summarise_agent
 from heavytail.studies.specs.spec import AgentSpec, Spec
 from heavytail.studies.study import Study
 from heavytail.studies.sweeps.summary import Summary
-from heavytail.studies.tuning import choose
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,13 +74,12 @@ class StudySection(NamedTuple):
 def collect_report_data(study: Study, prefix: str = "") -> ReportData:
     """Collect what came out of a study; `prefix` begins the ids of its elements in the page."""
     spec, scores, curves = study.spec, study.scores(), study.curves()
-    choices = choose(scores)
-    evaluation = evaluation_cells(spec, choices)
-    cells: dict[Phase, list[Cell]] = {"tuning": tuning_cells(spec), "evaluation": evaluation}
+    evaluation = study.cells()
+    cells: dict[Phase, list[Cell]] = {"tuning": study.cells("tuning"), "evaluation": evaluation}
     sidecars = _read_sidecars(study, cells)
     tasks = {key: _make_task(spec, key, curves, prefix) for key in spec.envs}
     optima = {key: task.optimum for key, task in tasks.items()}
-    summary = study.maps() if study.sheets else None
+    summary = study.maps() if study.sweeps else None
     tuning_curves = study.curves("tuning") if scores else curves[:0]
     styles = assign_styles((key, _style_kind(agent)) for key, agent in spec.agents.items())
     single = {key: task for key, task in tasks.items() if not spec.envs[key].family}
@@ -94,12 +92,12 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
         claims=evaluate_claims(spec, curves, optima, _bounds_at_end(spec)),
         families=families,
         matrices=make_agent_env_matrices(spec, single),
-        grids=make_tuning_grids(spec, scores, choices),
+        grids=make_tuning_grids(spec, scores, study.choices()),
         cells=evaluation,
         sidecars={phase: list(by_part.values()) for phase, by_part in sidecars.items() if by_part},
         seconds=_sum_seconds(cells, sidecars),
         failures=[*_list_failures(curves), *_list_failures(tuning_curves)],
-        metadata=study.store.about(),
+        metadata=study.store.metadata(),
         figures={task.html_id: make_figures(task, styles) for task in single.values()}
         | {family.html_id: make_family_figures(family, styles) for family in families},
     )
@@ -107,9 +105,9 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
 
 
 def _with_sweeps(data: ReportData, study: Study, summary: Summary) -> ReportData:
-    maps = make_sweep_maps(data.spec, summary, study.sheets, data.cells, data.tasks)
+    maps = make_sweep_maps(data.spec, summary, study.sweeps, data.cells, data.tasks)
     return data._replace(
-        sidecars={**data.sidecars, "map": summary.pages},
+        sidecars={**data.sidecars, "map": summary.sidecars},
         failures=[*data.failures, *_list_failures(summary.failures())],
         figures={**data.figures, f"{data.prefix}{SWEEPS}": [each.make_figure() for each in maps]},
         sweep_summary=summary,

@@ -1,4 +1,4 @@
-"""What theory says of an environment, as numbers along an axis: to be drawn beside what agents did."""
+"""Bounds on regret as numbers along an axis, to be drawn beside the regret of agents."""
 
 import json
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ class BoundLine(NamedTuple):
     values: Floats  # [point]
     # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
     share: float
-    limit: float  # the exponent that its growth comes to in the end
+    limit: float  # the exponent of its growth in the limit
 
     @property
     def at_stake(self) -> float:
-        """All that can be lost by the last point; NaN if it is not known."""
+        """All that can be lost by the last point; NaN if it is unknown."""
         return float(self.values[-1]) / self.share
 
     @property
     def dash(self) -> str:
-        """Upper bounds are solid."""
+        """The style of its line: solid for upper bounds."""
         return "dash" if np.isnan(self.share) else "solid"
 
 
 def in_words(bounds: Sequence[BoundLine]) -> str:
-    """What the lines of bounds are, for a caption.
+    """Describe the lines of bounds, for a caption.
 
     >>> in_words([BoundLine("ucrl2", "bound of UCRL2", np.ones(1), np.ones(1), 0.3, 0.5)])
     ' Grey: bound of UCRL2 (solid).'
@@ -62,7 +62,7 @@ def lines_across(envs: Sequence[EnvSpec], at: Floats, lengths: Sequence[int]) ->
 
 
 def check_bounds(env: EnvSpec) -> None:
-    """Complain about bounds that an environment does not have."""
+    """Raise InputError if an environment shows bounds that it does not have."""
     bound_lines(env, np.array([1e6]))
 
 
@@ -72,37 +72,33 @@ def _lines(envs: Sequence[EnvSpec], at: Floats, units: Sequence[Floats]) -> tupl
 
 
 def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats]) -> BoundLine:
-    found = [
+    bounds = [
         _bound(name, env, each * backend_for(env.env, env.parameters).horizon)
         for env, each in zip(envs, units, strict=True)
     ]
-    last, words = found[-1], registered_bounds()[name].label
+    last, words = bounds[-1], registered_bounds()[name].label
     return BoundLine(
         name=name,
         label=words if last.is_lower else f"bound of {words}",
         at=at,
-        values=np.concatenate([bound.total for bound in found]),
+        values=np.concatenate([bound.total for bound in bounds]),
         share=np.nan if last.is_lower else float(np.exp(last.log_total[-1] - last.log_trivial[-1])),
         limit=float(np.diff(_bound(name, envs[-1], FAR).log_total)[0] / np.diff(np.log(FAR))[0]),
     )
 
 
 def _bound(name: str, env: EnvSpec, steps: Floats) -> Bound:
-    """What a bound says of an environment.
-
-    Of several MDPs, of the one for which it says most at the last of these steps.
-    """
+    """A bound for an environment; of several MDPs, the largest at the last of these steps."""
     if env.bounds is None:
         raise InputError("its bounds are not named")
     quantities = _quantities(env.env, canonical(env.parameters), env.bounds.epsilon)
-    every = [bounds_at(each, steps, env.bounds.delta, changes=len(quantities)) for each in set(quantities)]
-    for each in every:
-        if name not in each.regret:
-            why = (
-                f": {each.left_out[name]}" if name in each.left_out else f"; {suggestion(name, each.regret)}"
-            )
-            raise InputError(f"there is no bound {name!r}{why}")
-    return max((each.regret[name] for each in every), key=lambda bound: float(bound.log_total[-1]))
+    by_mdp = [bounds_at(each, steps, env.bounds.delta, changes=len(quantities)) for each in set(quantities)]
+    for bounds in by_mdp:
+        if name not in bounds.regret:
+            left_out = bounds.left_out.get(name)
+            reason = f": {left_out}" if left_out is not None else f"; {suggestion(name, bounds.regret)}"
+            raise InputError(f"there is no bound {name!r}{reason}")
+    return max((bounds.regret[name] for bounds in by_mdp), key=lambda bound: float(bound.log_total[-1]))
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,4 @@
-"""Families of environments that differ in one number, such as the length of a run.
-
-Final regret against that number.
+"""Families of environments that differ in one number, such as the length of a run: final regret against it.
 
 An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is
 not that of a curve along a run: each T has its own environment and its own runs.
@@ -20,35 +18,32 @@ from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import BoundLine, lines_across
 from heavytail.studies.plan import run_length
 from heavytail.studies.results import Agent, Task, final_regret
+from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.envs import LENGTHS, EnvSpec
 from heavytail.studies.specs.spec import Spec
 
-MEANS = 4  # of spawn keys; medians have 3
-
 
 class Family(NamedTuple):
-    """Environments along an axis, with everybody who ran in all of them."""
+    """Environments along an axis, with the agents that ran in all of them."""
 
     key: str
-    html_id: str  # its key as the page knows it
+    html_id: str  # its key in the page
     label: str
     axis: str  # what varies, in words
     grows: bool  # whether that is the length of runs
     members: list[Task]
     at: Floats  # [member]
-    at_stake: (
-        Floats | None
-    )  # [member] what the second best policy would lose in a whole run, if the study asks for it
+    at_stake: Floats | None  # [member] what the second best policy loses in a run, if the spec asks for it
     bounds: tuple[BoundLine, ...]
 
     @property
     def agents(self) -> list[Agent]:
-        """Those who ran everywhere, as they are at the last member."""
+        """The agents that ran everywhere, with their runs in the last member."""
         keys = [{agent.key for agent in task.agents} for task in self.members]
-        return [agent for agent in self.members[-1].agents if all(agent.key in there for there in keys)]
+        return [agent for agent in self.members[-1].agents if all(agent.key in members for members in keys)]
 
     def regrets(self, key: str) -> Floats:
-        """The final regrets [run, member] of an agent, of the seeds that came to their end everywhere."""
+        """The final regrets [run, member] of an agent, of the seeds that are complete everywhere."""
         runs = [next(agent.runs for agent in task.agents if agent.key == key) for task in self.members]
         common = set(runs[0].replicates.tolist()).intersection(
             *(each.replicates.tolist() for each in runs[1:])
@@ -58,13 +53,13 @@ class Family(NamedTuple):
     def mean(self, values: Floats) -> Interval:
         """The mean over runs [member] with its bootstrap interval.
 
-        Regret with mean rewards is bounded, so that it has one, and theorems speak of it.
+        Theorems bound the expected regret; with mean rewards regret is bounded, so that it has a mean.
         """
         aggregation = self.members[-1].aggregation
         if len(values) < 2:
             nothing = np.full(values.shape[1], np.nan)
             return Interval(values.mean(axis=0), nothing, nothing)
-        rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(MEANS,)))
+        rng = make_rng(aggregation.seed, SpawnKey.FAMILY_MEANS)
         return statistics.bootstrap_interval(
             values, "mean", rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
         )
@@ -79,26 +74,26 @@ def families_of(spec: Spec, tasks: Mapping[str, Task]) -> list[Family]:
 
 
 def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping[str, Task]) -> Family:
-    said = spec.families[key]
+    family = spec.families[key]
     at = np.array([env.at for env in members.values()], np.float64)
     lengths = [run_length(spec, name) for name in members]
     return Family(
         key=key,
         html_id=tasks[next(iter(members))].html_id,
-        label=said.label or key,
-        axis=said.axis,
-        grows=said.axis in LENGTHS,
+        label=family.label or key,
+        axis=family.axis,
+        grows=family.axis in LENGTHS,
         members=[tasks[name] for name in members],
         at=at,
         at_stake=np.array([_at_stake(env, n) for env, n in zip(members.values(), lengths, strict=True)])
-        if said.over_gap
+        if family.over_gap
         else None,
         bounds=lines_across(list(members.values()), at, lengths),
     )
 
 
 def _at_stake(env: EnvSpec, length: int) -> float:
-    """What the second best policy loses in a run; NaN where an MDP changes, and where nobody knows."""
+    """What the second best policy loses in a run; NaN where the MDP changes, or it is unknown."""
     backend = backend_for(env.env, env.parameters)
     if not isinstance(backend, TabularBackend) or len(backend.mdp.mdps) > 1:
         return float("nan")

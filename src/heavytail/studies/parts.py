@@ -1,4 +1,4 @@
-"""One part of a study, done: its runs as a table, and the table as the bytes of a Parquet file.
+"""Compute one part of a study: its runs as a table, and the table as the bytes of a Parquet file.
 
 The bytes depend on the part and on nothing else: not on the worker, the machine's load or the clock. A run
 that raises becomes a row with its error, and the others go on.
@@ -20,29 +20,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def run_part(part: Part, desk: WorkContext | None = None) -> bytes:
-    """Run it."""
-    return part_to_parquet(part, list(_outcomes(part, desk or WorkContext.bare())))
+def run_part(part: Part, context: WorkContext | None = None) -> bytes:
+    """Compute a part, and return the bytes of its file."""
+    return part_to_parquet(part, list(_run(part, context or WorkContext.bare())))
 
 
-def part_to_parquet(part: Part, outcomes: Sequence[RunResult]) -> bytes:
-    """The file of a part whose runs came to this."""
+def part_to_parquet(part: Part, results: Sequence[RunResult]) -> bytes:
+    """The bytes of the file of a part with these results, run by run."""
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
-    pq.write_table(to_table(part, outcomes), out, compression="zstd")
+    pq.write_table(to_table(part, results), out, compression="zstd")
     return out.getvalue()
 
 
-def to_table(part: Part, outcomes: Sequence[RunResult]) -> "pa.Table":
-    """The curves of all runs, one row per checkpoint.
+def to_table(part: Part, results: Sequence[RunResult]) -> "pa.Table":
+    """Make the table of all runs, one row per checkpoint.
 
     Cumulative rewards, and regret against the best policy. A run that failed has one row, with its error.
     """
     import pyarrow as pa
 
-    lengths = [1 if isinstance(each, Failed) else len(each.at) for each in outcomes]
-    row = np.repeat(np.arange(len(outcomes)), lengths)  # whose it is
+    row = np.repeat(np.arange(len(results)), _lengths(results))  # the run of each row
 
     def of_runs(values: Sequence[Any]) -> "pa.Array":
         return pa.array(values).take(pa.array(row))
@@ -58,14 +57,12 @@ def to_table(part: Part, outcomes: Sequence[RunResult]) -> "pa.Table":
         "agent": same(part.agent),
         "parameters": of_runs([canonical(run.parameters) for run in part.runs]),
         "replicate": of_runs([run.replicate for run in part.runs]),
-        "at": np.concatenate(
-            [np.zeros(1, np.int64) if isinstance(each, Failed) else each.at for each in outcomes]
-        ),
-        "mean_reward": _numbers(outcomes, lambda curve: curve.mean_reward),
-        "realised_reward": _numbers(outcomes, lambda curve: curve.realised_reward),
-        "regret": _numbers(outcomes, lambda curve: curve.regret),
-        "counters": _counters(outcomes),
-        "error": of_runs([each.error if isinstance(each, Failed) else None for each in outcomes]),
+        "at": np.concatenate([np.zeros(1, np.int64) if isinstance(r, Failed) else r.at for r in results]),
+        "mean_reward": _numbers(results, lambda curve: curve.mean_reward),
+        "realised_reward": _numbers(results, lambda curve: curve.realised_reward),
+        "regret": _numbers(results, lambda curve: curve.regret),
+        "counters": _counters(results),
+        "error": of_runs([r.error if isinstance(r, Failed) else None for r in results]),
     }
     return pa.table(
         {
@@ -76,42 +73,43 @@ def to_table(part: Part, outcomes: Sequence[RunResult]) -> "pa.Table":
     )
 
 
-def _numbers(outcomes: Sequence[RunResult], read: Callable[[RunCurve], Floats | None]) -> "pa.Array":
-    """A number of every row, none where it is not known."""
+def _lengths(results: Sequence[RunResult]) -> list[int]:
+    """How many rows each run has."""
+    return [1 if isinstance(result, Failed) else len(result.at) for result in results]
+
+
+def _numbers(results: Sequence[RunResult], read: Callable[[RunCurve], Floats | None]) -> "pa.Array":
+    """A number for every row; null where it is unknown."""
     import pyarrow as pa
 
-    found = [None if isinstance(each, Failed) else read(each) for each in outcomes]
-    lengths = [1 if isinstance(each, Failed) else len(each.at) for each in outcomes]
-    values = [np.zeros(n) if each is None else each for each, n in zip(found, lengths, strict=True)]
-    missing = np.repeat([each is None for each in found], lengths)
+    curves, lengths = [None if isinstance(r, Failed) else read(r) for r in results], _lengths(results)
+    values = [np.zeros(n) if curve is None else curve for curve, n in zip(curves, lengths, strict=True)]
+    missing = np.repeat([curve is None for curve in curves], lengths)
     return pa.array(np.concatenate(values), pa.float64(), mask=missing)
 
 
-def _counters(outcomes: Sequence[RunResult]) -> "pa.Array":
-    """What was counted by every row, as pairs of a name and a number."""
+def _counters(results: Sequence[RunResult]) -> "pa.Array":
+    """The counters of every row, as pairs of a name and a number."""
     import pyarrow as pa
 
-    names, values, lengths = list[str](), list[Floats](), list[int]()
-    for each in outcomes:
-        if isinstance(each, Failed):
+    names, values, lengths = list[str](), [np.zeros(0)], list[int]()
+    for result in results:
+        if isinstance(result, Failed):
             lengths.append(0)
             continue
-        rows, counted = len(each.at), list(each.counters)
+        rows, counted = len(result.at), list(result.counters)
         names += counted * rows
         lengths += [len(counted)] * rows
-        values += (
-            [np.column_stack([each.counters[name] for name in counted]).reshape(-1).astype(np.float64)]
-            if counted
-            else []
-        )
+        if counted:
+            table = np.column_stack([result.counters[name] for name in counted])
+            values.append(table.reshape(-1).astype(np.float64))
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
-    return pa.MapArray.from_arrays(
-        offsets, pa.array(names, pa.string()), pa.array(np.concatenate([np.zeros(0), *values]), pa.float64())
-    )
+    numbers = pa.array(np.concatenate(values), pa.float64())
+    return pa.MapArray.from_arrays(offsets, pa.array(names, pa.string()), numbers)
 
 
 def schema() -> "pa.Schema":
-    """The columns of a part. `at` counts episodes, or steps in a continuing problem."""
+    """The columns of a part; `at` counts episodes, or steps in a continuing problem."""
     import pyarrow as pa
 
     return pa.schema(
@@ -134,7 +132,7 @@ def schema() -> "pa.Schema":
 
 
 def to_frame(table: "pa.Table") -> "pd.DataFrame":
-    """The curves of some parts with counters as columns."""
+    """The curves of some parts as a DataFrame, with counters as columns."""
     import pandas as pd
 
     frame = table.to_pandas()
@@ -142,10 +140,10 @@ def to_frame(table: "pa.Table") -> "pd.DataFrame":
     return pd.concat([frame, counters], axis=1)
 
 
-def _outcomes(part: Part, desk: WorkContext) -> Iterator[RunResult]:
+def _run(part: Part, context: WorkContext) -> Iterator[RunResult]:
     try:
         backend = part.backend
     except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded
         yield from [failure(error)] * len(part.runs)
     else:
-        yield from backend.outcomes(part, desk)
+        yield from backend.run(part, context)

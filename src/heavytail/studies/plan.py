@@ -1,11 +1,11 @@
-"""From a spec to work: which runs there are, and how they are packed into parts.
+"""Plan a study: which runs there are, and how they are packed into parts.
 
 A *run* is one agent with its parameters in one environment for so many episodes (or steps), on one seed. A
-*part* is a few runs that differ in their seed, and, where the world runs them side by side, in some
-parameters: what one worker does at a time, and what one file holds. The plan alone decides what a part is, so
-it is the same whoever computes it. A part's id is a digest of all that its results depend on.
+*part* is a few runs that differ in their seed, and, where the backend runs them side by side, in some
+parameters: what one worker computes at a time, and what one file holds. The plan alone decides what a part
+is, so that it is the same whoever computes it. A part's id is a digest of all that its results depend on.
 
-Tuning, evaluation and maps draw on seeds of their own: a run's seed is the study's, then the phase, then the
+Tuning, evaluation and sweeps have seeds of their own: a run's seed is the study's, then the phase, then the
 replicate.
 """
 
@@ -20,19 +20,20 @@ from pydantic import BaseModel, ConfigDict
 from heavytail.errors import InputError
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.backend import Backend
+from heavytail.studies.seeds import SpawnKey, spawn_seed
 from heavytail.studies.specs.spec import Kind, Spec, canonical, env_kind, envs_for, grid_points, single_point
 
-RESULTS_VERSION: dict[Kind, int] = {
-    "tabular": 3,
-    "deep": 1,
-}  # raised by hand when results change; tests/golden says when they do
+# raised by hand when results change; tests/golden says when they do
+RESULTS_VERSION: dict[Kind, int] = {"tabular": 3, "deep": 1}
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
 MIN_TUNING_UNITS = 10  # episodes or steps of a run, however small the share
 Phase: TypeAlias = Literal["tuning", "evaluation", "map"]
-PHASES: dict[Phase, int] = {"tuning": 0, "evaluation": 1, "map": 2}
-Choices: TypeAlias = Mapping[
-    str, Mapping[str, Mapping[str, Any]]
-]  # agent -> environment -> point of its grid
+PHASES: dict[Phase, SpawnKey] = {
+    "tuning": SpawnKey.TUNING,
+    "evaluation": SpawnKey.EVALUATION,
+    "map": SpawnKey.SWEEPS,
+}
+Choices: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]  # agent -> environment -> point
 
 
 class Run(NamedTuple):
@@ -44,7 +45,7 @@ class Run(NamedTuple):
 
 
 class Part(BaseModel):
-    """Some runs that are done together."""
+    """Some runs that are computed together."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,17 +65,16 @@ class Part(BaseModel):
     @cached_property
     def id(self) -> str:
         """A digest of everything that the results depend on."""
-        return self._digest(
-            self.model_dump(mode="json", exclude_defaults=True)
-        )  # a field that most parts do without changes no id
+        # without defaults: a field that most parts do without changes no id
+        return self._digest(self.model_dump(mode="json", exclude_defaults=True))
 
     @cached_property
     def shared(self) -> dict[str, Any]:
-        """What is the same for all its runs."""
+        """The fields that are the same for all its runs."""
         return self.model_dump(mode="json", exclude={"replicates", "variants"})
 
-    def _digest(self, said: Mapping[str, Any]) -> str:
-        return sha256(canonical([self.results_version, said]).encode()).hexdigest()[:20]
+    def _digest(self, fields: Mapping[str, Any]) -> str:
+        return sha256(canonical([self.results_version, fields]).encode()).hexdigest()[:20]
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -87,19 +87,20 @@ class Part(BaseModel):
 
     @property
     def results_version(self) -> int:
-        """Of its kind of runs."""
+        """The version of the results of its kind of runs."""
         return RESULTS_VERSION[env_kind(self.env)]
 
     @cached_property
     def backend(self) -> Backend:
-        """Where its runs are done."""
+        """The backend that computes its runs."""
         return backend_for(self.env, self.env_parameters)
 
     @cached_property
     def combination(self) -> str:
-        """What is compiled for it: agents whose words are the same have the same kernels.
+        """A key of what is compiled for it.
 
-        Deep ones are compiled by each process for itself.
+        Agents whose parameters that are no numbers are the same have the same kernels; deep ones are
+        compiled by each process for itself.
         """
         if env_kind(self.env) == "deep":
             return self.id
@@ -107,10 +108,9 @@ class Part(BaseModel):
         return canonical([self.agent, words])
 
     def changed(self, **changes: Any) -> "Part":
-        """The same but for some fields; `model_copy` would copy the cached id too."""
-        return Part.model_construct(
-            **{**{name: getattr(self, name) for name in Part.model_fields}, **changes}
-        )
+        """A copy with other values of some fields; `model_copy` would copy the cached id too."""
+        fields = {name: getattr(self, name) for name in Part.model_fields}
+        return Part.model_construct(**{**fields, **changes})
 
     def run_id(self, replicate: int, variant: Mapping[str, Any] | None = None) -> str:
         """The id of one of its runs: that of a part with this run only."""
@@ -120,7 +120,7 @@ class Part(BaseModel):
 
     def seed_for(self, replicate: int) -> np.random.SeedSequence:
         """The seed of one of its runs."""
-        return np.random.SeedSequence(self.seed, spawn_key=(PHASES[self.phase], replicate))
+        return spawn_seed(self.seed, PHASES[self.phase], replicate)
 
 
 class Cell(BaseModel):
@@ -135,7 +135,7 @@ class Cell(BaseModel):
     parts: tuple[Part, ...]  # in which these runs are, perhaps beside others
 
     def share_in(self, part: Part) -> float:
-        """How many of a part's runs are of this cell."""
+        """The share of a part's runs that are of this cell."""
         mine = set(self.runs)
         return sum(run.id in mine for run in part.runs) / len(part.runs)
 
@@ -145,9 +145,9 @@ class Cell(BaseModel):
 
 
 class Sweep(NamedTuple):
-    """All runs of a map in one environment, point by point, the last axis fastest."""
+    """All runs of a sweep in one environment, point by point, the last axis fastest."""
 
-    agent: str  # key of the map
+    agent: str  # key of the sweep
     env: str
     axes: dict[str, tuple[float, ...]]  # in the order in which points are counted; values ascend
     seeds: int  # runs of each point
@@ -156,26 +156,26 @@ class Sweep(NamedTuple):
 
 def tuning_cells(spec: Spec) -> list[Cell]:
     """Every point of every grid that has more than one, for a share of the length."""
-    wanted = [
+    requests = [
         CellRequest(key, env, point)
         for key, agent in spec.agents.items()
         if single_point(agent.grid) is None
         for env in envs_for(spec, agent)
         for point in grid_points(agent.grid)
     ]
-    return _cells(spec, wanted, "tuning")
+    return _pack_cells(spec, requests, "tuning")
 
 
 def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
     """Every agent at its chosen point, at full length."""
-    wanted = []
+    requests = []
     for key, agent in spec.agents.items():
         only = single_point(agent.grid)
-        wanted += [
+        requests += [
             CellRequest(key, env, dict(choices[key][env]) if only is None else only)
             for env in envs_for(spec, agent)
         ]
-    return _cells(spec, wanted, "evaluation")
+    return _pack_cells(spec, requests, "evaluation")
 
 
 def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
@@ -184,6 +184,8 @@ def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
 
 
 # Packing
+
+
 class CellRequest(NamedTuple):
     """A cell, before its runs are packed into parts."""
 
@@ -192,51 +194,42 @@ class CellRequest(NamedTuple):
     point: dict[str, Any]
 
 
-def _cells(spec: Spec, wanted: Sequence[CellRequest], phase: Phase) -> list[Cell]:
-    """Cells with their parts.
+def _pack_cells(spec: Spec, requests: Sequence[CellRequest], phase: Phase) -> list[Cell]:
+    """Make cells with their parts.
 
-    Runs that can be done together are packed in the order in which they are wanted.
+    Runs that can be computed together are packed in the order of the requests.
     """
-    split = [_split(_whole_cell(spec, each, phase)) for each in wanted]
-    together: dict[
-        str, dict[str, tuple[int, dict[str, Any]]]
-    ] = {}  # part without runs -> run -> its replicate and variant
-    firsts: dict[str, Part] = {}
+    bare = [_split(bare_part(spec, request, phase)) for request in requests]
+    shared: dict[str, Part] = {}  # parts without runs, by id
+    members: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}  # id -> run -> its replicate and variant
     ids = []
-    for each, (first, variant) in zip(wanted, split, strict=True):
-        runs = {first.run_id(r, variant): (r, variant) for r in range(_seeds(spec, each.env, phase))}
-        together.setdefault(first.id, {}).update(runs)
-        firsts[first.id] = first
+    for request, (part, variant) in zip(requests, bare, strict=True):
+        runs = {part.run_id(r, variant): (r, variant) for r in range(_seeds(spec, request.env, phase))}
+        members.setdefault(part.id, {}).update(runs)
+        shared[part.id] = part
         ids.append(tuple(runs))
-    packed = {name: _packed(firsts[name], list(runs.values())) for name, runs in together.items()}
+    packed = {name: _pack(shared[name], list(runs.values())) for name, runs in members.items()}
     return [
-        Cell(
-            agent=each.agent,
-            env=each.env,
-            point=each.point,
-            runs=runs,
-            parts=_with_runs(packed[first.id], runs),
-        )
-        for each, (first, _), runs in zip(wanted, split, ids, strict=True)
+        Cell(**request._asdict(), runs=runs, parts=_with_runs(packed[part.id], runs))
+        for request, (part, _), runs in zip(requests, bare, ids, strict=True)
     ]
 
 
-def _split(whole: Part) -> tuple[Part, dict[str, Any]]:
-    """What all runs of a part have in common, and in what those of this cell may differ from others."""
-    varying = whole.backend.varying
-    shared = {key: value for key, value in whole.parameters.items() if key not in varying}
-    return whole.changed(parameters=shared), {
-        key: value for key, value in whole.parameters.items() if key in varying
-    }
+def _split(bare: Part) -> tuple[Part, dict[str, Any]]:
+    """Split off the parameters in which runs of one part may differ."""
+    varying = bare.backend.varying
+    shared = {key: value for key, value in bare.parameters.items() if key not in varying}
+    variant = {key: value for key, value in bare.parameters.items() if key in varying}
+    return bare.changed(parameters=shared), variant
 
 
-def _packed(first: Part, runs: Sequence[tuple[int, dict[str, Any]]]) -> tuple[Part, ...]:
-    per_part = first.backend.most_runs or max(1, STEPS_PER_PART // first.steps)
+def _pack(bare: Part, runs: Sequence[tuple[int, dict[str, Any]]]) -> tuple[Part, ...]:
+    per_part = bare.backend.max_runs or max(1, STEPS_PER_PART // bare.steps)
     chunks = [runs[k : k + per_part] for k in range(0, len(runs), per_part)]
     return tuple(
-        first.changed(
+        bare.changed(
             replicates=tuple(r for r, _ in chunk),
-            variants=tuple(v for _, v in chunk) if first.backend.varying else (),
+            variants=tuple(v for _, v in chunk) if bare.backend.varying else (),
         )
         for chunk in chunks
     )
@@ -247,16 +240,16 @@ def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:
     return tuple(part for part in parts if any(run.id in wanted for run in part.runs))
 
 
-def _whole_cell(spec: Spec, wanted: CellRequest, phase: Phase) -> Part:
+def bare_part(spec: Spec, request: CellRequest, phase: Phase) -> Part:
     """What all runs of a cell have in common, as a part without runs."""
-    agent, env = spec.agents[wanted.agent], spec.envs[wanted.env]
-    backend, units = backend_in(spec, wanted.env), _units(spec, wanted.env, phase)
+    agent, env = spec.agents[request.agent], spec.envs[request.env]
+    backend, units = backend_in(spec, request.env), phase_length(spec, request.env, phase)
     steps = units * backend.horizon
     return Part(
         env=env.env,
         env_parameters=env.parameters,
         agent=agent.agent,
-        parameters=backend.resolved(agent.agent, {**agent.parameters, **wanted.point}, steps),
+        parameters=backend.resolve_parameters(agent.agent, {**agent.parameters, **request.point}, steps),
         units=units,
         steps=steps,
         checkpoints=min(spec.checkpoints, units),
@@ -273,16 +266,16 @@ def _seeds(spec: Spec, key: str, phase: Phase) -> int:
 
 
 def backend_in(spec: Spec, key: str) -> Backend:
-    """The world of one of a study's environments."""
+    """The backend of one of a study's environments."""
     return backend_for(spec.envs[key].env, spec.envs[key].parameters)
 
 
-def _units(spec: Spec, key: str, phase: Phase) -> int:
+def phase_length(spec: Spec, key: str, phase: Phase) -> int:
     """How many episodes or steps a run of this phase has."""
     length = run_length(spec, key)
-    return (
-        length if phase != "tuning" else min(length, max(MIN_TUNING_UNITS, round(spec.tuning.share * length)))
-    )
+    if phase != "tuning":
+        return length
+    return min(length, max(MIN_TUNING_UNITS, round(spec.tuning.share * length)))
 
 
 def run_length(spec: Spec, key: str) -> int:

@@ -1,17 +1,20 @@
-"""Check a study before it starts: build every environment, and every agent in it, once."""
+"""Check a plan before work starts: build every environment, and every agent in it, once."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.plan import PHASES, CellRequest, _units, _whole_cell, backend_in
+from heavytail.studies.plan import PHASES, CellRequest, backend_in, bare_part, phase_length
 from heavytail.studies.specs.messages import describe_point, one_line_errors
 from heavytail.studies.specs.spec import Spec, env_kind, envs_for, one_at_a_time, single_point
-from heavytail.studies.sweeps.plan import check_maps
+from heavytail.studies.sweeps.plan import check_sweeps
 
 
 def check_plan(spec: Spec, where: str = "spec") -> None:
-    """Build every environment, and every agent in it, with every value of its grid or of a map's axes once: mistakes show before the work starts."""
+    """Build every environment, and every agent in it, so that mistakes show before work starts.
+
+    Agents are built with every value of their grids, and of the axes of sweeps, once.
+    """
     for key in spec.envs:
         with one_line_errors(f"{where}: envs.{key}"):
             _check_length(spec, key)
@@ -19,41 +22,38 @@ def check_plan(spec: Spec, where: str = "spec") -> None:
     for key, agent in spec.agents.items():
         for env in envs_for(spec, agent):
             for point in one_at_a_time(agent.grid):
-                _check_claims(spec, key, env, _counters(spec, key, env, point, where), where)
-    check_maps(spec, where)
+                _check_claims(spec, key, env, _counter_names(spec, key, env, point, where), where)
+    check_sweeps(spec, where)
 
 
 def _check_length(spec: Spec, key: str) -> None:
     """The first hundredth, or the last tenth, of a run must hold something that can be scored."""
-    backend, metrics = (
-        backend_in(spec, key),
-        {condition.metric for claim in spec.claims for condition in claim.conditions},
-    )
-    least = backend.longest * (100 if "first_hundredth" in metrics else 10)
-    units = {
-        phase: _units(spec, key, phase) for phase in PHASES if phase != "tuning" or has_tuning(spec, key)
-    }
-    for phase, found in units.items():
-        if backend.longest > 1 and found < least:
+    backend = backend_in(spec, key)
+    metrics = {condition.metric for claim in spec.claims for condition in claim.conditions}
+    least = backend.longest_episode * (100 if "first_hundredth" in metrics else 10)
+    for phase in PHASES:
+        if phase == "tuning" and not has_tuning(spec, key):
+            continue
+        units = phase_length(spec, key, phase)
+        if backend.longest_episode > 1 and units < least:
             raise InputError(
-                f"runs of {found:,} {backend.unit}s in the {phase} are too short to be scored, as an"
-                f" episode may have {backend.longest}; they need {least:,}"
+                f"runs of {units:,} {backend.unit}s in the {phase} are too short to be scored, as an"
+                f" episode may have {backend.longest_episode}; they need {least:,}"
             )
 
 
 def _check_bounds(spec: Spec, key: str) -> None:
-    """Bounds must be there, and those that claims name among them."""
-    if (said := spec.envs[key].bounds) is not None:
-        from heavytail.studies.bound_lines import check_bounds
+    """An environment must have the bounds that it shows, and show those that claims name."""
+    bounds = spec.envs[key].bounds
+    if bounds is not None:
+        from heavytail.studies.bound_lines import check_bounds  # here, because few studies have bounds
 
         check_bounds(spec.envs[key])
+    shown = bounds.shown if bounds else []
     for claim in spec.claims:
         for condition in claim.conditions:
-            if (
-                condition.of
-                and key in (condition.envs or envs_for(spec, spec.agents[condition.agent]))
-                and condition.of not in (said.shown if said else [])
-            ):
+            envs = condition.envs or envs_for(spec, spec.agents[condition.agent])
+            if condition.of and key in envs and condition.of not in shown:
                 raise InputError(
                     f"a claim compares regret with the bound {condition.of!r}, which is not among"
                     " those it shows; name it in bounds.shown"
@@ -67,10 +67,10 @@ def has_tuning(spec: Spec, env: str) -> bool:
     )
 
 
-def _counters(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Sequence[str]:
+def _counter_names(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Sequence[str]:
     with one_line_errors(f"{where}: agents.{key}{describe_point(point)} on {env}"):
-        part = _whole_cell(spec, CellRequest(key, env, point), "evaluation")
-        return part.backend.counters(part.agent, part.parameters)
+        part = bare_part(spec, CellRequest(key, env, point), "evaluation")
+        return part.backend.counter_names(part.agent, part.parameters)
 
 
 def _check_claims(spec: Spec, key: str, env: str, counters: Sequence[str], where: str) -> None:

@@ -1,4 +1,4 @@
-"""`Study`: a spec and its folder, with what one does to them: run, look, report."""
+"""Listeners are told how a study goes on: bars on a terminal, plain lines, or JSON."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Stage(NamedTuple):
-    """A phase of a study: its cells, and the parts that are still to do."""
+    """A phase of a study: its cells, its parts, and those that are missing."""
 
     phase: Phase
     cells: list[Cell] | list[Sweep]
@@ -27,22 +27,22 @@ class Stage(NamedTuple):
 
 
 class ProgressListener:
-    """Sees a study go on; this one says nothing."""
+    """What a study tells about its progress; this one ignores it."""
 
-    def stage(self, stage: Stage) -> None:
+    def on_stage(self, stage: Stage) -> None:
         """A phase begins."""
 
-    def going(self, going: PartProgress) -> None:
-        """A part is being done."""
+    def on_progress(self, event: PartProgress) -> None:
+        """A part is being computed."""
 
-    def said(self, said: Message) -> None:
-        """The engine says what it is about to do."""
+    def on_message(self, event: Message) -> None:
+        """The engine has a line for the user."""
 
-    def done(self, done: PartDone) -> None:
-        """A part is done and kept."""
+    def on_part_done(self, event: PartDone) -> None:
+        """A part is done and stored."""
 
-    def damage(self, part: str, what: str) -> None:
-        """A part was there and is not as it was; it will be done again."""
+    def on_damage(self, part: str, what: str) -> None:
+        """A stored part is damaged; it will be computed again."""
 
 
 SECONDS_OF_SILENCE = 30
@@ -50,8 +50,8 @@ ALL = ""  # the bar of all agents together
 
 
 @contextmanager
-def watching(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
-    """The watcher that fits where output goes."""
+def choose_listener(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
+    """The listener that fits where output goes."""
     if as_json:
         yield JsonListener()
     elif not sys.stdout.isatty():
@@ -62,65 +62,65 @@ def watching(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
 
 
 class PlainListener(ProgressListener):
-    """A line when a phase starts, for what was found damaged, and now and then for a part that takes long."""
+    """A line for each phase and each damaged part, and now and then for a part that takes long."""
 
     def __init__(self) -> None:
-        self.spoke = time.monotonic()
+        self.last_line = time.monotonic()
 
-    def stage(self, stage: Stage) -> None:
-        """What there is to do."""
+    def on_stage(self, stage: Stage) -> None:
+        """How many parts are missing."""
         print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201 - this is its output
 
-    def going(self, going: PartProgress) -> None:
-        """How far a part is, if nothing was said for a while."""
-        if time.monotonic() - self.spoke > SECONDS_OF_SILENCE:
-            self.spoke = time.monotonic()
-            print(f"part {going.part}: {going.share:.0%}", flush=True)  # noqa: T201 - this is its output
+    def on_progress(self, event: PartProgress) -> None:
+        """How far a part is, if there was no line for a while."""
+        if time.monotonic() - self.last_line > SECONDS_OF_SILENCE:
+            self.last_line = time.monotonic()
+            print(f"part {event.part}: {event.share:.0%}", flush=True)  # noqa: T201 - this is its output
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """What the engine says."""
-        print(said.words, flush=True)  # noqa: T201 - this is its output
+        print(event.words, flush=True)  # noqa: T201 - this is its output
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         """Which part, and that it is done again."""
         print(f"part {part} is {what}, and is done again", flush=True)  # noqa: T201 - this is its output
 
 
 class JsonListener(ProgressListener):
-    """An object per line: event, and what belongs to it."""
+    """A JSON object per line: the event and its fields."""
 
-    def stage(self, stage: Stage) -> None:
-        """A phase, its parts, and how many of them are to do."""
-        self._say("stage", phase=stage.phase, parts=len(stage.parts), missing=len(stage.missing))
+    def on_stage(self, stage: Stage) -> None:
+        """A phase, its parts, and how many of them are missing."""
+        self._print("stage", phase=stage.phase, parts=len(stage.parts), missing=len(stage.missing))
 
-    def done(self, done: PartDone) -> None:
+    def on_part_done(self, event: PartDone) -> None:
         """A part, its size and how long it took."""
-        part = done.part
+        part = event.part
         runs, steps = len(part.replicates), _steps(part)
-        self._say(
+        self._print(
             "part",
             id=part.id,
             agent=part.agent,
             env=part.env,
             runs=runs,
             steps=steps,
-            seconds=done.seconds,
-            **done.about,
+            seconds=event.seconds,
+            **event.about,
         )
 
-    def going(self, going: PartProgress) -> None:
+    def on_progress(self, event: PartProgress) -> None:
         """A part, and the share of it that is done."""
-        self._say("going", id=going.part, share=going.share)
+        self._print("going", id=event.part, share=event.share)
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """What the engine says."""
-        self._say("said", words=said.words)
+        self._print("said", words=event.words)
 
-    def damage(self, part: str, what: str) -> None:
-        """A part that is done again."""
-        self._say("damage", id=part, what=what)
+    def on_damage(self, part: str, what: str) -> None:
+        """A part that is computed again."""
+        self._print("damage", id=part, what=what)
 
-    def _say(self, event: str, **values: Any) -> None:
+    def _print(self, event: str, **values: Any) -> None:
         print(json.dumps({"event": event, **values}), flush=True)  # noqa: T201 - this is its output
 
 
@@ -135,77 +135,71 @@ class BarListener(ProgressListener):
         self.shares: dict[str, float] = {}  # of parts that are being done
         self.phase, self.parts, self.parts_done = "", 0, 0
 
-    def stage(self, stage: Stage) -> None:
-        """Bars for what there is to do."""
+    def on_stage(self, stage: Stage) -> None:
+        """Make bars for the phase."""
         for bar in self.bars.values():
             self.progress.remove_task(bar)
         self.steps = _steps_by_agent(stage)
         missing = {part.id for part in stage.missing}
         total = sum(self.steps.values(), Counter[str]())
         kept = sum((steps for part, steps in self.steps.items() if part not in missing), Counter[str]())
-        self.phase, self.parts, self.parts_done = (
-            stage.phase,
-            len(stage.parts),
-            len(stage.parts) - len(stage.missing),
-        )
-        self.bars = {
-            name: self._bar(name, total[name], kept[name]) for name in [ALL, *self._labels()] if total[name]
-        }
+        self.phase, self.parts = stage.phase, len(stage.parts)
+        self.parts_done = self.parts - len(stage.missing)
+        names = [name for name in (ALL, *self._labels()) if total[name]]
+        self.bars = {name: self._bar(name, total[name], kept[name]) for name in names}
 
     def _bar(self, name: str, total: int, kept: int) -> "TaskID":
         title = self._title() if name == ALL else f"  {self._labels()[name]}"
         return self.progress.add_task(title, total=total, completed=kept, speed="")
 
     def _labels(self) -> dict[str, str]:
-        """What the phase runs, by key."""
-        return {
-            key: said.label
-            for key, said in (self.spec.maps if self.phase == "map" else self.spec.agents).items()
-        }
+        """The labels of agents or sweeps, by key."""
+        if self.phase == "map":
+            return {key: sweep.label for key, sweep in self.spec.maps.items()}
+        return {key: agent.label for key, agent in self.spec.agents.items()}
 
     def _title(self) -> str:
         return f"[bold]{self.phase}[/], {self.parts_done} of {self.parts} parts"
 
-    def going(self, going: PartProgress) -> None:
-        """Move on within a part."""
-        self._to(going.part, going.share)
+    def on_progress(self, event: PartProgress) -> None:
+        """Advance the bars within a part."""
+        self._advance(event.part, event.share)
 
-    def done(self, done: PartDone) -> None:
-        """Move on."""
-        self._to(done.part.id, 1.0)
+    def on_part_done(self, event: PartDone) -> None:
+        """Advance the bars to the end of a part."""
+        self._advance(event.part.id, 1.0)
         self.parts_done += 1
         self.progress.update(self.bars[ALL], description=self._title())
 
-    def _to(self, part: str, share: float) -> None:
-        further = share - self.shares.get(part, 0.0)
+    def _advance(self, part: str, share: float) -> None:
+        gained = share - self.shares.get(part, 0.0)
         self.shares[part] = share
         for name, steps in self.steps[part].items():
-            self.progress.update(self.bars[name], advance=further * steps)
+            self.progress.update(self.bars[name], advance=gained * steps)
             task = next(task for task in self.progress.tasks if task.id == self.bars[name])
-            self.progress.update(
-                self.bars[name], speed=f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else ""
-            )
+            speed = f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else ""
+            self.progress.update(self.bars[name], speed=speed)
 
-    def said(self, said: Message) -> None:
+    def on_message(self, event: Message) -> None:
         """A line above the bars."""
-        self.progress.console.print(said.words)
+        self.progress.console.print(event.words)
 
-    def damage(self, part: str, what: str) -> None:
+    def on_damage(self, part: str, what: str) -> None:
         """A line above the bars."""
         self.progress.console.print(f"part {part} is {what}, and is done again")
 
 
 def _steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
-    """The steps of each part, of all its runs and of each agent's.
+    """The steps of each part: of all its runs, and of each agent's.
 
     A run that two agents share counts for the first.
     """
-    sheets = [cell for cell in stage.cells if isinstance(cell, Sweep)]
-    if sheets:
+    sweeps = [cell for cell in stage.cells if isinstance(cell, Sweep)]
+    if sweeps:
         return {
-            part.id: Counter({ALL: _steps(part), sheet.agent: _steps(part)})
-            for sheet in sheets
-            for part in sheet.parts
+            part.id: Counter({ALL: _steps(part), sweep.agent: _steps(part)})
+            for sweep in sweeps
+            for part in sweep.parts
         }
     owner = {run: cell.agent for cell in reversed(stage.cells) if isinstance(cell, Cell) for run in cell.runs}
     return {part.id: _by_agent(part, owner) for part in stage.parts}

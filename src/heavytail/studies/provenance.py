@@ -1,4 +1,4 @@
-"""Where results come from: who computed the parts of a study, with what, and how long it took."""
+"""Provenance: where the parts of a study were computed, with what, and how long it took."""
 
 import os
 import platform
@@ -12,51 +12,51 @@ import heavytail
 from heavytail.studies.plan import Part
 
 PER_PART = frozenset({"sha256", "bytes", "part", "seconds", "parts"})
-HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ in one study without a word
+HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ between the parts of a study
 
 
 def seconds_of(sidecars: Sequence[Mapping[str, Any]]) -> float:
-    """Work in these parts, all workers together."""
-    return float(sum(page.get("seconds", 0.0) for page in sidecars))
+    """The computing time of these parts, of all workers together."""
+    return float(sum(sidecar.get("seconds", 0.0) for sidecar in sidecars))
 
 
 def values_of(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """By key, in how many parts each value is found."""
-    found: dict[str, dict[str, int]] = {}
-    for page in sidecars:
-        for key in page.keys() - PER_PART:
-            values = found.setdefault(key, {})
-            values[str(page[key])] = values.get(str(page[key]), 0) + _parts(page)
-    return {key: dict(sorted(values.items())) for key, values in sorted(found.items())}
+    """By key, the number of parts that have each value."""
+    counts: dict[str, dict[str, int]] = {}
+    for sidecar in sidecars:
+        for key in sidecar.keys() - PER_PART:
+            values, value = counts.setdefault(key, {}), str(sidecar[key])
+            values[value] = values.get(value, 0) + _parts(sidecar)
+    return {key: dict(sorted(values.items())) for key, values in sorted(counts.items())}
 
 
 def mixed(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """What should be the same in all parts and is not."""
+    """The values that should be the same in all parts and are not."""
     return {
         key: values for key, values in values_of(sidecars).items() if len(values) > 1 and key not in HARMLESS
     }
 
 
-def _parts(page: Mapping[str, Any]) -> int:
-    """Of how many parts it speaks: of a map, sidecars that say the same are one."""
-    return int(page.get("parts", 1))
+def _parts(sidecar: Mapping[str, Any]) -> int:
+    """How many parts a sidecar is of: those of a sweep are merged."""
+    return int(sidecar.get("parts", 1))
 
 
 @cache
 def _code_digest() -> str:
-    """A name for heavytail's own code as it is installed here."""
+    """A digest of heavytail's own code as it is installed here."""
     root = Path(heavytail.__file__).parent
     return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
 
 
-def _versions(part: Part) -> dict[str, Any]:
-    """What computed a part: provenance, no part of its id."""
-    return {"results_version": part.results_version, **_code()}
+def part_versions(part: Part) -> dict[str, Any]:
+    """The versions that computed a part; no part of its id."""
+    return {"results_version": part.results_version, **code_versions()}
 
 
 @cache
-def _code() -> dict[str, Any]:
-    """What computes here."""
+def code_versions() -> dict[str, Any]:
+    """The versions and the machine that compute here."""
     from importlib.metadata import version
 
     return {

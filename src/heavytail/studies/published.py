@@ -1,18 +1,17 @@
-"""The studies that come with heavytail.
+"""The studies that come with heavytail, and the results that come with some of them.
 
-`studies/` in the repository, `published/` in an installed package; and the results that come with some of
-them.
-
-What needs a GPU is computed once, and its results are kept beside the spec, in the folder `published`.
-Elsewhere such a study is run afresh at its quick scale, and the published result is shown beside it.
+They are in `studies/` of the repository, and in `published/` of an installed package. What needs a GPU is
+computed once, and its results are packed beside the spec, in ``results.parquet``. Elsewhere such a study is
+run afresh at its quick scale, and the published result is shown beside it.
 """
 
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.specs.reading import read_spec
-from heavytail.studies.specs.spec import env_kind
+from heavytail.studies.specs.reading import read_both
+from heavytail.studies.specs.spec import Spec, env_kind
 from heavytail.studies.study import Study
 
 _HERE = Path(__file__).resolve()
@@ -26,16 +25,16 @@ def published(name: str) -> Path:
     >>> published("paper").name
     'spec.toml'
     """
-    found = {folder.parent.name: folder for place in PLACES for folder in place.glob("*/spec.toml")}
-    if name not in found:
-        raise InputError(f"there is no published study {name!r}; {suggestion(name, found)}")
-    return found[name]
+    specs = {path.parent.name: path for place in PLACES for path in place.glob("*/spec.toml")}
+    if name not in specs:
+        raise InputError(f"there is no published study {name!r}; {suggestion(name, specs)}")
+    return specs[name]
 
 
 def published_result(name: str) -> Study | None:
     """The study with the results that come with heavytail, if there are any."""
-    folder = published(name).parent / "published"
-    return Study.open(folder) if (folder / "study.json").exists() else None
+    path = _results(name)
+    return Study.open(path) if path.exists() else None
 
 
 def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
@@ -46,9 +45,13 @@ def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
         folder: for its results; those of companions lie in it.
         quick: at the quick scale in any case.
     """
-    first = Study.from_toml(published(name), folder, quick=quick or not _fits_here(name))
-    companions = [each for each in COMPANIONS.get(name, ()) if each not in left_out(name)]
-    return [first, *(_companion(each, folder, quick=quick or not _fits_here(each)) for each in companions)]
+    studies = [_study(name, folder, quick=quick or not _fits_here(name))]
+    for companion in COMPANIONS.get(name, ()):
+        if companion not in left_out(name):
+            small = quick or not _fits_here(companion)
+            place = folder / (f"{companion}-quick" if small else companion)
+            studies.append(_study(companion, place, quick=small))
+    return studies
 
 
 def left_out(name: str) -> list[str]:
@@ -56,20 +59,33 @@ def left_out(name: str) -> list[str]:
     return [each for each in COMPANIONS.get(name, ()) if _is_deep(each) and not find_spec("jax")]
 
 
+def _results(name: str) -> Path:
+    return published(name).with_name("results.parquet")
+
+
 def _is_deep(name: str) -> bool:
-    return any(env_kind(env.env) == "deep" for env in read_spec(published(name)).envs.values())
+    return any(env_kind(env.env) == "deep" for env in _specs(name)[0].envs.values())
 
 
 def _fits_here(name: str) -> bool:
-    """Without a GPU the full scale of a deep study, or of a map, takes days."""
+    """Without a GPU the full scale of a deep study, or of a sweep, takes days."""
     from heavytail.studies.backends.deep import gpu_there
 
-    return (
-        published_result(name) is None
-        or not (_is_deep(name) or read_spec(published(name)).maps)
-        or gpu_there()
-    )
+    is_large = _results(name).exists() and (_is_deep(name) or bool(_specs(name)[0].maps))
+    return not is_large or gpu_there()
 
 
-def _companion(name: str, folder: Path, *, quick: bool) -> Study:
-    return Study.from_toml(published(name), folder / (f"{name}-quick" if quick else name), quick=quick)
+def _study(name: str, folder: Path, *, quick: bool) -> Study:
+    return Study.from_spec_file(published(name), _specs(name)[quick], folder, quick=quick)
+
+
+def _specs(name: str) -> tuple[Spec, Spec]:
+    """The spec of a study at its full and at its quick scale."""
+    path = published(name)
+    return _read_once(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=32)
+def _read_once(path: Path, changed: int) -> tuple[Spec, Spec]:
+    """Read a spec again only if its file has changed."""
+    return read_both(path)

@@ -1,4 +1,4 @@
-"""The runs of a study as arrays: what every figure and every table of a report is made of.
+"""The results of a study as arrays: what every figure and every table of a report is made of.
 
 A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint.
 `Task` holds all cells of one environment.
@@ -14,41 +14,27 @@ from heavytail.arrays import Floats, Ints
 from heavytail.statistics import Interval
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
 from heavytail.studies.bound_lines import BoundLine
+from heavytail.studies.seeds import SpawnKey, make_rng
 
 if TYPE_CHECKING:
     import pandas as pd
 
-OWN = ("mean_reward", "realised_reward", "regret")
-FIXED = frozenset(
-    [
-        "run",
-        "agent_key",
-        "env_key",
-        "point",
-        "phase",
-        "env",
-        "env_parameters",
-        "agent",
-        "parameters",
-        "replicate",
-        "at",
-        *OWN,
-        "error",
-    ]
-)
+# the columns of `Study.curves` that are no counters
+SPEC_COLUMNS = {"agent_key", "env_key", "point", "phase", "env", "env_parameters", "agent", "parameters"}
+RUN_COLUMNS = {"run", "replicate", "at", "mean_reward", "realised_reward", "regret", "error"}
 
 
 class Runs(NamedTuple):
-    """The runs of a cell that came to their end; rewards and regret are cumulative."""
+    """The complete runs of a cell; rewards and regret are cumulative."""
 
     replicates: Ints  # [run]
     at: Ints  # [checkpoint], in episodes or steps
     scored: Floats  # [run, checkpoint]; how many episodes or steps the rewards so far are the sum of
     mean_reward: Floats  # [run, checkpoint]
     realised_reward: Floats  # NaN where it is not recorded
-    regret: Floats  # NaN where nobody knows the best policy
+    regret: Floats  # NaN where the best policy is unknown
     counters: Mapping[str, Floats]
-    failed: int  # how many runs did not
+    failed: int  # how many runs raised
 
 
 class Agent(NamedTuple):
@@ -63,7 +49,7 @@ class Agent(NamedTuple):
 
 
 class Task(NamedTuple):
-    """An environment with everybody who ran in it."""
+    """An environment, with all agents that ran in it."""
 
     key: str
     html_id: str  # its key as the page and its files know it: studies in one report may share keys
@@ -71,39 +57,36 @@ class Task(NamedTuple):
     unit: str  # "episode" or "step": what runs are measured in
     per: str  # "episode" or "step": what rewards are given for
     horizon: int  # 1 where the unit is a step
-    optimum: float | None  # the best mean reward per unit; None where nobody knows it
+    optimum: float | None  # the best mean reward per unit; None where it is unknown
     agents: list[Agent]
     aggregation: "Aggregation"
     bounds: tuple[BoundLine, ...] = ()  # on regret, along the run
 
     @property
     def reward(self) -> str:
-        """What agents earn, in words.
-
-        Where noise is put on top of the rewards of an environment, returns count without it.
-        """
+        """The word for what agents earn: where noise is added to rewards, returns without it."""
         return "reward" if self.optimum is not None else "clean return"
 
     @property
     def truncating(self) -> list[Agent]:
-        """Those who truncated rewards; one run of many does not count."""
+        """Agents that truncated rewards in at least half of their runs."""
         counting = [agent for agent in self.agents if TRUNCATED in agent.runs.counters]
         return [agent for agent in counting if np.median(agent.runs.counters[TRUNCATED], axis=0).any()]
 
 
 def gather_runs(frame: "pd.DataFrame") -> Runs:
-    """The curves of one cell, from rows of `Study.curves`."""
-    whole = frame[frame["error"].isna()].sort_values(["replicate", "at"])
-    replicates = np.unique(whole["replicate"].to_numpy(np.int64))
-    at = np.unique(whole["at"].to_numpy(np.int64))
+    """Gather the curves of one cell from rows of `Study.curves`."""
+    rows = frame[frame["error"].isna()].sort_values(["replicate", "at"])
+    replicates = np.unique(rows["replicate"].to_numpy(np.int64))
+    at = np.unique(rows["at"].to_numpy(np.int64))
 
     def curves(name: str) -> Floats:
-        return whole[name].to_numpy(np.float64).reshape(len(replicates), len(at))
+        return rows[name].to_numpy(np.float64).reshape(len(replicates), len(at))
 
     counters = {
         str(name): curves(str(name))
-        for name in whole.columns
-        if name not in FIXED and whole[name].notna().any()
+        for name in rows.columns
+        if name not in SPEC_COLUMNS | RUN_COLUMNS and rows[name].notna().any()
     }
     failed = int(frame["error"].notna().sum())
     scored = counters.get(EPISODES, np.broadcast_to(at.astype(np.float64), (len(replicates), len(at))))
@@ -122,9 +105,10 @@ def gather_runs(frame: "pd.DataFrame") -> Runs:
 def mean_reward_in(runs: Runs, first: float, last: float) -> Floats:
     """The mean reward per unit [run] from one share of the run to another.
 
-    Between checkpoints, cumulative rewards are taken as straight.
+    Cumulative rewards are interpolated linearly between checkpoints.
 
-    >>> runs = Runs(np.array([0]), np.array([50, 100]), np.array([[50.0, 100.0]]), np.array([[10.0, 60.0]]), np.zeros((1, 2)), np.zeros((1, 2)), {}, 0)
+    >>> at, zeros = np.array([50, 100]), np.zeros((1, 2))
+    >>> runs = Runs(np.array([0]), at, at[None] * 1.0, np.array([[10.0, 60.0]]), zeros, zeros, {}, 0)
     >>> float(mean_reward_in(runs, 0.0, 0.1)[0]), float(mean_reward_in(runs, 0.9, 1.0)[0])
     (0.2, 1.0)
     """
@@ -140,17 +124,18 @@ def mean_reward_in(runs: Runs, first: float, last: float) -> Floats:
 def reward_rates(runs: Runs) -> Floats:
     """The mean reward per unit [run, checkpoint] since the checkpoint before.
 
-    While no episode ends, what the last ones brought stands.
+    While no episode ends, it is that of the last ones.
     """
-    found = _per(np.diff(runs.mean_reward, axis=1, prepend=0.0), np.diff(runs.scored, axis=1, prepend=0.0))
-    latest = np.maximum.accumulate(np.where(np.isnan(found), 0, np.arange(found.shape[1])), axis=1)
-    return np.take_along_axis(found, latest, axis=1)
+    rates = _per(np.diff(runs.mean_reward, axis=1, prepend=0.0), np.diff(runs.scored, axis=1, prepend=0.0))
+    latest = np.maximum.accumulate(np.where(np.isnan(rates), 0, np.arange(rates.shape[1])), axis=1)
+    return np.take_along_axis(rates, latest, axis=1)
 
 
 def truncated_shares(runs: Runs, horizon: int) -> Floats:
-    """Of all steps so far, how many had their reward truncated [run, checkpoint].
+    """The share of all steps so far whose reward was truncated [run, checkpoint].
 
-    >>> runs = Runs(np.array([0]), np.array([5, 10]), np.zeros((1, 2)), *3 * [np.zeros((1, 2))], {"truncated": np.array([[1.0, 4.0]])}, 0)
+    >>> zeros, counters = np.zeros((1, 2)), {"truncated": np.array([[1.0, 4.0]])}
+    >>> runs = Runs(np.array([0]), np.array([5, 10]), zeros, zeros, zeros, zeros, counters, 0)
     >>> truncated_shares(runs, horizon=2)
     array([[0.1, 0.2]])
     """
@@ -158,7 +143,7 @@ def truncated_shares(runs: Runs, horizon: int) -> Floats:
 
 
 def _per(rewards: Floats, scored: Floats) -> Floats:
-    """NaN where nothing was scored: no episode may have ended."""
+    """Rewards per scored unit; NaN where nothing was scored, as before the first episode ends."""
     return np.divide(rewards, scored, out=np.full(rewards.shape, np.nan), where=scored > 0)
 
 
@@ -168,10 +153,7 @@ def final_regret(runs: Runs) -> Floats:
 
 
 class Aggregation(NamedTuple):
-    """How runs are summed up.
-
-    The same words, the same seed and so the same numbers wherever a report shows them.
-    """
+    """How runs are aggregated: one seed, and so the same numbers wherever a report shows them."""
 
     confidence: float
     resamples: int
@@ -183,62 +165,57 @@ class Aggregation(NamedTuple):
         Where a run has no value, there is no median either.
         """
         columns = values.reshape(len(values), -1)
-        whole = ~np.isnan(columns).any(axis=0)
-        found = np.full((3, columns.shape[1]), np.nan)
-        if whole.any():
-            found[:, whole] = self._of_whole(columns[:, whole])
-        return Interval(*found.reshape(3, *values.shape[1:]))
+        complete = ~np.isnan(columns).any(axis=0)
+        medians = np.full((3, columns.shape[1]), np.nan)
+        if complete.any():
+            medians[:, complete] = self._complete_median(columns[:, complete])
+        return Interval(*medians.reshape(3, *values.shape[1:]))
 
-    def _of_whole(self, values: Floats) -> Interval:
+    def _complete_median(self, values: Floats) -> Interval:
         if len(values) < 2:
             nothing = np.full(values.shape[1], np.nan)
             return Interval(np.median(values, axis=0), nothing, nothing)
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(3,)))
+        rng = make_rng(self.seed, SpawnKey.MEDIANS)
         return statistics.bootstrap_interval(
             values, "median", rng=rng, confidence=self.confidence, resamples=self.resamples
         )
 
 
 def summarise_agent(key: str, label: str, setting: str, runs: Runs, aggregation: Aggregation) -> Agent:
-    """An agent with its curves summed up."""
+    """An agent with its curves aggregated."""
     return Agent(
         key, label, setting, runs, aggregation.median(runs.regret), aggregation.median(reward_rates(runs))
     )
 
 
 def counter_names(agents: Sequence[Agent]) -> list[str]:
-    """Everything that any of them counts."""
+    """The names of all counters that any of these agents has."""
     return list(dict.fromkeys(name for agent in agents for name in agent.runs.counters))
 
 
 def score_matrices(curves: "pd.DataFrame", envs: Sequence[str]) -> dict[str, Floats]:
-    """For each agent the rewards of its runs in their last tenth, as a share of the optimum where that is known: [run, environment].
+    """The score of each run in each environment, by agent: [run, environment].
 
-    Agents that did not run everywhere are left out, and so are seeds that failed anywhere: rliable wants
-    whole matrices.
+    A score is the mean reward in the last tenth of a run, as a share of the optimum where that is known.
+    Agents that did not run everywhere are left out, and so are seeds that failed anywhere: rliable needs
+    complete matrices.
     """
     scores = {}
     for agent, frame in curves.groupby("agent_key", sort=False):
-        by_env = {env: _scores(part) for env, part in frame.groupby("env_key")}
-        if set(by_env) == set(envs) and (
-            seeds := sorted(set.intersection(*(set(found) for found in by_env.values())))
-        ):
+        by_env = {env: _scores(rows) for env, rows in frame.groupby("env_key")}
+        if set(by_env) != set(envs):
+            continue
+        if seeds := sorted(set.intersection(*map(set, by_env.values()))):
             scores[str(agent)] = np.array([[by_env[env][seed] for env in envs] for seed in seeds])
     return scores
 
 
 def _scores(frame: "pd.DataFrame") -> dict[int, float]:
-    """Of each seed that scored in the end, how much of the optimum it earned there.
-
-    Where nobody knows the optimum, how much it earned.
-    """
+    """The score of each seed that has one."""
     runs = gather_runs(frame)
     if not len(runs.replicates):
         return {}
     optimum = (runs.regret[0, -1] + runs.mean_reward[0, -1]) / runs.at[-1]
     earned = mean_reward_in(runs, 0.9, 1.0) / (1.0 if np.isnan(optimum) else optimum)
-    return {
-        seed: value
-        for seed, value in zip(runs.replicates.tolist(), earned.tolist(), strict=True)
-        if np.isfinite(value)
-    }
+    scores = zip(runs.replicates.tolist(), earned.tolist(), strict=True)
+    return {seed: score for seed, score in scores if np.isfinite(score)}

@@ -1,13 +1,13 @@
-"""A study on disk: a folder that is whole at every moment.
+"""A study on disk: a folder that is consistent at every moment.
 
     study.json               the spec, versions and where it was started
     parts/ID.parquet         the curves of one part
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
-    resume/ID.npz            what a long part that is not done has come to
-    maps.parquet             maps, summed up: with it, their parts are not needed
+    resume/ID.npz            intermediate state of a long part that is not done
+    maps.parquet             the summary of sweeps: with it, their parts are not needed
 
 A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that
-any reader of such folders reads it. Files appear whole (`heavytail.files`), so that an interruption at any
+any reader of such folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any
 moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 TEMPORARY = ".unfinished"
+SWEEPS = "maps.parquet"
 
 
 class Store:
@@ -39,10 +40,11 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.parts = self.folder / "parts"
-        self.pages = self.folder / "sidecars"
+        self.sidecar_folder = self.folder / "sidecars"
         self.resume_folder = self.folder / "resume"
+        self._verified: dict[str, tuple[int, ...]] = {}  # part -> its files as they were when they fitted
 
-    # The page that says what it is
+    # The study as a whole
 
     def exists(self) -> bool:
         """Whether there is a study."""
@@ -51,27 +53,32 @@ class Store:
         except OSError as error:
             raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
 
-    def create(self, spec: Spec, about: Mapping[str, Any]) -> None:
-        """Start one."""
+    def require_writable(self) -> None:
+        """Raise InputError if results cannot be added: to a folder they always can."""
+
+    def create(self, spec: Spec, metadata: Mapping[str, Any]) -> None:
+        """Start a study here."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(
                 f"{self.folder} cannot be made: {error.strerror}; choose another folder with --out"
             ) from None
-        with self.locked():
+        with self.lock():
             if self.exists():
                 raise InputError(
                     f"another process has just started a study in {self.folder}; nothing was changed"
                 )
-            self.write_json("study.json", {"format": FORMAT, "spec": spec.model_dump(mode="json"), **about})
+            self.write_json(
+                "study.json", {"format": FORMAT, "spec": spec.model_dump(mode="json"), **metadata}
+            )
 
     def spec(self) -> Spec:
-        """The study's spec."""
-        return make_spec(self.about()["spec"], where=str(self.folder / "study.json"))
+        """Read the study's spec."""
+        return make_spec(self.metadata()["spec"], where=str(self.folder / "study.json"))
 
-    def about(self) -> dict[str, Any]:
-        """The whole page."""
+    def metadata(self) -> dict[str, Any]:
+        """Read study.json: the spec, versions and where it was started."""
         page = self.read_json("study.json")
         if page is None:
             raise InputError(
@@ -86,12 +93,22 @@ class Store:
             )
         return page
 
+    def advice(self) -> str:
+        """Say what to do if parts are missing."""
+        return f"go on with: heavytail resume {self.folder}"
+
+    def report_path(self, name: str) -> Path:
+        """Where the report of the study `name` goes if nobody says where."""
+        return self.folder / "report.html"
+
+    # Files
+
     def write_json(self, name: str, value: Any) -> None:
-        """A page of JSON, whole or not at all."""
+        """Write a JSON file atomically."""
         self.write_file(name, (json.dumps(value, indent=1, allow_nan=False) + "\n").encode())
 
     def read_json(self, name: str) -> Any:
-        """A page of JSON; None if it is not there."""
+        """Read a JSON file; None if it is missing."""
         path = self.folder / name
         try:
             return json.loads(path.read_text(encoding="utf-8"))
@@ -101,70 +118,97 @@ class Store:
             raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
     def write_file(self, name: str, content: bytes) -> None:
-        """A file, whole or not at all."""
+        """Write a file atomically."""
         self._write(self.folder / name, content)
 
-    def read_file(self, name: str) -> bytes | None:
-        """A file; None if it is not there."""
+    def read_sweeps(self) -> "pa.Table | None":
+        """Read the summary of sweeps; None if it is missing or no Parquet file."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
         try:
-            return (self.folder / name).read_bytes()
-        except FileNotFoundError:
+            return pq.read_table(pa.BufferReader((self.folder / SWEEPS).read_bytes()))
+        except (FileNotFoundError, pa.ArrowException, ValueError):
             return None
         except OSError as error:
-            raise InputError(f"{self.folder / name} cannot be read: {error.strerror}") from None
+            if error.errno is None:  # from Arrow: the content is no Parquet file
+                return None
+            raise InputError(f"{self.folder / SWEEPS} cannot be read: {error.strerror}") from None
 
     # Parts
 
-    def write(self, part: Part, content: bytes, about: Mapping[str, Any]) -> None:
-        """Keep a part: first what it is, then that it is whole."""
-        self._write(self.parts / f"{part.id}.parquet", content)
-        page = {
+    def write(self, part: Part, content: bytes, metadata: Mapping[str, Any]) -> None:
+        """Keep a part: first its content, then the sidecar that makes it count."""
+        self._write(self._part_file(part), content)
+        sidecar = {
             "sha256": sha256(content).hexdigest(),
             "bytes": len(content),
             "part": part.model_dump(mode="json"),
-            **about,
+            **metadata,
         }
-        self.write_json(f"sidecars/{part.id}.json", page)
+        self.write_json(f"sidecars/{part.id}.json", sidecar)
         (self.resume_folder / f"{part.id}.npz").unlink(missing_ok=True)
+        self._verified[part.id] = self._fingerprint(part)
 
-    def trouble(self, part: Part) -> str | None:
-        """What is wrong with a part: None if nothing, "missing" if it is not there."""
-        content, page = self.parts / f"{part.id}.parquet", self.pages / f"{part.id}.json"
+    def integrity_problem(self, part: Part) -> str | None:
+        """What is wrong with a part: None if nothing, "missing" if it is not there.
+
+        Its checksum is computed once, and again when one of its files has changed.
+        """
+        content, sidecar = self._part_file(part), self._sidecar_file(part)
         try:
-            if not page.exists():
+            if not sidecar.exists():
                 return "unfinished" if content.exists() else "missing"
-            expected = json.loads(page.read_text(encoding="utf-8"))["sha256"]
-            found = sha256(content.read_bytes()).hexdigest()
+            fingerprint = self._fingerprint(part)
+            if self._verified.get(part.id) == fingerprint:
+                return None
+            expected = json.loads(sidecar.read_text(encoding="utf-8"))["sha256"]
+            if sha256(content.read_bytes()).hexdigest() != expected:
+                return "altered"
         except FileNotFoundError:
             return "deleted"
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             return f"unreadable ({error})"
-        return None if found == expected else "altered"
+        self._verified[part.id] = fingerprint
+        return None
 
     def table(self, parts: Sequence[Part]) -> "pa.Table":
-        """The curves of some parts, one behind the other."""
+        """Read the curves of some parts, one behind the other."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         from heavytail.studies.parts import schema
 
-        tables = [pq.read_table(self.parts / f"{part.id}.parquet") for part in parts]
+        tables = [pq.read_table(self._part_file(part)) for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()
 
     def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
-        """Some columns of some parts, one after the other."""
+        """Read some columns of some parts, one part after the other."""
         import pyarrow.parquet as pq
 
         for part in parts:
-            yield pq.read_table(self.parts / f"{part.id}.parquet", columns=list(names), use_threads=False)
+            yield pq.read_table(self._part_file(part), columns=list(names), use_threads=False)
 
     def sidecars(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
-        """What is known of how parts were computed."""
+        """Read how parts were computed."""
         return [self.read_json(f"sidecars/{part.id}.json") for part in parts]
 
+    def _part_file(self, part: Part) -> Path:
+        return self.parts / f"{part.id}.parquet"
+
+    def _sidecar_file(self, part: Part) -> Path:
+        return self.sidecar_folder / f"{part.id}.json"
+
+    def _fingerprint(self, part: Part) -> tuple[int, ...]:
+        """What changes when one of a part's files is written anew."""
+        stats = [path.stat() for path in (self._part_file(part), self._sidecar_file(part))]
+        return tuple(n for s in stats for n in (s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns))
+
+    # One process at a time
+
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """One process at a time works on a study."""
+    def lock(self) -> Iterator[None]:
+        """Keep other processes from working on the study."""
         try:
             handle = (self.folder / ".lock").open("a+b", buffering=0)
         except OSError as error:
@@ -177,17 +221,17 @@ class Store:
                 self._remove_leftovers()
             except BlockingIOError:
                 handle.seek(0)
-                who = handle.read().decode() or "unknown"
+                owner = handle.read().decode() or "unknown"
                 raise InputError(
-                    f"another process ({who}) is working on {self.folder}; wait for it, or stop it"
+                    f"another process ({owner}) is working on {self.folder}; wait for it, or stop it"
                 ) from None
             except OSError as error:
                 raise InputError(f"{self.folder} cannot be written: {error.strerror}") from None
             yield
 
     def _remove_leftovers(self) -> None:
-        """What a process that was killed was writing."""
-        for folder in (self.folder, self.parts, self.pages, self.resume_folder):
+        """Delete what a killed process was writing."""
+        for folder in (self.folder, self.parts, self.sidecar_folder, self.resume_folder):
             for left in folder.glob(f".*{TEMPORARY}"):
                 left.unlink()
 

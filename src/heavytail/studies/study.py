@@ -1,4 +1,4 @@
-"""`Study`: a spec and its folder, with what one does to them: run, look, report."""
+"""`Study`: a spec and where its results are, with what one does to them: run, look, report, pack."""
 
 import platform
 import shlex
@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from heavytail.errors import InputError
-from heavytail.studies.engines import Engine, Message, PartProgress, make_engine
+from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
+from heavytail.studies.packed import open_store, pack_study
 from heavytail.studies.plan import Cell, Part, Phase, Sweep, evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.progress import ProgressListener, Stage
-from heavytail.studies.provenance import _code, _versions
+from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
-from heavytail.studies.store import Store
+from heavytail.studies.store import SWEEPS, Store
 from heavytail.studies.sweeps.plan import plan_sweeps
 
 if TYPE_CHECKING:
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
     from heavytail.studies.sweeps.summary import Summary
+    from heavytail.studies.tuning import GridScore
 
-Curved: TypeAlias = Literal["tuning", "evaluation"]  # phases whose curves are looked at one by one
+CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
+CURVE_PHASES: tuple[CurvePhase, ...] = ("tuning", "evaluation")
 
 
 class Study:
-    """A study: a spec, and the folder in which its results are kept.
+    """A study: a spec, and the folder in which its results are kept, or the file in which they are packed.
 
     >>> import heavytail as ht, tempfile
-    >>> spec = {"name": "small", "episodes": 50, "seeds": 2, "envs": {"six_arms": {}}, "agents": {"random": {}, "q_learning": {}}}
+    >>> spec = {"name": "small", "episodes": 50, "seeds": 2}
+    >>> spec |= {"envs": {"six_arms": {}}, "agents": {"random": {}, "q_learning": {}}}
     >>> study = ht.Study(spec, tempfile.mkdtemp())
     >>> study.run(engine="inline")
     >>> study.curves()["agent_key"].unique().tolist()
@@ -43,22 +47,35 @@ class Study:
         self.spec = spec if isinstance(spec, Spec) else make_spec(spec)
         self.store = Store(folder or Path("results") / self.spec.name)
         self.where = "spec"
-        self.command: list[str] = []  # with which it is run, if that is known
-        self._chosen: dict[str, dict[str, dict[str, Any]]] | None = None
+        self.command: list[str] = []  # that runs it, if known
 
     @classmethod
     def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
-        """The study that a file describes; `quick`: with the changes of its table [quick]."""
-        study = cls(read_spec(path, quick=quick), folder)
+        """Read the study that a file describes; `quick`: with the changes of its table [quick]."""
+        return cls.from_spec_file(path, read_spec(path, quick=quick), folder, quick=quick)
+
+    @classmethod
+    def from_spec_file(
+        cls, path: str | Path, spec: Spec, folder: str | Path | None = None, *, quick: bool = False
+    ) -> "Study":
+        """Make the study of a file that was read before; `quick`: at its quick scale."""
+        study = cls(spec, folder)
         study.where = str(path)
         study.command = ["heavytail", "run", str(path), *(["--quick"] if quick else [])]
         return study
 
     @classmethod
-    def open(cls, folder: str | Path) -> "Study":
-        """A study that was started before."""
-        study = cls(Store(folder).spec(), folder)
-        study.command = ["heavytail", "resume", str(folder)]
+    def open(cls, path: str | Path, spec: Spec | None = None) -> "Study":
+        """Open a study that was started before.
+
+        Args:
+            path: its folder, or the file in which it was packed.
+            spec: one whose words, claims and statistics replace those of the study.
+        """
+        store = open_store(path)
+        study = cls(spec or store.spec(), path)
+        study.store = store
+        study.command = ["heavytail", "resume", str(path)]
         return study
 
     def run(
@@ -68,98 +85,144 @@ class Study:
         workers: int | None = None,
         address: str | None = None,
         lanes: int | None = None,
-        watcher: ProgressListener | None = None,
+        listener: ProgressListener | None = None,
     ) -> None:
-        """Do what is not done yet.
+        """Compute what is missing.
 
-        What was done before, here or elsewhere, is kept; an interruption loses the parts that were under way,
-        of long ones the last minute.
+        What was computed before, here or elsewhere, is kept; an interruption loses the parts that were being
+        computed, of long ones the last minute.
 
         Args:
-            engine: "local", "ray", "cuda", "inline", or an engine of your own.
+            engine: "local", "ray", "cuda", "inline", a plugin's, or an engine of your own.
             workers: how many at a time; all cores if left out.
             address: of a Ray cluster.
             lanes: runs at a time on a GPU; 65,536 if left out, or as many as fit its memory.
-            watcher: is told how it goes.
+            listener: is told about progress.
         """
+        self.store.require_writable()
         check_plan(self.spec, self.where)
-        who, chosen = (
-            watcher or ProgressListener(),
-            make_engine(engine, workers=workers, address=address, lanes=lanes),
-        )
+        made = make_engine(engine, workers=workers, address=address, lanes=lanes)
+        listener = listener or ProgressListener()
         self._prepare()
-        self._chosen = None
-        with self.store.locked():
+        self._forget_results()
+        with self.store.lock():
             for stage in self._stages():
-                for part, what in stage.damaged.items():
-                    who.damage(part, what)
-                who.stage(stage)
-                for event in chosen.run(stage.missing, self.store.resume_folder):
-                    if isinstance(event, PartProgress):
-                        who.going(event)
-                        continue
-                    if isinstance(event, Message):
-                        who.said(event)
-                        continue
-                    self.store.write(
-                        event.part,
-                        event.content,
-                        {"seconds": event.seconds, **event.about, **_versions(event.part)},
-                    )
-                    who.done(event)
-            self._sum_up(engine)
+                for part, problem in stage.damaged.items():
+                    listener.on_damage(part, problem)
+                listener.on_stage(stage)
+                for event in made.run(stage.missing, self.store.resume_folder):
+                    self._handle(event, listener)
+            self._write_summary(engine)
+
+    def _handle(self, event: Event, listener: ProgressListener) -> None:
+        """Keep a part that is done, and tell the listener."""
+        match event:
+            case PartProgress():
+                listener.on_progress(event)
+            case Message():
+                listener.on_message(event)
+            case PartDone(part, content, seconds, about):
+                self.store.write(part, content, {"seconds": seconds, **about, **part_versions(part)})
+                listener.on_part_done(event)
 
     def _prepare(self) -> None:
-        """The folder of this study, or an error that says why it cannot be."""
+        """Make the folder of this study, or raise an error that says why it cannot be."""
         if not self.store.exists():
-            self.store.create(self.spec, {"started_on": platform.node(), **_code()})
+            self.store.create(self.spec, {"started_on": platform.node(), **code_versions()})
             return
-        about, spec = self.store.about(), self.spec.model_dump(mode="json")
-        difference = differences(
-            result_relevant(self.store.spec().model_dump(mode="json")), result_relevant(spec)
-        )
-        if difference:
+        metadata, spec = self.store.metadata(), self.spec.model_dump(mode="json")
+        if metadata["spec"] != spec:
+            self._require_same_results(self.store.spec())
+            self.store.write_json("study.json", {**metadata, "spec": spec})
+
+    def _require_same_results(self, stored: Spec) -> None:
+        """Raise InputError if results depend on what differs from the stored spec.
+
+        Words, claims and statistics may change at any time.
+        """
+        old, new = (result_relevant(spec.model_dump(mode="json")) for spec in (stored, self.spec))
+        if different := differences(old, new):
             raise InputError(
-                f"{self.store.folder} holds another study: {'; '.join(difference[:3])}{' and more' if len(difference) > 3 else ''}."
-                " Nothing was started; choose another folder with --out, or go on with the old one by: heavytail resume"
+                f"{self.store.folder} holds another study: {'; '.join(different[:3])}"
+                f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
+                " with --out, or go on with the old one by: heavytail resume"
             )
-        if (
-            about["spec"] != spec
-        ):  # words, claims and statistics may change at any time: no result depends on them
-            self.store.write_json("study.json", {**about, "spec": spec})
+
+    # What there is to compute
+
+    @cached_property
+    def tuning_cells(self) -> list[Cell]:
+        """Every point of every grid in every environment, with its parts."""
+        return tuning_cells(self.spec)
+
+    @cached_property
+    def evaluation_cells(self) -> list[Cell]:
+        """Every agent at its chosen point in every environment, with its parts; tuning must be done."""
+        return evaluation_cells(self.spec, self.choices())
+
+    @cached_property
+    def sweeps(self) -> list[Sweep]:
+        """Every sweep in every environment, with its parts."""
+        return plan_sweeps(self.spec)
+
+    def cells(self, phase: CurvePhase = "evaluation") -> list[Cell]:
+        """Agents and environments with their parts."""
+        return self.tuning_cells if phase == "tuning" else self.evaluation_cells
+
+    def _forget_results(self) -> None:
+        """Choices follow from results, which a run may replace."""
+        for name in ("_scores", "_choices", "evaluation_cells"):
+            self.__dict__.pop(name, None)
 
     def _stages(self) -> Iterator[Stage]:
-        """Tuning, then evaluation at what it chose, then maps."""
-        if tuning := tuning_cells(self.spec):
-            yield self._stage("tuning", tuning)
-        yield self._stage("evaluation", evaluation_cells(self.spec, self.choices()))
-        yield from self._map_stages()
+        """Tuning, then evaluation at what it chose, then sweeps."""
+        if self.tuning_cells:
+            yield self._stage("tuning", self.tuning_cells)
+        yield self._stage("evaluation", self.evaluation_cells)
+        yield from self._sweep_stages()
 
-    def _map_stages(self) -> Iterator[Stage]:
-        """Maps, if there are any; nothing of them is missing where they are summed up."""
-        if self.sheets:
-            summed_up = self._summary() is not None
-            yield (
-                Stage("map", self.sheets, unique_parts(self.sheets), [], {})
-                if summed_up
-                else self._stage("map", self.sheets)
-            )
+    def _sweep_stages(self) -> Iterator[Stage]:
+        """Sweeps, if there are any; nothing of them is missing where there is a summary."""
+        if not self.sweeps:
+            return
+        if self._stored_summary() is None:
+            yield self._stage("map", self.sweeps)
+        else:
+            yield Stage("map", self.sweeps, unique_parts(self.sweeps), [], {})
 
     def _stage(self, phase: Phase, cells: list[Cell] | list[Sweep]) -> Stage:
         parts = unique_parts(cells)
-        trouble = {part.id: what for part in parts if (what := self.store.trouble(part))}
-        damaged = {name: what for name, what in trouble.items() if what not in ("missing", "unfinished")}
-        return Stage(phase, cells, parts, [part for part in parts if part.id in trouble], damaged)
+        problems = {part.id: problem for part in parts if (problem := self.store.integrity_problem(part))}
+        damaged = {name: what for name, what in problems.items() if what not in ("missing", "unfinished")}
+        return Stage(phase, cells, parts, [part for part in parts if part.id in problems], damaged)
 
-    # Maps
+    def stages(self) -> list[Stage]:
+        """The phases so far; evaluation is only known when tuning is done."""
+        stages: list[Stage] = []
+        if self.tuning_cells:
+            stages.append(self._stage("tuning", self.tuning_cells))
+            if stages[0].missing:
+                return stages
+        try:
+            cells = self.evaluation_cells
+        except InputError:  # every run of a grid failed: nothing was chosen, and there is no evaluation
+            return stages
+        return [*stages, self._stage("evaluation", cells), *self._sweep_stages()]
 
-    @cached_property
-    def sheets(self) -> list[Sweep]:
-        """Every map in every environment, with its parts."""
-        return plan_sweeps(self.spec)
+    def _finished_parts(self, phase: Phase, cells: list[Cell] | list[Sweep]) -> list[Part]:
+        """All parts of a phase, or an error if any is missing."""
+        stage = self._stage(phase, cells)
+        if stage.missing:
+            done, every = len(stage.parts) - len(stage.missing), len(stage.parts)
+            raise InputError(
+                f"{self.store.folder}: {done} of {every} parts of the {phase} are done; {self.store.advice()}"
+            )
+        return stage.parts
+
+    # Sweeps
 
     def maps(self) -> "Summary":
-        """All maps, summed up, a row for every point in every environment.
+        """The summary of all sweeps, a row for every point in every environment.
 
         From their file if it is there, else from their parts.
         """
@@ -167,69 +230,59 @@ class Study:
             raise InputError(
                 f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec says what they are"
             )
-        return self._summary() or self._new_summary("")
+        return self._stored_summary() or self._new_summary("")
 
-    def _summary(self) -> "Summary | None":
-        """What the file of the maps holds, if it was made from what the plan says."""
-        from heavytail.studies.sweeps.summary import NAME, from_file, sweep_digest
+    def _stored_summary(self) -> "Summary | None":
+        """The summary in the store, if it was made from what the plan says."""
+        from heavytail.studies.sweeps.summary import from_table, sweep_digest
 
-        content = self.store.read_file(NAME)
-        return None if content is None else from_file(content, sweep_digest(self.sheets))
+        table = self.store.read_sweeps()
+        return None if table is None else from_table(table, sweep_digest(self.sweeps))
 
     def _new_summary(self, command: str) -> "Summary":
         from heavytail.studies.sweeps.final_values import COLUMNS
-        from heavytail.studies.sweeps.summary import summed_up
+        from heavytail.studies.sweeps.summary import summarise_sweeps
 
-        sidecars = self.store.sidecars(self._whole("map", self.sheets))
-        return summed_up(
-            self.sheets, lambda sheet: self.store.columns(sheet.parts, COLUMNS), command, sidecars
+        sidecars = self.store.sidecars(self._finished_parts("map", self.sweeps))
+        return summarise_sweeps(
+            self.sweeps, lambda sweep: self.store.columns(sweep.parts, COLUMNS), command, sidecars
         )
 
-    def _sum_up(self, engine: str | Engine) -> None:
-        """Write the file of the maps, if it is not there."""
-        if not self.sheets or self._summary():
+    def _write_summary(self, engine: str | Engine) -> None:
+        """Write the summary of sweeps, if it is not there."""
+        if not self.sweeps or self._stored_summary():
             return
-        from heavytail.studies.sweeps.summary import NAME, as_file, sweep_digest
+        from heavytail.studies.sweeps.summary import sweep_digest, to_parquet, with_metadata
 
         name = engine if isinstance(engine, str) else type(engine).__name__
         command = shlex.join([*self.command, "--engine", name]) if self.command else ""
-        self.store.write_file(NAME, as_file(self._new_summary(command), sweep_digest(self.sheets)))
+        table = with_metadata(self._new_summary(command), sweep_digest(self.sweeps))
+        self.store.write_file(SWEEPS, to_parquet(table))
 
-    # What came out
+    # Results
 
     def choices(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """The chosen point of every grid, once tuning is done."""
+        """The chosen point of every grid: agent -> environment -> point; tuning must be done."""
+        return self._choices
+
+    def scores(self) -> "list[GridScore]":
+        """The score of every point of every grid on the tuning seeds."""
+        return self._scores
+
+    @cached_property
+    def _choices(self) -> dict[str, dict[str, dict[str, Any]]]:
         from heavytail.studies.tuning import choose
 
-        if self._chosen is None:
-            self._chosen = choose(self.scores())
-        return self._chosen
+        return choose(self.scores())
 
-    def scores(self) -> list[Any]:
-        """How every point of every grid did on the tuning seeds."""
-        from heavytail.studies.tuning import scores
+    @cached_property
+    def _scores(self) -> "list[GridScore]":
+        from heavytail.studies.tuning import score_cells
 
-        cells = tuning_cells(self.spec)
-        return scores(cells, self.store.table(self._whole("tuning", cells))) if cells else []
+        cells = self.tuning_cells
+        return score_cells(cells, self.store.table(self._finished_parts("tuning", cells))) if cells else []
 
-    def stages(self) -> list[Stage]:
-        """Where it stands; evaluation is only known when tuning is done."""
-        found: list[Stage] = []
-        if tuning := tuning_cells(self.spec):
-            found.append(self._stage("tuning", tuning))
-            if found[0].missing:
-                return found
-        try:
-            cells = evaluation_cells(self.spec, self.choices())
-        except InputError:  # every run of a grid failed: nothing was chosen, and there is no evaluation
-            return found
-        return [*found, self._stage("evaluation", cells), *self._map_stages()]
-
-    def cells(self, phase: Curved = "evaluation") -> list[Cell]:
-        """Agents and environments with their parts."""
-        return tuning_cells(self.spec) if phase == "tuning" else evaluation_cells(self.spec, self.choices())
-
-    def curves(self, phase: Curved = "evaluation") -> "pd.DataFrame":
+    def curves(self, phase: CurvePhase = "evaluation") -> "pd.DataFrame":
         """All curves as one DataFrame, a row per checkpoint.
 
         `agent_key` and `env_key` are the spec's, and counters are columns.
@@ -239,7 +292,7 @@ class Study:
         from heavytail.studies.parts import to_frame
 
         cells = self.cells(phase)
-        frame = to_frame(self.store.table(self._whole(phase, cells)))
+        frame = to_frame(self.store.table(self._finished_parts(phase, cells)))
         keys = pd.DataFrame(
             [
                 {"run": run, "agent_key": cell.agent, "env_key": cell.env, "point": canonical(cell.point)}
@@ -249,14 +302,21 @@ class Study:
         )
         return keys.merge(frame, on="run", how="inner")
 
+    def failures(self) -> "pd.DataFrame":
+        """Runs that raised, with their error; of a sweep the first at each point."""
+        import pandas as pd
+
+        done = {stage.phase for stage in self.stages() if not stage.missing}
+        curves = [self.curves(phase) for phase in CURVE_PHASES if phase in done]
+        rows = pd.concat([pd.DataFrame({"error": []}), *curves])
+        failed = rows[rows["error"].notna()]
+        return pd.concat([failed, self.maps().failures()]) if "map" in done else failed
+
     def to_rliable(self) -> "dict[str, Floats]":
-        """Scores as rliable takes them.
+        """Scores as rliable takes them: for each agent an array [run, environment].
 
-        For each agent an array [run, environment] of rewards in the last tenth of the run, as a share of the
-        optimum.
-
-        Where nobody knows the optimum, as with deep agents, a score is the reward itself: the mean clean
-        return per episode.
+        A score is the mean reward in the last tenth of the run, as a share of the optimum. Where the optimum
+        is unknown, as with deep agents, it is the reward itself: the mean clean return per episode.
         """
         from heavytail.studies.results import score_matrices
 
@@ -265,38 +325,34 @@ class Study:
     def report(
         self, path: str | Path | None = None, command: str = "", beside: "Sequence[CompanionStudy]" = ()
     ) -> Path:
-        """Write the report, a page with everything in it; FOLDER/report.html if no path is given.
+        """Write the report, a page with everything in it.
 
         Args:
-            path: of the page.
+            path: of the page; FOLDER/report.html if left out, of a packed study results/NAME/report.html.
             command: with which it can be done again, shown in the page.
             beside: other studies that are shown in the same page.
         """
         from heavytail.report.report import write_report
 
-        return write_report(self, path or self.store.folder / "report.html", command=command, beside=beside)
+        path = path or self.store.report_path(self.spec.name)
+        return write_report(self, path, command=command, beside=beside)
 
-    def failures(self) -> "pd.DataFrame":
-        """Runs that raised, with their error; of a map the first at each point."""
-        import pandas as pd
+    def pack(self, path: str | Path | None = None) -> Path:
+        """Write the finished study into one Parquet file (`heavytail.studies.packed`).
 
-        done = {stage.phase for stage in self.stages() if not stage.missing}
-        phases: list[Curved] = ["tuning", "evaluation"]
-        every = pd.concat(
-            [pd.DataFrame({"error": []}), *(self.curves(phase) for phase in phases if phase in done)]
-        )
-        lost = every[every["error"].notna()]
-        return pd.concat([lost, self.maps().failures()]) if "map" in done else lost
+        Args:
+            path: of the file; FOLDER.parquet, beside the folder, if left out.
+        """
+        from heavytail.studies.sweeps.summary import sweep_digest, with_metadata
 
-    def _whole(self, phase: Phase, cells: list[Cell] | list[Sweep]) -> list[Part]:
-        stage = self._stage(phase, cells)
-        if stage.missing:
-            done, every = len(stage.parts) - len(stage.missing), len(stage.parts)
-            raise InputError(
-                f"{self.store.folder}: {done} of {every} parts of the {phase} are done; go on with:"
-                f" heavytail resume {self.store.folder}"
-            )
-        return stage.parts
+        folder = self.store.folder
+        target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")
+        self._require_same_results(self.store.spec())
+        metadata = {**self.store.metadata(), "spec": self.spec.model_dump(mode="json")}
+        parts = [part for phase in CURVE_PHASES for part in self._finished_parts(phase, self.cells(phase))]
+        sweeps = with_metadata(self.maps(), sweep_digest(self.sweeps)) if self.sweeps else None
+        pack_study(self.store, metadata, parts, sweeps, target)
+        return target
 
 
 def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -304,7 +360,7 @@ def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
 
     Not its words, claims, statistics and bounds, nor how environments are grouped.
     """
-    words = {"title", "description", "claims", "statistics", "quick", "families"}
+    words = {"title", "description", "claims", "statistics", "quick", "families", "plugins"}
     work = {key: value for key, value in spec.items() if key not in words}
     inside = {"label", "setting", "bounds", "family", "at"}
     for table in ("envs", "agents", "maps"):

@@ -1,9 +1,7 @@
-"""The choice of a point of each grid.
+"""Tuning: choose a point of each grid.
 
-The one whose median final regret over the tuning seeds is smallest, the first of equals.
-
-Where nobody knows the best policy there is no regret: then it is the one whose median reward in the last
-tenth is largest.
+It is the one whose median final regret over the tuning seeds is smallest, the first of equals. Where the best
+policy is unknown there is no regret: then it is the one whose median reward in the last tenth is largest.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,8 +17,8 @@ from heavytail.studies.plan import Cell
 from heavytail.studies.results import gather_runs, mean_reward_in
 
 
-class Scored(BaseModel):
-    """A point of a grid and how it did."""
+class GridScore(BaseModel):
+    """The score of a point of a grid."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -28,27 +26,27 @@ class Scored(BaseModel):
     env: str
     point: dict[str, Any]
     measure: Literal["regret", "reward"]
-    value: float | None  # the median over seeds; None if no run of it came to its end
+    value: float | None  # the median over seeds; None if every run failed
 
     @property
     def cost(self) -> float:
-        """What should be small."""
+        """A number that is smaller for better points."""
         if self.value is None:
             return np.inf
         return self.value if self.measure == "regret" else -self.value
 
 
-def scores(cells: Sequence[Cell], table: pa.Table) -> list[Scored]:
-    """How every point did."""
+def score_cells(cells: Sequence[Cell], table: pa.Table) -> list[GridScore]:
+    """The score of every point."""
     regrets, rewards = final_regrets(table), last_tenths(table)
-    return [_scored(cell, regrets, rewards) for cell in cells]
+    return [_score(cell, regrets, rewards) for cell in cells]
 
 
-def _scored(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float]) -> Scored:
+def _score(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float]) -> GridScore:
     measure: Literal["regret", "reward"] = "reward" if any(run in rewards for run in cell.runs) else "regret"
     known = rewards if measure == "reward" else regrets
     values = [known[run] for run in cell.runs if run in known]
-    return Scored(
+    return GridScore(
         agent=cell.agent,
         env=cell.env,
         point=cell.point,
@@ -58,13 +56,13 @@ def _scored(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, floa
 
 
 def final_regrets(table: pa.Table) -> dict[str, float]:
-    """The last regret of each run that has one."""
+    """The final regret of each run that has one."""
     runs, regret = table["run"].to_pylist(), table["regret"].to_pylist()
     return {run: value for run, value in zip(runs, regret, strict=True) if value is not None}
 
 
 def last_tenths(table: pa.Table) -> dict[str, float]:
-    """The mean reward in the last tenth of each run that came to its end and has no regret."""
+    """The mean reward in the last tenth of each complete run that has no regret."""
     import pyarrow.compute as pc
 
     without = to_frame(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
@@ -74,19 +72,19 @@ def last_tenths(table: pa.Table) -> dict[str, float]:
     }
 
 
-def choose(scored: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
-    """The best point of each agent in each environment."""
-    best: dict[tuple[str, str], Scored] = {}
-    for each in scored:
-        old = best.get((each.agent, each.env))
-        if old is None or each.cost < old.cost:
-            best[each.agent, each.env] = each
+def choose(scores: Sequence[GridScore]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Choose the best point of each agent in each environment."""
+    best: dict[tuple[str, str], GridScore] = {}
+    for score in scores:
+        old = best.get((score.agent, score.env))
+        if old is None or score.cost < old.cost:
+            best[score.agent, score.env] = score
     chosen: dict[str, dict[str, dict[str, Any]]] = {}
-    for (agent, env), each in best.items():
-        if each.value is None:
+    for (agent, env), score in best.items():
+        if score.value is None:
             raise InputError(
                 f"tuning: every run of {agent} on {env} failed, so that nothing can be chosen; see"
                 " heavytail status"
             )
-        chosen.setdefault(agent, {})[env] = each.point
+        chosen.setdefault(agent, {})[env] = score.point
     return chosen

@@ -36,16 +36,16 @@ class TuningGrid(NamedTuple):
         return make_heat_map_figure(self.maps, self.measure, title)
 
 
-def make_tuning_grids(spec: Spec, scores: Sequence[tuning.Scored], choices: Choices) -> list[TuningGrid]:
+def make_tuning_grids(spec: Spec, scores: Sequence[tuning.GridScore], choices: Choices) -> list[TuningGrid]:
     """Make all grids of a study."""
-    by_cell: dict[tuple[str, str], list[tuning.Scored]] = {}
+    by_cell: dict[tuple[str, str], list[tuning.GridScore]] = {}
     for score in scores:
         by_cell.setdefault((score.agent, score.env), []).append(score)
     return [_make_grid(spec, agent, env, points, choices) for (agent, env), points in by_cell.items()]
 
 
 def _make_grid(
-    spec: Spec, agent: str, env: str, scores: Sequence[tuning.Scored], choices: Choices
+    spec: Spec, agent: str, env: str, scores: Sequence[tuning.GridScore], choices: Choices
 ) -> TuningGrid:
     (measure,) = {score.measure for score in scores if score.value is not None}  # that of the chosen one
     points = [GridPoint(score.point, score.value) for score in scores]

@@ -8,7 +8,7 @@ from heavytail.report.number_format import interval, number, p_value, percent
 from heavytail.report.report_data import ReportData, StudySection
 from heavytail.report.sections.section import Section
 from heavytail.report.tables import Link, Table, TableCell, make_number_cell, make_text_cell
-from heavytail.studies.claims import ClaimResult, TestResult, Verdict
+from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, kind_of_test
 from heavytail.studies.results import Task
 from heavytail.studies.specs.spec import Spec
 
@@ -89,7 +89,7 @@ def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell
     task = data.tasks[test.env]
     link = Link(figure_id(task.html_id, FIGURES[test.condition.metric]), sentence(test, data.spec, task))
     improvement = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
-    bound = percent(test.bound) if "rate" in test.condition.test else number(test.bound)
+    bound = percent(test.bound) if kind_of_test(test.condition).is_rate else number(test.bound)
     return [
         make_number_cell(str(i), i),
         TableCell([link], kind="middle"),
@@ -104,32 +104,19 @@ def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell
 
 
 def sentence(test: TestResult, spec: Spec, task: Task) -> str:
-    """What is tested, in words."""
-    condition, agent = test.condition, spec.agents[test.condition.agent].label
-    what = {
+    """Say in words what is tested."""
+    condition = test.condition
+    metric = {
         "final_regret": "final regret",
         "last_tenth": f"{task.reward} in the last tenth",
         "first_tenth": f"{task.reward} in the first tenth",
         "first_hundredth": f"{task.reward} in the first hundredth",
         "counter": condition.counter,
     }[condition.metric]
-    of = "" if condition.metric == "counter" or task.optimum is None else " of the optimum"
-    match condition.test:
-        case "better":
-            return f"{task.label}: {agent} better than {spec.agents[condition.than].label}, {what}"
-        case "no_gain":
-            return (
-                f"{task.label}: {agent} no better than {spec.agents[condition.than].label}, {what},"
-                f" margin {number(condition.margin)}{of}"
-            )
-    side = "at least" if condition.test.endswith("at_least") else "at most"
-    if "rate" in condition.test:
-        return f"{task.label}: {agent}, share of runs with {what}, {side} {percent(condition.value or 0.0)}"
-    what = f"mean {what}" if condition.statistic == "mean" else what
-    if condition.of:
-        times = "" if condition.value in (None, 1.0) else f"{number(condition.value or 0.0)} times "
-        return f"{task.label}: {agent}, {what}, {side} {times}the bound {condition.of}"
-    return f"{task.label}: {agent}, {what}, {side} {number(condition.value or 0.0)}{of}"
+    of_optimum = "" if condition.metric == "counter" or task.optimum is None else " of the optimum"
+    agent, than = (spec.agents[key].label if key else "" for key in (condition.agent, condition.than))
+    words = Words(agent, than, metric, of_optimum, number, percent)
+    return f"{task.label}: {kind_of_test(condition).sentence(condition, words)}"
 
 
 def _decisive_p(test: TestResult) -> float | None:
@@ -139,7 +126,7 @@ def _decisive_p(test: TestResult) -> float | None:
 
 def _make_estimate_cell(test: TestResult, task: Task) -> TableCell:
     """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
-    if "rate" in test.condition.test:
+    if kind_of_test(test.condition).is_rate:
         return make_number_cell(percent(test.estimate, test.low, test.high), test.estimate)
     is_reward = test.condition.metric not in ("final_regret", "counter")
     share = f"{percent(test.estimate / task.optimum)} of the optimum" if is_reward and task.optimum else ""

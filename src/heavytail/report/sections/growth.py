@@ -14,8 +14,7 @@ from heavytail.statistics import exponent_of, growth_exponent
 from heavytail.studies.bound_lines import BoundLine
 from heavytail.studies.families import Family
 from heavytail.studies.results import Agent, Aggregation, Task
-
-GROWTH = 5  # of spawn keys
+from heavytail.studies.seeds import SpawnKey, make_rng
 
 
 class Growth(NamedTuple):
@@ -78,7 +77,7 @@ def _make_exponents(
 def _make_agent_row(
     at: Floats, row: RegretAlongAxis, style: AgentStyle, aggregation: Aggregation, at_stake: float
 ) -> list[TableCell]:
-    rng = np.random.default_rng(np.random.SeedSequence(aggregation.seed, spawn_key=(GROWTH,)))
+    rng = make_rng(aggregation.seed, SpawnKey.GROWTH)
     estimate = growth_exponent(
         at, row.values, rng=rng, confidence=aggregation.confidence, resamples=aggregation.resamples
     )

@@ -17,10 +17,10 @@ BACKENDS: dict[Kind, Callable[[str, dict[str, Any]], Backend]] = {
 
 
 def backend_for(env: str, parameters: Mapping[str, Any]) -> Backend:
-    """The world that a spec names; built once."""
-    return _world(env, canonical(parameters))
+    """The backend of an environment with these parameters; built once."""
+    return _build(env, canonical(parameters))
 
 
 @lru_cache(maxsize=256)
-def _world(env: str, parameters: str) -> Backend:
+def _build(env: str, parameters: str) -> Backend:
     return BACKENDS[env_kind(env)](env, json.loads(parameters))

@@ -1,8 +1,4 @@
-"""The runs of a study as arrays: what every figure and every table of a report is made of.
-
-A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint.
-`Task` holds all cells of one environment.
-"""
+"""`Backend`: what a study needs of an environment, and the results of its runs."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,15 +10,15 @@ from heavytail.arrays import Floats, Ints
 if TYPE_CHECKING:
     from heavytail.studies.plan import Part
 
-# counted by agents whose runs are measured in steps and whose rewards are those of whole episodes
+# Counters: episodes, where runs are measured in steps and rewards are those of whole episodes
 EPISODES = "episodes"
-TRUNCATED = "truncated"  # counted by agents that leave out or change rewards which are too large
+TRUNCATED = "truncated"  # rewards that an agent left out or changed because they were too large
 SECONDS_BETWEEN_SAVES = 30.0
 MIN_WORK_PER_SAVE = 20.0  # times the time that saving takes
 
 
 def throttled(save: Callable[[], object]) -> Callable[[], None]:
-    """What may be called as often as one likes, and saves when it is due.
+    """Make a function that may be called at any time, and calls `save` when it is due.
 
     >>> due = throttled(lambda: print("saved"))
     >>> due()
@@ -42,12 +38,12 @@ def throttled(save: Callable[[], object]) -> Callable[[], None]:
 
 
 class RunCurve(NamedTuple):
-    """What became of one run: sums at its checkpoints."""
+    """The curve of one run: sums at its checkpoints."""
 
-    at: Ints  # in the world's units
+    at: Ints  # in units of the environment: episodes or steps
     mean_reward: Floats
     realised_reward: Floats | None  # None where it is not recorded
-    regret: Floats | None  # against the best policy; None where nobody knows it
+    regret: Floats | None  # against the best policy; None where that is unknown
     counters: Mapping[str, Floats]
 
 
@@ -58,19 +54,19 @@ class Failed(NamedTuple):
 
 
 def failure(error: Exception) -> Failed:
-    """What an error leaves behind."""
+    """The result of a run that raised this error."""
     return Failed(f"{type(error).__name__}: {error}".splitlines()[0])
 
 
 class WorkContext(NamedTuple):
-    """Where a part is worked on."""
+    """What the computation of a part is given beside the part."""
 
-    tell: Callable[[float], None]  # is told now and then which share of the part is done
-    resume_file: Path | None  # a file in which a long part may keep what it has come to, and find it again
+    report_progress: Callable[[float], None]  # called now and then with the share that is done
+    resume_file: Path | None  # where a long part may save its state, and find it again
 
     @classmethod
     def bare(cls) -> "WorkContext":
-        """Nobody listens, and nothing is kept."""
+        """Report progress to nobody, and save nothing."""
         return cls(lambda share: None, None)
 
 
@@ -83,27 +79,27 @@ class Backend(Protocol):
     unit: Literal["episode", "step"]  # in which lengths are counted
     horizon: int  # steps in a unit
     varying: frozenset[str]  # parameters of agents in which runs of one part may differ
-    most_runs: int | None  # in a part; None: as many as make about a second of work
-    longest: int  # units that may pass without anything that can be scored
+    max_runs: int | None  # in a part; None: as many as make about a second of work
+    longest_episode: int  # in units: so many may pass without a score
 
     @property
-    def alone(self) -> bool:
-        """Whether a part wants the whole machine."""
+    def is_exclusive(self) -> bool:
+        """Whether a part needs the whole machine."""
 
     def best(self, at: Ints) -> Floats | None:
-        """What the best policy earns by then, on average; None where nobody knows."""
+        """The mean cumulative reward of the best policy at these times; None where it is unknown."""
 
-    def resolved(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        """An agent's parameters: checked, and complete."""
+    def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """Check an agent's parameters and fill in the defaults."""
 
-    def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
-        """What an agent with these (complete) parameters counts.
+    def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
+        """The names of what an agent with these (complete) parameters counts.
 
-        It is built for it, so that mistakes show.
+        The agent is built for it, so that mistakes show.
         """
 
-    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
-        """Do the runs of a part."""
+    def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
+        """Compute the runs of a part."""
 
     def made_with(self) -> dict[str, str]:
-        """What its results owe to this machine, beyond what all parts do."""
+        """Versions and devices that its results depend on, beyond those that all parts record."""

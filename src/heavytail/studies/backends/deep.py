@@ -1,10 +1,8 @@
-"""Compiled environments as worlds of a study.
+"""The backend of compiled environments: deep agents, all runs of a part side by side in one program.
 
-Deep agents, all runs of a part side by side in one program, on a GPU where JAX sees one.
-
-A part is a batch of fixed width. It is never packed anew, since a run alone and the same run beside others
-differ in their last bits. A long one keeps what it has come to in its drawer and goes on from there, if JAX
-and the device are what they were.
+It runs on a GPU where JAX sees one. A part is a batch of fixed width. It is never packed anew, since a run
+alone and the same run beside others differ in their last bits. A long one saves its state in its resume file
+and goes on from there, if JAX and the device are the same.
 
 A GPU does one part at a time. On a CPU each part has one thread: programs of small matrices gain nothing from
 more, and results do not depend on the number of cores.
@@ -22,14 +20,22 @@ from heavytail.arrays import Floats, Ints
 from heavytail.deep import complete_parameters
 from heavytail.deep.settings import AGENT_PARAMETERS, ENV_PARAMETERS, VARYING_AGENT_PARAMETERS
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.backends.backend import EPISODES, RunCurve, RunResult, WorkContext, failure, throttled
+from heavytail.studies.backends.backend import (
+    EPISODES,
+    TRUNCATED,
+    RunCurve,
+    RunResult,
+    WorkContext,
+    failure,
+    throttled,
+)
 from heavytail.training.curve import place_checkpoints
 
 if TYPE_CHECKING:
     from heavytail.deep import DeepCurve, DeepLearner
     from heavytail.studies.plan import Part
 
-RUNS_SIDE_BY_SIDE = 128
+MAX_RUNS = 128
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
 
 
@@ -39,63 +45,63 @@ class DeepBackend:
     unit: Literal["episode", "step"] = "step"
     horizon = 1
     varying = frozenset(VARYING_AGENT_PARAMETERS)
-    most_runs: int | None = RUNS_SIDE_BY_SIDE
+    max_runs: int | None = MAX_RUNS
 
     def __init__(self, env: str, given: Mapping[str, Any]) -> None:
         for name in given:
             if name not in ENV_PARAMETERS:
                 raise InputError(f"{env} has no parameter {name!r}; {suggestion(name, ENV_PARAMETERS)}")
         self.env, self.given = env, dict(given)
-        self.longest = int(complete_parameters(env, **given)["cap"])  # an episode
+        self.longest_episode = int(complete_parameters(env, **given)["cap"])
 
     @property
-    def alone(self) -> bool:
-        """Whether there is a GPU to be shared."""
+    def is_exclusive(self) -> bool:
+        """Whether there is a GPU, which one part takes for itself."""
         return gpu_there()
 
     def best(self, at: Ints) -> Floats | None:
-        """Nobody knows."""
+        """None: the best policy is unknown."""
         return None
 
-    def resolved(self, agent: str, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        """Schedules end with the run."""
+    def resolve_parameters(self, agent: str, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """Check an agent's parameters and fill in the defaults; schedules end with the run."""
         complete = complete_parameters(self.env, **self.given, **given, total_steps=steps)
         return {name: complete[name] for name in ("total_steps", *AGENT_PARAMETERS)}
 
-    def counters(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
+    def counter_names(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
         """Episodes that ended, and rewards that the transform changed."""
-        return (EPISODES, "truncated")
+        return (EPISODES, TRUNCATED)
 
-    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
-        """All runs side by side."""
+    def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
+        """Compute all runs side by side."""
         _keep_to_one_thread()
         try:
-            curve = self._learnt(part, desk)
+            curve = self._learn(part, context)
         except InputError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded, and other parts go on
+        except Exception as error:  # noqa: BLE001 - it is recorded, and other parts go on
             yield from [failure(error)] * len(part.runs)
             return
         for i in range(len(part.runs)):
             counters = {
                 EPISODES: curve.episodes[i].astype(float),
-                "truncated": curve.truncated[i].astype(float),
+                TRUNCATED: curve.truncated[i].astype(float),
             }
             yield RunCurve(curve.steps, curve.clean_return[i], None, None, counters)
 
     def made_with(self) -> dict[str, str]:
-        """JAX and the device."""
+        """The version of JAX, and the device."""
         import jax
 
         return {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 
-    def _learnt(self, part: "Part", desk: WorkContext) -> "DeepCurve":
-        learner = self._begun(part, desk.resume_file)
+    def _learn(self, part: "Part", context: WorkContext) -> "DeepCurve":
+        learner = self._begin(part, context.resume_file)
         total, every = learner.settings.total_steps, learner.settings.target_every
-        save = _saver(learner, desk.resume_file)
+        save = _make_saver(learner, context.resume_file)
 
         def on_chunk(steps: int) -> None:
-            desk.tell(steps / total)
+            context.report_progress(steps / total)
             save()
 
         marks = (
@@ -103,8 +109,8 @@ class DeepBackend:
         )
         return learner.learn(at=marks.tolist(), on_chunk=on_chunk)
 
-    def _begun(self, part: "Part", resume_file: Path | None) -> "DeepLearner":
-        """The batch, as it was left or new."""
+    def _begin(self, part: "Part", resume_file: Path | None) -> "DeepLearner":
+        """Load the batch as it was left, or start a new one."""
         from heavytail.deep import DeepLearner, heavy_dqn
 
         if resume_file is not None and resume_file.exists():
@@ -132,7 +138,7 @@ def gpu_there() -> bool:
 
 
 def _keep_to_one_thread() -> None:
-    """JAX reads this when it starts; in a process that has used it already, nothing changes."""
+    """Let JAX use one thread: it reads this when it starts, and ignores it later."""
     flags = os.environ.get("XLA_FLAGS", "")
     if ONE_THREAD not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {ONE_THREAD}".strip()
@@ -142,8 +148,8 @@ def _seed(part: "Part", replicate: int) -> int:
     return int(part.seed_for(replicate).generate_state(1)[0])
 
 
-def _saver(learner: "DeepLearner", resume_file: Path | None) -> Callable[[], None]:
-    """What saves a learner now and then."""
+def _make_saver(learner: "DeepLearner", resume_file: Path | None) -> Callable[[], None]:
+    """Make what saves a learner now and then."""
     if resume_file is None:
         return lambda: None
     resume_file.parent.mkdir(parents=True, exist_ok=True)

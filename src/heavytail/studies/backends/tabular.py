@@ -1,4 +1,4 @@
-"""MDPs as worlds of a study: tabular agents, one run after the other."""
+"""The backend of MDPs: tabular agents, one run after the other."""
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 
 class TabularBackend:
-    """An MDP, or several that come one after the other."""
+    """An MDP, or several that follow each other."""
 
     varying: frozenset[str] = frozenset()
-    most_runs: int | None = None
-    longest = 1
-    alone = False
+    max_runs: int | None = None
+    longest_episode = 1
+    is_exclusive = False
 
     def __init__(self, env: str, parameters: Mapping[str, Any]) -> None:
         self.mdp = make_changing_mdp(env, **parameters)
@@ -39,41 +39,41 @@ class TabularBackend:
         self._rates: list[float] | None = None
 
     def best(self, at: Ints) -> Floats:
-        """What the best policy earns; where the MDP changes, the best policy of each while it is there."""
-        if self._rates is None:  # here, because a plan does without
+        """The mean cumulative reward of the best policy of each MDP while it lasts."""
+        if self._rates is None:  # here, because planning a study does without
             self._rates = [optimal_value(mdp) if mdp.horizon else gain(mdp) for mdp in self.mdp.mdps]
         begins = np.array([0, *self.mdp.at], np.float64)
         ends = np.array([*self.mdp.at, np.inf])
         within = np.clip(np.asarray(at, np.float64)[:, None], begins, ends) - begins  # [checkpoint, MDP]
         return within @ np.array(self._rates)
 
-    def resolved(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        """T is what will be run.
+    def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """Check an agent's parameters and fill in the defaults.
 
-        ``moment = "true"`` is computed from the environment, and ``changes = "true"`` is l, the number of its
-        MDPs.
+        `planned_steps` (T) is the length of the run, ``moment = "true"`` is computed from the environment,
+        and ``changes = "true"`` is l, the number of its MDPs.
         """
-        found, given = find("agent", agent), dict(parameters)
-        if "planned_steps" in found.parameters and "planned_steps" not in given:
+        entry, given = find("agent", agent), dict(parameters)
+        if "planned_steps" in entry.parameters and "planned_steps" not in given:
             given["planned_steps"] = steps
         if given.get("changes") == TRUE:
             given["changes"] = len(self.mdp.mdps)
         if given.get("moment") == TRUE:
             given["moment"] = self.true_moment(agent, given)
-        complete = found.arguments(self.problem, **given)
+        complete = entry.arguments(self.problem, **given)
         del complete["problem"]
         return complete
 
     def true_moment(self, agent: str, parameters: Mapping[str, Any]) -> float:
-        """The largest moment of an environment's rewards, of the order and the kind that the agent wants."""
-        found = find("agent", agent)
-        built = found.builder(self.problem, **{**parameters, "moment": 1.0})
-        if "epsilon" not in found.parameters:
+        """The largest moment of the environment's rewards, of the order and kind that the agent needs."""
+        entry = find("agent", agent)
+        built = entry.builder(self.problem, **{**parameters, "moment": 1.0})
+        if "epsilon" not in entry.parameters:
             raise InputError(
                 f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
             )
         kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
-        order = 1.0 + float(parameters.get("epsilon", found.parameters["epsilon"].default))
+        order = 1.0 + float(parameters.get("epsilon", entry.parameters["epsilon"].default))
         moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in self.mdp.mdps)
         if not np.isfinite(moment):
             raise InputError(
@@ -82,25 +82,27 @@ class TabularBackend:
             )
         return moment
 
-    def counters(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
-        """What the agent counts."""
+    def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
+        """The names of what the agent counts."""
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
 
-    def outcomes(self, part: "Part", desk: WorkContext) -> Iterator[RunResult]:
-        """One run after the other."""
+    def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
+        """Compute one run after the other."""
         for run in part.runs:
             try:
                 yield self._run(part, run)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is recorded, and the other runs go on
+            except Exception as error:  # noqa: BLE001 - it is recorded, and the other runs go on
                 yield failure(error)
 
     def made_with(self) -> dict[str, str]:
-        """Nothing that parts do not say anyway."""
+        """Nothing beyond what all parts record."""
         return {}
 
     def _run(self, part: "Part", run: "Run") -> RunCurve:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a study plans its own steps; nobody reads a worker's warnings
+            warnings.simplefilter(
+                "ignore"
+            )  # a study plans its own steps, and a worker's warnings are not seen
             learner = make_agent(part.agent, self.mdp, seed=part.seed_for(run.replicate), **run.parameters)
             amount = {learner.unit: part.units}
             curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]
@@ -114,7 +116,7 @@ class TabularBackend:
 
 
 def _moment_kinds(record: Any) -> Iterator[str]:
-    """What the estimators in a record, and in the records in it, take a moment to be."""
+    """The kinds of moment that the estimators in a record, and in the records in it, need."""
     if hasattr(record, "moment_kind"):
         yield record.moment_kind()
     elif isinstance(record, tuple):

@@ -1,4 +1,7 @@
-"""Engines do the missing parts of a study; an engine decides nothing about results."""
+"""Engines compute the missing parts of a study, in any order; they decide nothing about results.
+
+One per file: `local`, `ray`, `cuda`, `inline`; a plugin adds one with ``@register("engine", NAME)``.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -7,27 +10,27 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from heavytail.registry import find
 from heavytail.studies.plan import Part
 
-Result: TypeAlias = tuple[bytes, float, dict[str, str]]  # the bytes of a part, seconds, where and with what
+Result: TypeAlias = tuple[bytes, float, dict[str, str]]  # a part's bytes, seconds, where and with what
 
 
 class PartDone(NamedTuple):
-    """A part, done."""
+    """A part that is done."""
 
     part: Part
     content: bytes
     seconds: float
-    about: dict[str, str]  # where it was done, and with what
+    about: dict[str, str]  # where it was computed, and with what
 
 
 class PartProgress(NamedTuple):
-    """A part that is being done."""
+    """How far a part is."""
 
     part: str  # its id
-    share: float  # of it that is done
+    share: float  # of the part that is done
 
 
 class Message(NamedTuple):
-    """Something that whoever watches should know."""
+    """A line for the user."""
 
     words: str
 
@@ -41,16 +44,16 @@ class Engine(Protocol):
     workers: int
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
-        """Do these parts; each is given back as soon as it is done.
+        """Compute these parts, and yield each as soon as it is done.
 
-        In the folder `resume_folder` long parts keep what they have come to.
+        Long parts keep their intermediate state in `resume_folder`, and go on from there.
         """
 
 
 def make_engine(engine: str | Engine, **options: Any) -> Engine:
     """Make an engine by its name, with those of its options that are not None.
 
-    An engine is given back as it is.
+    What is an engine already is returned as it is.
     """
     if not isinstance(engine, str):
         return engine

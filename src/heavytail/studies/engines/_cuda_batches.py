@@ -1,7 +1,7 @@
-"""Which runs go to a GPU together: waves of lanes.
+"""Batches of lanes: which runs go to a GPU together.
 
-Lanes of one wave have one compiled combination, one length and the same checkpoints, and agents and MDPs of
-one shape; they differ in numbers and in their seed. A wave holds as many as fit the memory, and whole parts
+Lanes of one batch have one compiled combination, one length and the same checkpoints, and agents and MDPs of
+one shape; they differ in numbers and in their seed. A batch holds as many as fit the memory, and whole parts
 where it can: when it ends, they are done.
 """
 
@@ -20,7 +20,7 @@ from heavytail.training.lanes.layout import Deduplicated, deduplicate, record_sh
 
 
 class LaneRun(NamedTuple):
-    """One run, and what it begins with."""
+    """One run, and the agent that it begins with."""
 
     part: Part
     place: int  # of the run in its part
@@ -29,7 +29,7 @@ class LaneRun(NamedTuple):
 
 
 class LaneBatch(NamedTuple):
-    """Runs that go together."""
+    """Runs that go to the GPU together."""
 
     lanes: tuple[LaneRun, ...]
 
@@ -44,52 +44,52 @@ class LaneBatch(NamedTuple):
         return place_checkpoints(0, part.units, part.checkpoints, part.spacing)
 
     def begin(self) -> Lanes:
-        """All of them at their first moment, on the GPU."""
+        """Put all lanes on the GPU, before their first step."""
         agents = deduplicate([lane.agent for lane in self.lanes], [id(lane.agent) for lane in self.lanes])
         mdp = deduplicate(
             [_tabular(lane.part).mdp for lane in self.lanes], [id(lane.part.backend) for lane in self.lanes]
         )
         seeds = [(lane.part.seed, lane.part.phase, lane.run.replicate) for lane in self.lanes]
-        which = deduplicate(list(self.lanes), seeds)
-        return Lanes(
-            agents, mdp, Deduplicated([_streams(lane) for lane in which.unique], which.which), self.at
-        )
+        lanes = deduplicate(list(self.lanes), seeds)
+        streams_of_lanes = Deduplicated([_streams(lane) for lane in lanes.unique], lanes.which)
+        return Lanes(agents, mdp, streams_of_lanes, self.at)
 
 
-def lane_batches(parts: Sequence[Part], most: int) -> Iterator[LaneBatch]:
-    """All runs of these parts, so many at a time; made when they are wanted, since agents take memory."""
-    for group in _together(parts, _in_common):
+def lane_batches(parts: Sequence[Part], max_lanes: int) -> Iterator[LaneBatch]:
+    """Yield all runs of these parts, at most so many at a time; lazily, since agents take memory."""
+    for group in _group_by(parts, _in_common):
         lanes = list(_lanes(group))
-        for alike in _together(lanes, lambda lane: repr(record_shape(lane.agent))):
-            yield from split_batches(alike, most)
+        for alike in _group_by(lanes, lambda lane: repr(record_shape(lane.agent))):
+            yield from split_batches(alike, max_lanes)
 
 
 def _in_common(part: Part) -> str:
-    """What parts must have in common to run together."""
+    """A key of what parts must have in common to run together."""
     mdp = _tabular(part).mdp
     shapes = [repr(record_shape(mdp)) for mdp in mdp.mdps]
     return canonical([part.combination, part.units, part.checkpoints, part.spacing, mdp.at, shapes])
 
 
-def split_batches(lanes: Sequence[LaneRun], most: int) -> Iterator[LaneBatch]:
-    """Waves of at most so many lanes; only a part with more runs than that is cut."""
+def split_batches(lanes: Sequence[LaneRun], max_lanes: int) -> Iterator[LaneBatch]:
+    """Yield batches of at most so many lanes; only a part with more runs than that is split."""
     piece: list[LaneRun] = []
-    for part in _together(lanes, lambda lane: lane.part.id):
-        if piece and len(piece) + len(part) > most:
+    for part in _group_by(lanes, lambda lane: lane.part.id):
+        if piece and len(piece) + len(part) > max_lanes:
             yield _by_seed(piece)
             piece = []
         piece += part
-        while len(piece) > most:
-            yield _by_seed(piece[:most])
-            piece = piece[most:]
+        while len(piece) > max_lanes:
+            yield _by_seed(piece[:max_lanes])
+            piece = piece[max_lanes:]
     if piece:
         yield _by_seed(piece)
 
 
 def _by_seed(lanes: Sequence[LaneRun]) -> LaneBatch:
-    """Lanes with one seed meet the same transitions.
+    """A batch in the order of seeds.
 
-    Beside each other they are in the same states more often, and read the same words.
+    Lanes with one seed meet the same transitions: side by side they are in the same states more often, and
+    read the same memory.
     """
     return LaneBatch(tuple(sorted(lanes, key=lambda lane: lane.run.replicate)))
 
@@ -101,15 +101,15 @@ def _lanes(parts: Sequence[Part]) -> Iterator[LaneRun]:
             yield from [
                 LaneRun(part, place, run, _agent(part, run, agents)) for place, run in enumerate(part.runs)
             ]
-        except Exception:  # noqa: BLE001, S112 - no lanes for a part that has a run which cannot begin: processes will say why
+        except Exception:  # noqa: BLE001, S112 - a run of the part cannot begin: processes will say why
             continue
 
 
 def _agent(part: Part, run: Run, known: dict[tuple[int, str], Record]) -> Record:
-    said = id(part.backend), canonical(run.parameters)
-    if said not in known:
-        known[said] = find("agent", part.agent).builder(_tabular(part).problem, **run.parameters)
-    return known[said]
+    key = id(part.backend), canonical(run.parameters)
+    if key not in known:
+        known[key] = find("agent", part.agent).builder(_tabular(part).problem, **run.parameters)
+    return known[key]
 
 
 def _tabular(part: Part) -> TabularBackend:
@@ -120,8 +120,8 @@ def _streams(lane: LaneRun) -> Streams:
     return streams(lane.part.seed_for(lane.run.replicate))
 
 
-def _together(things: Sequence[Any], key: Any) -> Iterator[list[Any]]:
-    """Things with one key together, in the order in which keys are met."""
+def _group_by(things: Sequence[Any], key: Any) -> Iterator[list[Any]]:
+    """Group things by key, in the order in which keys are first met."""
     groups: dict[str, list[Any]] = {}
     for thing in things:
         groups.setdefault(key(thing), []).append(thing)

@@ -1,4 +1,4 @@
-"""In which order parts are done, so that all workers are busy to the end."""
+"""The order in which parts are computed, so that all workers are busy to the end."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -6,10 +6,10 @@ from typing import TypeVar
 from heavytail.studies.engines import Event, PartDone, PartProgress, Result
 from heavytail.studies.plan import Part
 
-H = TypeVar("H")  # what an engine knows a part by while it is being done
+H = TypeVar("H")  # an engine's handle of a part that is being computed
 
 
-def scheduled(
+def run_scheduled(
     parts: Sequence[Part],
     workers: int,
     submit: Callable[[Part], H],
@@ -18,18 +18,18 @@ def scheduled(
     latest: Callable[[], Iterable[PartProgress]] = tuple,
     one_machine: bool = True,
 ) -> Iterator[Event]:
-    """Do parts, so many at a time.
+    """Compute parts, so many at a time.
 
     What a part needs compiled is compiled by one worker while the others do something else.
 
     Args:
-        parts: what to do.
+        parts: to compute.
         workers: how many at a time.
-        submit: starts a part; what it gives stands for it.
-        next_done: waits until one or more of these are done, or for a while.
-        result: of one that is.
-        latest: what has been heard of parts that are being done.
-        one_machine: whether all of it is done on one machine, which a part may want for itself.
+        submit: starts a part and returns a handle.
+        next_done: waits until one or more of these handles are done, or for a while.
+        result: of a handle that is done.
+        latest: the latest progress of parts.
+        one_machine: whether all parts run on one machine, which a part may need for itself.
     """
     waiting, compiled, busy = list(parts), set[str](), dict[H, Part]()
     while waiting or busy:
@@ -48,14 +48,14 @@ def scheduled(
 def next_part(
     waiting: Sequence[Part], compiled: set[str], busy: Sequence[Part], one_machine: bool = True
 ) -> Part | None:
-    """The first part whose kernels are there, or are not being made by someone else right now.
+    """The first part whose kernels are compiled, or are not being compiled by another worker.
 
-    One that wants its machine for itself waits for it, and others for that.
+    A part that needs its machine for itself waits for it, and other parts wait for that.
     """
-    if one_machine and any(part.backend.alone for part in busy):
+    if one_machine and any(part.backend.is_exclusive for part in busy):
         return None
     compiling = {part.combination for part in busy}
-    free = (part for part in waiting if not (busy and one_machine and part.backend.alone))
+    free = (part for part in waiting if not (busy and one_machine and part.backend.is_exclusive))
     return next(
         (part for part in free if part.combination in compiled or part.combination not in compiling), None
     )

@@ -1,4 +1,4 @@
-"""What a worker does: one part, timed, telling how far it is."""
+"""The work of one worker process: compute a part, time it, report progress."""
 
 import importlib
 import os
@@ -20,7 +20,7 @@ from heavytail.studies.specs.spec import env_kind
 def run_part_in_worker(
     part_json: str, modules: Sequence[str] = (), resume_folder: str | None = None
 ) -> Result:
-    """Do a part, given as JSON; what a worker is asked to do."""
+    """Compute a part, given as JSON, after importing the modules of plugins."""
     from heavytail.studies.parts import run_part
 
     for module in modules:
@@ -31,43 +31,45 @@ def run_part_in_worker(
                 f"a worker cannot import {module}, in which something is registered: {error}"
             ) from None
     started, part = time.perf_counter(), Part.model_validate_json(part_json)
-    desk = WorkContext(
-        lambda share: _tell(PartProgress(part.id, share)),
+    context = WorkContext(
+        lambda share: _report_progress(PartProgress(part.id, share)),
         Path(resume_folder) / f"{part.id}.npz" if resume_folder else None,
     )
-    content = run_part(part, desk)
+    content = run_part(part, context)
     return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.backend.made_with()}
 
 
-_listener: Any = None  # in a worker, where it tells how it goes
+_updates: Any = None  # in a worker, the queue for its progress
 
 
-def _tell(news: PartProgress) -> None:
-    if _listener is not None:
-        _listener.put(news)
+def _report_progress(progress: PartProgress) -> None:
+    if _updates is not None:
+        _updates.put(progress)
 
 
-def _begin_worker(news: Any) -> None:
-    global _listener  # noqa: PLW0603 - a worker has one, from its beginning
-    _listener = news
+def begin_worker(updates: Any) -> None:
+    """Prepare a new worker process."""
+    global _updates  # noqa: PLW0603 - a worker has one, from its beginning
+    _updates = updates
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """A worker whose study was killed would wait for more for ever."""
+    """End this worker when its study was killed; it would wait for ever."""
     if parent := parent_process():
         parent.join()
     os._exit(1)
 
 
 def modules_for(parts: Sequence[Part]) -> list[str]:
-    """The modules outside heavytail that register something: workers import them first."""
+    """List the modules outside heavytail that register something: workers import them first."""
     tabular = [part for part in parts if env_kind(part.env) == "tabular"]
     for part in tabular:
-        for found in (find("agent", part.agent), find("env", part.env)):
-            if found.builder.__module__ == "__main__":
+        for entry in (find("agent", part.agent), find("env", part.env)):
+            if entry.builder.__module__ == "__main__":
                 raise InputError(
-                    f"the {found.kind} {found.name!r} is registered in the script itself, where other processes cannot find it;"
-                    " put it into a module that the script imports, or use engine='inline'"
+                    f"the {entry.kind} {entry.name!r} is registered in the script itself, where other"
+                    " processes cannot find it; put it into a module that the script imports, or use"
+                    " engine='inline'"
                 )
     return plugin_modules()

@@ -1,8 +1,8 @@
-"""Parts on a GPU: all their runs in lanes (`heavytail.lanes`), tens of thousands at once.
+"""The engine `cuda`: all runs of parts in lanes of a GPU (`heavytail.training.lanes`), thousands at once.
 
-Threads keep the GPU busy; meanwhile this one makes files of what has come out. A wave of lanes that takes
-long keeps what it has come to in a drawer, and goes on from there. What is no work for lanes, such as deep
-agents, is done by processes afterwards, as `LocalEngine` does it.
+Threads keep the GPU busy; meanwhile this one writes the results. A batch of lanes that takes long saves its
+state in a resume file, and goes on from there. What cannot run in lanes, such as deep agents, is computed by
+processes afterwards, as `LocalEngine` does it.
 """
 
 import os
@@ -26,7 +26,7 @@ from heavytail.registry import register
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, throttled
 from heavytail.studies.engines import Event, Message, PartDone, PartProgress
 from heavytail.studies.engines._cuda_batches import LaneBatch, lane_batches, split_batches
-from heavytail.studies.engines.local import SECONDS_BETWEEN_NEWS, LocalEngine
+from heavytail.studies.engines.local import SECONDS_BETWEEN_UPDATES, LocalEngine
 from heavytail.studies.parts import part_to_parquet
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import env_kind
@@ -35,15 +35,15 @@ from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit
 from heavytail.training.lanes.device import find_device, simulated
 
 MAX_LANES = 65_536  # at once; the largest GPUs have registers for about as many threads
-WAVES_SIDE_BY_SIDE = 16  # where they are small
-MANY_PARTS = 50
-DRAWER = "wave-"  # how names of drawers begin
+MAX_CONCURRENT_BATCHES = 16  # where they are small
+PARTS_PER_UPDATE = 50  # batches of more parts report progress less often
+RESUME_PREFIX = "wave-"  # of the names of resume files
 
 
 class BatchDone(NamedTuple):
-    """A wave, and what became of its lanes."""
+    """A batch of lanes that is done."""
 
-    wave: LaneBatch
+    batch: LaneBatch
     values: Floats  # [L, C, columns of `heavytail.training.fused`]
     errors: dict[int, str]
     seconds: float
@@ -51,22 +51,21 @@ class BatchDone(NamedTuple):
 
 
 class BatchUnsupported(NamedTuple):
-    """A wave that no kernel can be made for."""
+    """A batch that no kernel can be compiled for."""
 
-    wave: LaneBatch
-    why: str
+    batch: LaneBatch
+    reason: str
 
 
 class EngineFailed(NamedTuple):
-    """The end of everything."""
+    """An error that ends the study."""
 
     error: BaseException
 
 
-News: TypeAlias = (
-    BatchDone | BatchUnsupported | EngineFailed | PartProgress | Message | None
-)  # None: all is done
-Tell: TypeAlias = Callable[[News], None]
+# from the threads to the study; None: all is done
+Update: TypeAlias = BatchDone | BatchUnsupported | EngineFailed | PartProgress | Message | None
+Send: TypeAlias = Callable[[Update], None]
 
 
 @register("engine", "cuda")
@@ -80,10 +79,10 @@ class CudaEngine:
 
     def __init__(self, workers: int | None = None, lanes: int | None = None) -> None:
         self.device = find_device()
-        self.most, self.workers = lanes or MAX_LANES, workers or len(os.sched_getaffinity(0))
+        self.max_lanes, self.workers = lanes or MAX_LANES, workers or len(os.sched_getaffinity(0))
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
-        """Do these parts."""
+        """Compute these parts."""
         left = {part.id: part for part in parts}
         tabular = [part for part in parts if env_kind(part.env) == "tabular"]
         if tabular:
@@ -95,84 +94,83 @@ class CudaEngine:
             yield from LocalEngine(self.workers).run(list(left.values()), resume_folder)
 
     def _in_lanes(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
-        news: queue.SimpleQueue[News] = queue.SimpleQueue()
+        updates: queue.SimpleQueue[Update] = queue.SimpleQueue()
         stopped = threading.Event()
-        found = {part.id: dict[int, RunResult]() for part in parts}
+        results = {part.id: dict[int, RunResult]() for part in parts}
         thread = threading.Thread(
-            target=self._work, args=(parts, resume_folder, news.put, stopped), daemon=True
+            target=self._work, args=(parts, resume_folder, updates.put, stopped), daemon=True
         )
         thread.start()
         try:
-            while (said := news.get()) is not None:
-                if isinstance(said, EngineFailed):
-                    raise said.error
-                if isinstance(said, BatchDone):
-                    yield from self._done(said, found)
-                    said.resume_file.unlink(missing_ok=True)  # its parts are kept by now
-                elif isinstance(said, BatchUnsupported):
-                    yield Message(
-                        f"{said.wave.lanes[0].part.agent} cannot run in lanes and is left to"
-                        f" processes: {said.why}"
-                    )
+            while (update := updates.get()) is not None:
+                if isinstance(update, EngineFailed):
+                    raise update.error
+                if isinstance(update, BatchDone):
+                    yield from self._finished_parts(update, results)
+                    update.resume_file.unlink(missing_ok=True)  # its parts are stored by now
+                elif isinstance(update, BatchUnsupported):
+                    agent = update.batch.lanes[0].part.agent
+                    yield Message(f"{agent} cannot run in lanes and is left to processes: {update.reason}")
                 else:
-                    yield said
-            for left in resume_folder.glob(
-                f"*{DRAWER}*"
-            ):  # of waves that were interrupted and had other lanes, or half written
+                    yield update
+            # of batches that were interrupted and had other lanes, or half written
+            for left in resume_folder.glob(f"*{RESUME_PREFIX}*"):
                 left.unlink()
         finally:
             stopped.set()
             thread.join()
 
-    def _work(self, parts: Sequence[Part], resume_folder: Path, tell: Tell, stopped: threading.Event) -> None:
-        """What the thread does: wave after wave; small ones side by side, each with a thread of its own."""
+    def _work(self, parts: Sequence[Part], resume_folder: Path, send: Send, stopped: threading.Event) -> None:
+        """Run batch after batch in a thread; small ones side by side, each in a thread of its own."""
         busy: dict[Future[None], float] = {}
         try:
-            with ThreadPoolExecutor(1 if simulated() else WAVES_SIDE_BY_SIDE) as threads:
-                for wave in lane_batches(parts, self.most):
-                    for piece in self._fitting(wave, tell):
+            with ThreadPoolExecutor(1 if simulated() else MAX_CONCURRENT_BATCHES) as threads:
+                for batch in lane_batches(parts, self.max_lanes):
+                    for piece in self._fitting(batch, send):
                         _wait_for_room(busy, share := self._share(piece))
-                        busy[threads.submit(_run_wave, piece, resume_folder, tell, stopped)] = share
+                        busy[threads.submit(_run_batch, piece, resume_folder, send, stopped)] = share
                         if stopped.is_set():
                             return
                 _wait_for_room(busy, 1.0)
-            tell(None)
-        except BaseException as error:  # noqa: BLE001 - it is raised again where it can be seen
+            send(None)
+        except BaseException as error:  # noqa: BLE001 - the study's thread raises it again
             stopped.set()
-            tell(EngineFailed(error))
+            send(EngineFailed(error))
 
-    def _share(self, wave: LaneBatch) -> float:
-        """How much of the GPU a wave takes: of its lanes or of its memory, whichever is more."""
-        return len(wave.lanes) / min(self.most, self._fit(wave))
+    def _share(self, batch: LaneBatch) -> float:
+        """How much of the GPU a batch takes: of its lanes or of its memory, whichever is more."""
+        return len(batch.lanes) / min(self.max_lanes, self._fit(batch))
 
-    def _fit(self, wave: LaneBatch) -> int:
-        return lanes_that_fit(self.device.free_bytes, wave.lanes[0].agent, len(wave.at))
+    def _fit(self, batch: LaneBatch) -> int:
+        return lanes_that_fit(self.device.free_bytes, batch.lanes[0].agent, len(batch.at))
 
-    def _fitting(self, wave: LaneBatch, tell: Tell) -> list[LaneBatch]:
-        """The wave in pieces that fit the memory."""
-        each, n = bytes_per_lane(wave.lanes[0].agent, len(wave.at)), len(wave.lanes)
-        pieces = list(split_batches(wave.lanes, self._fit(wave)))
+    def _fitting(self, batch: LaneBatch, send: Send) -> list[LaneBatch]:
+        """Split a batch into pieces that fit the memory."""
+        each, n = bytes_per_lane(batch.lanes[0].agent, len(batch.at)), len(batch.lanes)
+        pieces = list(split_batches(batch.lanes, self._fit(batch)))
         cut = f", in {len(pieces)} waves" if len(pieces) > 1 else ""
-        tell(
-            Message(f"{wave}: {each / 1e3:,.1f} kB each, {n * each / 1e6:,.0f} MB on {self.device.name}{cut}")
-        )
+        memory = f"{each / 1e3:,.1f} kB each, {n * each / 1e6:,.0f} MB"
+        send(Message(f"{batch}: {memory} on {self.device.name}{cut}"))
         return pieces
 
-    def _done(self, ended: BatchDone, waiting: dict[str, dict[int, RunResult]]) -> Iterator[Event]:
-        """The parts of which no run is missing any more."""
-        share = ended.seconds / len(ended.wave.lanes)
-        for lane, outcome in zip(ended.wave.lanes, _outcomes(ended), strict=True):
-            found = waiting[lane.part.id]
-            found[lane.place] = outcome
-            if len(found) == len(lane.part.runs):
-                ordered = [found[k] for k in range(len(found))]
-                about = {"host": os.uname().nodename, "device": self.device.name}
-                yield PartDone(lane.part, part_to_parquet(lane.part, ordered), share * len(found), about)
-                found.clear()
+    def _finished_parts(
+        self, done: BatchDone, results: dict[str, dict[int, RunResult]]
+    ) -> Iterator[PartDone]:
+        """Add the results of a batch, and yield the parts of which no run is missing any more."""
+        seconds_per_lane = done.seconds / len(done.batch.lanes)
+        about = {"host": os.uname().nodename, "device": self.device.name}
+        for lane, result in zip(done.batch.lanes, _lane_results(done), strict=True):
+            runs = results[lane.part.id]
+            runs[lane.place] = result
+            if len(runs) == len(lane.part.runs):
+                ordered = [runs[k] for k in range(len(runs))]
+                seconds = seconds_per_lane * len(runs)
+                yield PartDone(lane.part, part_to_parquet(lane.part, ordered), seconds, about)
+                runs.clear()
 
 
 def _wait_for_room(busy: "dict[Future[None], float]", share: float) -> None:
-    """Wait until waves that are under way leave such a share of the GPU.
+    """Wait until running batches leave such a share of the GPU.
 
     What is submitted counts, though it may not have its memory yet.
     """
@@ -182,18 +180,18 @@ def _wait_for_room(busy: "dict[Future[None], float]", share: float) -> None:
             future.result()
 
 
-def _run_wave(wave: LaneBatch, resume_folder: Path, tell: Tell, stopped: threading.Event) -> None:
-    """A wave from where it was left to its end."""
-    digest = sha256("".join(lane.run.id for lane in wave.lanes).encode()).hexdigest()[:20]
-    resume_file, started = resume_folder / f"{DRAWER}{digest}.npz", time.perf_counter()
+def _run_batch(batch: LaneBatch, resume_folder: Path, send: Send, stopped: threading.Event) -> None:
+    """Run a batch to its end, from where it was left."""
+    digest = sha256("".join(lane.run.id for lane in batch.lanes).encode()).hexdigest()[:20]
+    resume_file, started = resume_folder / f"{RESUME_PREFIX}{digest}.npz", time.perf_counter()
     resume_folder.mkdir(parents=True, exist_ok=True)
-    lanes = wave.begin()
+    lanes = batch.begin()
     if resume_file.exists():
         try:
-            lanes.restore(read_arrays(resume_file, "drawer of a study"))
+            lanes.restore(read_arrays(resume_file, "resume file of a study"))
         except InputError as error:
             raise InputError(f"{resume_file}: {error}") from None
-    say = _sayer(wave, lanes, tell)
+    report_progress = _progress_reporter(batch, lanes, send)
 
     def save() -> None:
         write_arrays(resume_file, lanes.arrays())
@@ -204,7 +202,7 @@ def _run_wave(wave: LaneBatch, resume_folder: Path, tell: Tell, stopped: threadi
         if stopped.is_set():
             save()
             raise _Stopped
-        say()
+        report_progress()
         save_if_due()
 
     try:
@@ -212,47 +210,43 @@ def _run_wave(wave: LaneBatch, resume_folder: Path, tell: Tell, stopped: threadi
     except _Stopped:
         return
     except NumbaError as error:
-        tell(
-            BatchUnsupported(
-                wave, next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            )
-        )
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        send(BatchUnsupported(batch, lines[0] if lines else type(error).__name__))
         return
     seconds, steps = time.perf_counter() - started, lanes.steps()
-    tell(Message(f"{wave}: {steps:.3g} steps in {seconds:,.1f} s, {steps / seconds:.2g} a second"))
-    tell(BatchDone(wave, lanes.values(), lanes.errors(), seconds, resume_file))
+    send(Message(f"{batch}: {steps:.3g} steps in {seconds:,.1f} s, {steps / seconds:.2g} a second"))
+    send(BatchDone(batch, lanes.values(), lanes.errors(), seconds, resume_file))
 
 
-def _sayer(wave: LaneBatch, lanes: Lanes, tell: Tell) -> Callable[[], None]:
-    """What tells now and then how far a wave is; the more parts it has, the less often."""
-    parts = {lane.part.id for lane in wave.lanes}
-    pause = SECONDS_BETWEEN_NEWS * (1 + len(parts) // MANY_PARTS)
-    told = time.monotonic()
+def _progress_reporter(batch: LaneBatch, lanes: Lanes, send: Send) -> Callable[[], None]:
+    """Make what reports now and then how far a batch is; the more parts it has, the less often."""
+    parts = {lane.part.id for lane in batch.lanes}
+    pause = SECONDS_BETWEEN_UPDATES * (1 + len(parts) // PARTS_PER_UPDATE)
+    reported = time.monotonic()
 
-    def say() -> None:
-        nonlocal told
-        if time.monotonic() - told > pause:
-            told, share = time.monotonic(), lanes.share()
+    def report_progress() -> None:
+        nonlocal reported
+        if time.monotonic() - reported > pause:
+            reported, share = time.monotonic(), lanes.share()
             for part in parts:
-                tell(PartProgress(part, share))
+                send(PartProgress(part, share))
 
-    return say
+    return report_progress
 
 
 class _Stopped(Exception):  # noqa: N818 - no error
-    """Nobody wants the rest."""
+    """The study has ended, or was interrupted."""
 
 
-def _outcomes(ended: BatchDone) -> Iterator[RunResult]:
-    """What became of each lane."""
-    names, at = counter_names(ended.wave.lanes[0].agent), ended.wave.at
-    mdp = {id(lane.part.backend): lane.part.backend for lane in ended.wave.lanes}
-    best = {key: backend.best(at) for key, backend in mdp.items()}
-    for i, (lane, values) in enumerate(zip(ended.wave.lanes, ended.values, strict=True)):
-        if i in ended.errors:
-            yield Failed(f"{InputError.__name__}: {ended.errors[i]}")
+def _lane_results(done: BatchDone) -> Iterator[RunResult]:
+    """The result of each lane."""
+    names, at = counter_names(done.batch.lanes[0].agent), done.batch.at
+    backends = {id(lane.part.backend): lane.part.backend for lane in done.batch.lanes}
+    best = {key: backend.best(at) for key, backend in backends.items()}
+    for i, (lane, values) in enumerate(zip(done.batch.lanes, done.values, strict=True)):
+        if i in done.errors:
+            yield Failed(f"{InputError.__name__}: {done.errors[i]}")
             continue
+        mean, realised = values[:, MEAN], values[:, REALISED]
         counters = {name: values[:, FIRST_COUNTER + k] for k, name in enumerate(names)}
-        yield RunCurve(
-            at, values[:, MEAN], values[:, REALISED], best[id(lane.part.backend)] - values[:, MEAN], counters
-        )
+        yield RunCurve(at, mean, realised, best[id(lane.part.backend)] - mean, counters)

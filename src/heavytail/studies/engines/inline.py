@@ -1,4 +1,4 @@
-"""The engine `inline`: parts in this process, one after the other, for debuggers."""
+"""The engine `inline`: this process, one part after the other, for debuggers."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ def inline() -> "InlineEngine":
 
 
 class InlineEngine:
-    """In this process, one part after the other; for debuggers."""
+    """This process, one part after the other."""
 
     workers = 1
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
-        """Do these parts."""
+        """Compute these parts."""
         for part in parts:
             yield PartDone(part, *run_part_in_worker(part.model_dump_json(), (), str(resume_folder)))

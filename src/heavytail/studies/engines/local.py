@@ -1,7 +1,4 @@
-"""Who does the work: an engine takes parts and gives back their bytes, in any order.
-
-The engine decides nothing about results. `LocalEngine` keeps all cores of this machine busy with processes;
-`heavytail.studies.engines.ray` has one for a Ray cluster.
+"""The engine `local`: processes that keep all cores of this machine busy.
 
 Workers are fresh processes that never see the script that started the study: it needs no ``if __name__ ==
 "__main__"``. What it registered they find by importing the same modules.
@@ -22,11 +19,11 @@ from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.registry import register
 from heavytail.studies.engines import Event, PartProgress, Result
-from heavytail.studies.engines._scheduling import scheduled
-from heavytail.studies.engines._worker import _begin_worker, modules_for, run_part_in_worker
+from heavytail.studies.engines._scheduling import run_scheduled
+from heavytail.studies.engines._worker import begin_worker, modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
 
-SECONDS_BETWEEN_NEWS = 0.5
+SECONDS_BETWEEN_UPDATES = 0.5
 
 
 @register("engine", "local")
@@ -42,11 +39,11 @@ class LocalEngine:
         self.workers = workers or len(os.sched_getaffinity(0))
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
-        """Do these parts."""
+        """Compute these parts."""
         modules, spawn = modules_for(parts), get_context("spawn")
-        news = spawn.SimpleQueue()
+        updates = spawn.SimpleQueue()
         pool = ProcessPoolExecutor(
-            self._processes(parts), mp_context=spawn, initializer=_begin_worker, initargs=(news,)
+            self._processes(parts), mp_context=spawn, initializer=begin_worker, initargs=(updates,)
         )
 
         def submit(part: Part) -> Future[Result]:
@@ -54,15 +51,15 @@ class LocalEngine:
                 return pool.submit(run_part_in_worker, part.model_dump_json(), modules, str(resume_folder))
 
         def next_done(busy: Iterable[Future[Result]]) -> list[Future[Result]]:
-            done = wait(busy, SECONDS_BETWEEN_NEWS, return_when=FIRST_COMPLETED).done
+            done = wait(busy, SECONDS_BETWEEN_UPDATES, return_when=FIRST_COMPLETED).done
             return sorted(done, key=lambda future: future.exception() is not None)
 
         def latest() -> Iterator[PartProgress]:
-            while not news.empty():
-                yield news.get()
+            while not updates.empty():
+                yield updates.get()
 
         try:
-            yield from scheduled(
+            yield from run_scheduled(
                 parts, self.workers, submit, next_done, lambda future: future.result(), latest
             )
         except BrokenProcessPool:
@@ -74,16 +71,16 @@ class LocalEngine:
             _stop(pool)
 
     def _processes(self, parts: Sequence[Part]) -> int:
-        """As many as can be at work at once; a process that does all parts compiles once."""
-        return 1 if all(part.backend.alone for part in parts) else min(self.workers, len(parts))
+        """How many can work at once; a process that computes all parts compiles once."""
+        return 1 if all(part.backend.is_exclusive for part in parts) else min(self.workers, len(parts))
 
 
 @contextmanager
 def _spawning() -> Iterator[None]:
-    """Processes that are started now do not run the script that started the study, and are deaf to Ctrl-C.
+    """Start processes that ignore Ctrl-C and do not run the script that started the study.
 
-    Ctrl-C reaches the whole group, and the study decides what happens. Blocked signals stay blocked in a new
-    process, from its first moment on.
+    Ctrl-C reaches the whole process group, and the study decides what happens. Blocked signals stay blocked
+    in a new process from its start.
     """
     main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.modules["__main__"] = ModuleType("__main__")
@@ -95,7 +92,7 @@ def _spawning() -> Iterator[None]:
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """At once: parts that are under way are not worth waiting for."""
+    """Stop the workers at once, without waiting for their parts."""
     processes = list((pool._processes or {}).values())  # noqa: SLF001 - there is no public way before Python 3.14
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:

@@ -1,8 +1,8 @@
-"""Parts on a Ray cluster.
+"""The engine `ray`: a running Ray cluster, or one started here.
 
-One that is running, by its address (or by ``$RAY_ADDRESS``, as Ray sets it), or one started here.
+A running one is found by its address, or by ``$RAY_ADDRESS``, as Ray sets it.
 
-Every part is a task; if the node that does it dies, Ray does it again elsewhere. Results come back as bytes
+Every part is a task; if its node dies, Ray computes it again elsewhere. Results come back as bytes
 and are written by the process that runs the study, so that the cluster needs no common disk.
 """
 
@@ -17,14 +17,12 @@ from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.registry import register
 from heavytail.studies.engines import Event, Result
-from heavytail.studies.engines._scheduling import scheduled
+from heavytail.studies.engines._scheduling import run_scheduled
 from heavytail.studies.engines._worker import modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
 
 SECONDS_TO_ANSWER = 10
-MAX_RETRIES = (
-    10  # of a part whose worker or node died; a part that kills every worker must not go on for ever
-)
+MAX_RETRIES = 10  # of a part whose worker or node died: one that kills every worker must end some time
 
 
 @register("engine", "ray")
@@ -40,10 +38,10 @@ class RayEngine:
         self._ray, address = _import_ray(), address or os.environ.get("RAY_ADDRESS")
         if not self._ray.is_initialized():
             try:
-                _knock(address)
+                _check_reachable(address)
                 self._ray.init(
-                    address=address
-                    or "local",  # without it, Ray would join whatever was started on this machine last
+                    # without "local", Ray would join whatever was started on this machine last
+                    address=address or "local",
                     num_cpus=None if address else workers,
                     include_dashboard=False,
                     log_to_driver=False,
@@ -56,12 +54,17 @@ class RayEngine:
         self.workers = int(workers or self._ray.cluster_resources().get("CPU", 1))
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
-        """Do these parts. Other machines may not see the drawers.
+        """Compute these parts.
 
-        A part whose node dies is done from its beginning.
+        A part whose node dies starts again from its beginning, since other machines may not see
+        `resume_folder`.
         """
         ray = self._ray
-        gpus = 1 if ray.cluster_resources().get("GPU") and any(part.backend.alone for part in parts) else 0
+        gpus = (
+            1
+            if ray.cluster_resources().get("GPU") and any(part.backend.is_exclusive for part in parts)
+            else 0
+        )
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_in_worker)
         modules, started = modules_for(parts), dict[Any, None]()
 
@@ -77,7 +80,7 @@ class RayEngine:
             return done
 
         try:
-            yield from scheduled(parts, self.workers, submit, next_done, self._result, one_machine=False)
+            yield from run_scheduled(parts, self.workers, submit, next_done, self._result, one_machine=False)
         finally:
             for reference in started:
                 ray.cancel(reference, force=True)
@@ -86,18 +89,18 @@ class RayEngine:
         errors = self._ray.exceptions
         try:
             result: Result = self._ray.get(reference)
-        except errors.RayTaskError as error:  # something raised where the part was done
+        except errors.RayTaskError as error:  # the part raised on its worker
             raise error.cause if isinstance(error.cause, InputError) else error from None
         except errors.RayError as error:  # workers or nodes died, again and again
-            said = " ".join(str(error).split())
+            reason = " ".join(str(error).split())
             raise InputError(
-                f"Ray gave a part up: {said}; what is done is kept, go on with: heavytail resume"
+                f"Ray gave a part up: {reason}; what is done is kept, go on with: heavytail resume"
             ) from None
         return result
 
 
-def _knock(address: str | None) -> None:
-    """See whether somebody is there: Ray itself would try for minutes."""
+def _check_reachable(address: str | None) -> None:
+    """Raise OSError if nothing answers at an address: Ray itself would try for minutes."""
     host, colon, port = (address or "").rpartition(":")
     if colon and "/" not in host and port.isdigit():
         socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()

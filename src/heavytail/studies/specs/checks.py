@@ -1,7 +1,4 @@
-"""Checks of a spec that its models cannot make.
-
-Names, grids, sweeps and claims that refer to each other.
-"""
+"""Check what the models of a spec cannot see: names, grids, sweeps and claims that refer to each other."""
 
 import math
 from functools import partial
@@ -11,15 +8,15 @@ from heavytail.deep.settings import AGENT_PARAMETERS
 from heavytail.errors import InputError, key_path, suggestion
 from heavytail.registry import find
 from heavytail.studies.specs.claims import Condition
-from heavytail.studies.specs.messages import _within
+from heavytail.studies.specs.messages import call_with_prefix
 from heavytail.studies.specs.spec import AgentSpec, Spec, agent_kind, env_kind, envs_for
 from heavytail.studies.specs.sweeps import SweepSpec, check_axes
 
 MAX_POINTS = 10_000  # of a grid
 
 
-# What the models cannot see
-def _check(spec: Spec, where: str) -> Spec:
+def check_spec(spec: Spec, where: str) -> Spec:
+    """Return the spec if all that it names exists, else raise InputError."""
     if not spec.envs or not spec.agents:
         raise InputError(
             f"{where}: a study needs at least one environment under [envs.NAME] and one agent under"
@@ -27,12 +24,12 @@ def _check(spec: Spec, where: str) -> Spec:
         )
     for key, env in spec.envs.items():
         if env_kind(env.env) == "tabular":
-            _within(f"{where}: envs.{key}", partial(find, "env", env.env))
+            call_with_prefix(f"{where}: envs.{key}", partial(find, "env", env.env))
     for key, agent in spec.agents.items():
         _check_agent(spec, agent, f"{where}: agents.{key}")
         _check_grid(agent, f"{where}: agents.{key}")
-    for key, each in spec.maps.items():
-        _check_map(spec, each, f"{where}: maps.{key}")
+    for key, sweep in spec.maps.items():
+        _check_sweep(spec, sweep, f"{where}: maps.{key}")
     for i, claim in enumerate(spec.claims):
         for j, condition in enumerate(claim.conditions):
             _check_condition(spec, condition, f"{where}: claims.{i}.conditions.{j}")
@@ -40,17 +37,17 @@ def _check(spec: Spec, where: str) -> Spec:
 
 
 def _check_agent(spec: Spec, agent: AgentSpec | SweepSpec, where: str) -> None:
-    """What runs must be there, in environments of its kind, and know its parameters."""
-    known = _within(where, partial(_parameters_of, agent.agent))
-    _known(agent.envs or [], spec.envs, f"{where}.envs")
-    if len(there := envs_for(spec, agent)) < len(agent.envs or [""]):
-        others = ", ".join(env for env in agent.envs or spec.envs if env not in there)
+    """An agent must exist, run in environments of its kind, and know its parameters."""
+    known = call_with_prefix(where, partial(_parameter_names, agent.agent))
+    _require_known(agent.envs or [], spec.envs, f"{where}.envs")
+    if len(possible := envs_for(spec, agent)) < len(agent.envs or [""]):
+        others = ", ".join(env for env in agent.envs or spec.envs if env not in possible)
         raise InputError(
             f"{where} is {agent_kind(agent.agent)} and cannot learn in {others}; name other environments"
         )
     table, varied = ("axes", agent.axes) if isinstance(agent, SweepSpec) else ("grid", agent.grid)
     for part, names in (("parameters", agent.parameters), (table, varied)):
-        _known(names, names if known is None else known, f"{where}.{part}")
+        _require_known(names, names if known is None else known, f"{where}.{part}")
 
 
 def _check_grid(agent: AgentSpec, where: str) -> None:
@@ -66,35 +63,25 @@ def _check_grid(agent: AgentSpec, where: str) -> None:
         raise InputError(f"{where}.grid has more than {MAX_POINTS:,} points; it must have fewer values")
 
 
-def _check_map(spec: Spec, said: SweepSpec, where: str) -> None:
-    _check_agent(spec, said, where)
-    if agent_kind(said.agent) == "deep":
-        raise InputError(f"{where} is of {said.agent}, a deep agent; maps are of tabular ones")
-    _within(where, partial(check_axes, said))
+def _check_sweep(spec: Spec, sweep: SweepSpec, where: str) -> None:
+    _check_agent(spec, sweep, where)
+    if agent_kind(sweep.agent) == "deep":
+        raise InputError(f"{where} is of {sweep.agent}, a deep agent; maps are of tabular ones")
+    call_with_prefix(where, partial(check_axes, sweep))
 
 
 def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
-    _known([condition.agent], spec.agents, f"{where}.agent")
-    _known(condition.envs or [], spec.envs, f"{where}.envs")
-    if condition.than or condition.test in ("better", "no_gain"):
-        _known([condition.than], spec.agents, f"{where}.than")
+    kind = call_with_prefix(f"{where}.test", partial(find, "claim", condition.test)).builder()
+    _require_known([condition.agent], spec.agents, f"{where}.agent")
+    _require_known(condition.envs or [], spec.envs, f"{where}.envs")
+    if condition.than or kind.compares:
+        _require_known([condition.than], spec.agents, f"{where}.than")
     both = [key for key in (condition.agent, condition.than) if key]
     common = set(spec.envs).intersection(*(envs_for(spec, spec.agents[key]) for key in both))
     if not common:
         raise InputError(f"{where}: {' and '.join(both)} run in no environment together")
-    _known(condition.envs or [], common, f"{where}.envs: where {' and '.join(both)} run")
-    if condition.test not in ("better", "no_gain") and condition.value is None and not condition.of:
-        raise InputError(
-            f"{where}: {condition.test!r} needs value=, a share of"
-            f" {'runs' if 'rate' in condition.test else 'the optimum'}"
-        )
-    if "rate" in condition.test and condition.metric != "counter":
-        raise InputError(f'{where}: {condition.test!r} is for counters; say metric = "counter" and which')
-    if condition.of and (condition.metric != "final_regret" or condition.test not in ("at_least", "at_most")):
-        raise InputError(
-            f"{where}: of is {condition.of!r}, a bound on regret; that is for 'at_least' and"
-            " 'at_most' of metric = \"final_regret\""
-        )
+    _require_known(condition.envs or [], common, f"{where}.envs: where {' and '.join(both)} run")
+    call_with_prefix(where, partial(kind.check, condition))
     if (condition.metric == "counter") != bool(condition.counter):
         raise InputError(
             f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a"
@@ -102,19 +89,17 @@ def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
         )
 
 
-def _known(names: Any, choices: Any, where: str) -> None:
+def _require_known(names: Any, choices: Any, where: str) -> None:
     for name in names:
         if name not in choices:
             raise InputError(f"{where}: there is no {name!r}; {suggestion(str(name), choices)}")
 
 
-def _parameters_of(agent: str) -> list[str] | None:
-    """What an agent may be given; None if that depends on more."""
+def _parameter_names(agent: str) -> list[str] | None:
+    """The parameters that an agent takes; None if that depends on their values."""
     if agent_kind(agent) == "deep":
         return list(AGENT_PARAMETERS)
-    found = find("agent", agent).parameters
-    return (
-        None
-        if any(p.kind is p.VAR_KEYWORD for p in found.values())
-        else [name for name in found if name != "problem"]
-    )
+    parameters = find("agent", agent).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return None
+    return [name for name in parameters if name != "problem"]

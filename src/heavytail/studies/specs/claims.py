@@ -1,4 +1,4 @@
-"""The claims of a study as its author writes them: sentences, and what must hold for each."""
+"""The claims of a spec: sentences, and the conditions that must hold for each."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -13,13 +13,13 @@ Metric: TypeAlias = Literal["final_regret", "last_tenth", "first_tenth", "first_
 class Condition(Frozen):
     """One thing that must hold for a claim, on every environment it names.
 
-    "better": `agent` beats `than`; "no_gain": it does not, by more than `margin` of the optimum; "at_least"
-    and "at_most": its median reaches `value`, as a share of the optimum (of a counter: as it is), or as a
-    multiple of a bound on regret, if `of` names one; "rate_at_least" and "rate_at_most": the share of runs
-    whose counter is above 0.
+    `test` is a kind of claim (`heavytail.studies.claims`). "better": `agent` beats `than`; "no_gain": it does
+    not, by more than `margin` of the optimum; "at_least" and "at_most": its median reaches `value`, as a
+    share of the optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one;
+    "rate_at_least" and "rate_at_most": the share of runs whose counter is above 0.
     """
 
-    test: Literal["better", "no_gain", "at_least", "at_most", "rate_at_least", "rate_at_most"]
+    test: str
     agent: str
     than: str = ""
     envs: Annotated[list[str], Field(min_length=1)] | None = None
@@ -27,14 +27,13 @@ class Condition(Frozen):
     counter: str = ""
     value: float | None = None
     of: str = ""  # a bound that the environment shows; the value is then 1 if left out
-    statistic: Literal["median", "mean"] = (
-        "median"  # what must reach the value; the mean where theory speaks of expected regret
-    )
+    # what must reach the value: the mean where theory speaks of expected regret
+    statistic: Literal["median", "mean"] = "median"
     margin: Annotated[float, Ge(0)] = 0.01
 
 
 class Claim(Frozen):
-    """A sentence that the study puts to the test."""
+    """A sentence that the study tests."""
 
     claim: str
     place: str = ""

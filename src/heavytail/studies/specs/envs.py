@@ -1,7 +1,4 @@
-"""The environments of a study as its author writes them.
-
-One by one, or as families of environments that differ in one number.
-"""
+"""The environments of a spec: one by one, or as families that differ in one number."""
 
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, TypeAlias
@@ -19,7 +16,7 @@ LENGTHS = ("steps", "episodes")
 
 
 class Frozen(BaseModel):
-    """Models do not change, and know every key they may have."""
+    """A model that does not change, and refuses unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -28,9 +25,8 @@ class BoundsSpec(Frozen):
     """Which bounds of `heavytail.bounds` are drawn beside what agents did."""
 
     shown: Annotated[list[str], Field(min_length=1)]
-    epsilon: Annotated[float, Gt(0), Le(1)] | None = (
-        None  # rewards have a moment of order 1 + epsilon; halfway to their tail index if left out
-    )
+    # rewards have a moment of order 1 + epsilon; halfway to their tail index if left out
+    epsilon: Annotated[float, Gt(0), Le(1)] | None = None
     delta: Annotated[float, Gt(0), Lt(1)] = 0.05
 
 
@@ -45,28 +41,28 @@ class EnvSpec(Frozen):
     seeds: Seeds | None = None  # the study's if left out
     bounds: BoundsSpec | None = None
     family: str = ""  # the key of the family that it belongs to
-    at: float | None = None  # and where it stands there
+    at: float | None = None  # its value on the axis of the family
 
 
 class FamilySpec(EnvSpec):
     """Environments that differ in one number; others may vary with it."""
 
-    vary: Annotated[
-        dict[str, list[Any]], Field(min_length=1)
-    ]  # lists of one length: parameters, steps or episodes; the first is the axis
+    # lists of one length: parameters, steps or episodes; the first is the axis
+    vary: Annotated[dict[str, list[Any]], Field(min_length=1)]
     over_gap: bool = False  # whether regret is also shown over what the second best policy would lose
 
     @property
     def axis(self) -> str:
-        """What its members differ in."""
+        """The name of what its members differ in."""
         return next(iter(self.vary))
 
 
 def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
-    """The environments of a family, by their keys.
+    """Make the environments of a family, by their keys.
 
-    >>> found = expand_family("hard", FamilySpec(env="heavy_bandit", vary={"steps": [1000, 4000], "planned_steps": [1000, 4000]}))
-    >>> [(name, env.steps, env.parameters) for name, env in found.items()]
+    >>> vary = {"steps": [1000, 4000], "planned_steps": [1000, 4000]}
+    >>> members = expand_family("hard", FamilySpec(env="heavy_bandit", vary=vary))
+    >>> [(name, env.steps, env.parameters) for name, env in members.items()]
     [('hard.1000', 1000, {'planned_steps': 1000}), ('hard.4000', 4000, {'planned_steps': 4000})]
     """
     axis = family.vary[family.axis]
@@ -98,10 +94,10 @@ def _member(key: str, family: FamilySpec, same: Mapping[str, Any], row: Mapping[
 
 
 def with_members(names: Iterable[str], members: Mapping[str, Iterable[str]]) -> list[str]:
-    """Names of environments, those of families being replaced by their members', and ``FAMILY.last`` by the last of them.
+    """Replace names of families by those of their members, and ``FAMILY.last`` by the last of them.
 
     >>> with_members(["a", "b", "c.last"], {"b": ["b.1", "b.2"], "c": ["c.1", "c.2"]})
     ['a', 'b.1', 'b.2', 'c.2']
     """
-    known = {**members, **{f"{family}.last": [*every][-1:] for family, every in members.items()}}
-    return [each for name in names for each in known.get(name, [name])]
+    known = {**members, **{f"{family}.last": [*keys][-1:] for family, keys in members.items()}}
+    return [key for name in names for key in known.get(name, [name])]

@@ -1,4 +1,4 @@
-"""Check a study before it starts: build every environment, and every agent in it, once."""
+"""Errors of a spec as one line: what is wrong, where, and what would be right."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,17 +8,15 @@ from pydantic import ValidationError
 
 from heavytail.errors import InputError, key_path, short_repr, suggestion
 from heavytail.studies.specs.claims import Claim, Condition
-from heavytail.studies.specs.envs import (
-    EnvSpec,
-    FamilySpec,
-    Frozen,
-)
+from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen
 from heavytail.studies.specs.spec import AgentSpec, Spec, StatisticsSpec, TuningSpec
 from heavytail.studies.specs.sweeps import SweepSpec
 
+T = TypeVar("T")
+
 
 def describe_point(point: Mapping[str, Any]) -> str:
-    """Where in a grid something is, in brackets; nothing if there is none.
+    """Write a point of a grid in brackets; nothing for the point without coordinates.
 
     >>> describe_point({"moment": "true"}), describe_point({})
     (" (moment = 'true')", '')
@@ -29,37 +27,47 @@ def describe_point(point: Mapping[str, Any]) -> str:
 
 @contextmanager
 def one_line_errors(where: str) -> Iterator[None]:
-    """Whatever a builder says of the spec's values, it is one line with their place."""
+    """Turn any error of a builder into one line that says where in the spec it is."""
     try:
         yield
     except Exception as error:
-        said = " ".join(str(error).split())
-        said = (
-            said if isinstance(error, InputError) else f"it cannot be built ({type(error).__name__}: {said})"
-        )
-        raise InputError(f"{where}: {said}") from error
+        message = " ".join(str(error).split())
+        if not isinstance(error, InputError):
+            message = f"it cannot be built ({type(error).__name__}: {message})"
+        raise InputError(f"{where}: {message}") from error
 
 
-T = TypeVar("T")
+@contextmanager
+def error_prefix(where: str) -> Iterator[None]:
+    """Begin the message of errors with where they are."""
+    try:
+        yield
+    except ValidationError as error:
+        raise InputError(_one_line(error, where)) from None
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def call_with_prefix(where: str, call: Callable[[], T]) -> T:
+    """Call a function; its errors begin with where they are."""
+    with error_prefix(where):
+        return call()
 
 
 def _one_line(error: ValidationError, where: str) -> str:
     """The first complaint of pydantic, in one line."""
     first = error.errors(include_url=False)[0]
     place = [str(part) for part in first["loc"] if part != "[key]"]
-    name = key_path(place)
-    match first["type"]:
-        case "extra_forbidden":
-            return f"{where}: there is no key {name}; {suggestion(place[-1], _keys_of(place[:-1]))}"
-        case "missing":
-            return f"{where}: the key {name} is missing"
-        case kind:
-            must = (
-                _MUST[kind].format(**first.get("ctx", {}))
-                if kind in _MUST
-                else first["msg"].removeprefix("Input should ")
-            )
-            return f"{where}: {name} is {short_repr(first['input'])}; it must {must}"
+    name, kind = key_path(place), first["type"]
+    if kind == "extra_forbidden":
+        return f"{where}: there is no key {name}; {suggestion(place[-1], _keys_at(place[:-1]))}"
+    if kind == "missing":
+        return f"{where}: the key {name} is missing"
+    if kind in _MUST:
+        must = _MUST[kind].format(**first.get("ctx", {}))
+    else:
+        must = first["msg"].removeprefix("Input should ")
+    return f"{where}: {name} is {short_repr(first['input'])}; it must {must}"
 
 
 _MUST = {
@@ -74,15 +82,17 @@ _MUST = {
     "greater_than": "be above {gt}",
     "less_than": "be below {lt}",
     "too_short": "not be empty",
-    "string_pattern_mismatch": "be made of letters, digits, '_', '-' and '.', and not begin with the last two",
+    "string_pattern_mismatch": (
+        "be made of letters, digits, '_', '-' and '.', and not begin with the last two"
+    ),
     "string_too_long": "have at most {max_length} characters",
     "literal_error": "be {expected}",
 }
 
 
-def _keys_of(place: list[str]) -> list[str]:
+def _keys_at(place: list[str]) -> list[str]:
     """The keys of the model at a place."""
-    inside: dict[str, type[Frozen]] = {
+    models: dict[str, type[Frozen]] = {
         "envs": EnvSpec,
         "families": FamilySpec,
         "agents": AgentSpec,
@@ -91,23 +101,7 @@ def _keys_of(place: list[str]) -> list[str]:
         "statistics": StatisticsSpec,
         "claims": Claim,
     }
-    model = inside.get(place[0], Spec) if place else Spec
+    model = models.get(place[0], Spec) if place else Spec
     if model is Claim and "conditions" in place:
         model = Condition
     return list(model.model_fields)
-
-
-def _within(where: str, call: Callable[[], T]) -> T:
-    with _placed(where):
-        return call()
-
-
-@contextmanager
-def _placed(where: str) -> Iterator[None]:
-    """What goes wrong says where."""
-    try:
-        yield
-    except ValidationError as error:
-        raise InputError(_one_line(error, where)) from None
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None

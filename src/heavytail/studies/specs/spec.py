@@ -1,4 +1,4 @@
-"""Check a study before it starts: build every environment, and every agent in it, once."""
+"""The spec of a study as models, and what follows from it by itself: kinds, places and grid points."""
 
 import itertools
 import json
@@ -12,32 +12,14 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from heavytail.deep.envs import is_environment
 from heavytail.deep.settings import AGENTS
 from heavytail.studies.specs.claims import Claim
-from heavytail.studies.specs.envs import (
-    EnvSpec,
-    FamilySpec,
-    Frozen,
-    Name,
-    Parameters,
-    Seeds,
-    Whole,
-)
+from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole
 from heavytail.studies.specs.sweeps import SweepSpec
-
-
-def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Points of a grid in which each of its values is found."""
-    first = {name: values[0] for name, values in grid.items()}
-    yield first
-    for name, values in grid.items():
-        for value in values[1:]:
-            yield {**first, name: value}
-
 
 Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
 
 
 class AgentSpec(Frozen):
-    """An agent of a study. With a grid, each environment's best point of it is found on tuning seeds."""
+    """An agent of a study; with a grid, the best point for each environment is found on tuning seeds."""
 
     agent: str = ""  # the agent's id; its key in the file if left out
     label: str = ""
@@ -55,7 +37,7 @@ class TuningSpec(Frozen):
 
 
 class StatisticsSpec(Frozen):
-    """How runs are summed up."""
+    """How runs are summarised and tested."""
 
     confidence: Annotated[float, Gt(0), Lt(1)] = 0.95
     resamples: Whole = 2000
@@ -64,7 +46,7 @@ class StatisticsSpec(Frozen):
 
 
 class Spec(Frozen):
-    """A study."""
+    """All that a study says."""
 
     name: Name
     title: str = ""
@@ -83,15 +65,16 @@ class Spec(Frozen):
     statistics: StatisticsSpec = StatisticsSpec()
     claims: list[Claim] = Field(default_factory=list)
     quick: dict[str, Any] = Field(default_factory=dict)
+    plugins: list[str] = Field(default_factory=list)  # modules that register what the study uses
 
     @model_serializer(mode="wrap")
-    def _without_nothing(self, serialised: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Most studies have no maps, and those from before there were any keep their digest and their files."""
-        said: dict[str, Any] = serialised(self)
-        return said if self.maps else {key: value for key, value in said.items() if key != "maps"}
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out maps and plugins where there are none: studies without them keep their digest."""
+        values: dict[str, Any] = serialise(self)
+        return {key: value for key, value in values.items() if value or key not in ("maps", "plugins")}
 
     def digest(self) -> str:
-        """A name for what the study says."""
+        """A digest of all that the study says."""
         return sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()[:16]
 
 
@@ -121,23 +104,34 @@ def envs_for(spec: Spec, agent: AgentSpec | SweepSpec) -> list[str]:
 
 
 def single_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
-    """The point of a grid that has but one, so that nothing is to be searched; None if there are more.
+    """The only point of a grid that has one, so that nothing is searched; None if there are more.
 
     >>> single_point({"a": [1], "b": [3]}), single_point({}), single_point({"a": [1, 2]})
     ({'a': 1, 'b': 3}, {}, None)
     """
-    return (
-        {name: values[0] for name, values in grid.items()}
-        if all(len(values) == 1 for values in grid.values())
-        else None
-    )
+    if any(len(values) != 1 for values in grid.values()):
+        return None
+    return {name: values[0] for name, values in grid.items()}
 
 
 def grid_points(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Every point of a grid, the last key fastest; of none, the one point without coordinates.
+    """Every point of a grid, the last key fastest; of an empty one, the point without coordinates.
 
     >>> list(grid_points({"a": [1, 2], "b": [3]}))
     [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
     """
     for values in itertools.product(*grid.values()):
         yield dict(zip(grid, values, strict=True))
+
+
+def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+    """Points of a grid that together have each of its values: the first, and those that differ in one.
+
+    >>> list(one_at_a_time({"a": [1, 2], "b": [3, 4]}))
+    [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}, {'a': 1, 'b': 4}]
+    """
+    first = {name: values[0] for name, values in grid.items()}
+    yield first
+    for name, values in grid.items():
+        for value in values[1:]:
+            yield {**first, name: value}

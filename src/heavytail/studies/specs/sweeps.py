@@ -1,7 +1,4 @@
-"""The maps of a study as its author writes them.
-
-An agent at every point of a fine grid, at full length.
-"""
+"""The sweeps of a spec, its tables ``[maps.KEY]``: an agent at every point of a fine grid."""
 
 import math
 from collections.abc import Sequence
@@ -13,15 +10,15 @@ from pydantic import Field
 from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.specs.envs import Frozen, Parameters, Seeds
 
-TRUE = "true"  # as the value of `moment` or `changes`: what is exactly so of the environment
-MAX_CELLS = 1_000_000  # points of a map
-DIMENSIONS = (2, 3)  # of a map: along its sides, and from panel to panel
+TRUE = "true"  # as the value of `moment` or `changes`: computed from the environment
+MAX_CELLS = 1_000_000  # points of a sweep
+DIMENSIONS = (2, 3)  # of a sweep
 
 
 class SweepSpec(Frozen):
-    """A map. Its first axis goes to the right, its second up.
+    """A sweep at full length, drawn as a map.
 
-    Of the third each value has a panel of its own.
+    The first axis goes to the right, the second up; the third has a panel for each value.
     """
 
     agent: str = ""  # the agent's id; its key in the file if left out
@@ -29,25 +26,25 @@ class SweepSpec(Frozen):
     parameters: Parameters = Field(default_factory=dict)
     envs: Annotated[list[str], Field(min_length=1)] | None = None  # where it runs; everywhere if left out
     seeds: Seeds | None = None  # the study's if left out
-    checkpoints: Annotated[int, Ge(10), Le(100_000)] = 10  # so few that the last tenth is just seen
+    checkpoints: Annotated[int, Ge(10), Le(100_000)] = 10  # just enough for the last tenth
     axes: dict[str, list[Any]]
 
 
-def check_axes(said: SweepSpec) -> None:
-    """The axes of a map: two or three lists of numbers, which the parameters leave free."""
-    if len(said.axes) not in DIMENSIONS:
-        raise InputError(f"axes has {len(said.axes)} of them; a map has two or three")
-    for name, values in said.axes.items():
+def check_axes(sweep: SweepSpec) -> None:
+    """Raise InputError unless axes are two or three lists of numbers, which the parameters leave free."""
+    if len(sweep.axes) not in DIMENSIONS:
+        raise InputError(f"axes has {len(sweep.axes)} of them; a map has two or three")
+    for name, values in sweep.axes.items():
         _check_axis(name, values)
-        if name in said.parameters:
+        if name in sweep.parameters:
             raise InputError(
                 f"{key_path([name])} is both in its parameters and an axis; leave one of them out"
             )
-    if TRUE in (said.parameters.get("moment"), *said.axes.get("moment", [])) and "epsilon" in said.axes:
+    if TRUE in (sweep.parameters.get("moment"), *sweep.axes.get("moment", [])) and "epsilon" in sweep.axes:
         raise InputError(
             "moment is 'true', but of which order depends on epsilon, which is an axis; give numbers"
         )
-    if math.prod(len(values) for values in said.axes.values()) > MAX_CELLS:
+    if math.prod(len(values) for values in sweep.axes.values()) > MAX_CELLS:
         raise InputError(f"axes have more than {MAX_CELLS:,} points; they must have fewer values")
 
 

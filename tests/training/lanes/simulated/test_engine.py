@@ -104,8 +104,8 @@ class Hears(Notes):
         super().__init__()
         self.words: list[str] = []
 
-    def said(self, said: Any) -> None:
-        self.words.append(said.words)
+    def on_message(self, event: Any) -> None:
+        self.words.append(event.words)
 
 
 def parts_for(**changes: Any) -> list[Part]:
@@ -133,7 +133,7 @@ def resume_folder(folder: Path) -> list[Path]:
 @pytest.mark.parametrize("lanes", [None, 3])
 def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_path: Path) -> None:
     hears = Hears()
-    Study(study(), tmp_path).run("cuda", lanes=lanes, watcher=hears)
+    Study(study(), tmp_path).run("cuda", lanes=lanes, listener=hears)
     assert computed(tmp_path) == whole
     assert sorted(hears.parts) == sorted(part.id for stage in hears.stages for part in stage.parts)
     assert [stage.phase for stage in hears.stages] == ["tuning", "evaluation", "map"]
@@ -142,7 +142,7 @@ def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_
 
 def test_a_line_says_how_much_memory_it_takes_before_it_starts(tmp_path: Path) -> None:
     hears = Hears()
-    Study(study(maps={}, tuning={"seeds": 3}), tmp_path).run("cuda", watcher=hears)
+    Study(study(maps={}, tuning={"seeds": 3}), tmp_path).run("cuda", listener=hears)
     first = hears.words[0]
     assert first == "heavy_q_learning on six_arms, 6 lanes: 17.4 kB each, 0 MB on numba's simulator"
     assert next(k for k, words in enumerate(hears.words) if "steps in" in words) > 0
@@ -155,7 +155,7 @@ def test_where_memory_is_short_there_are_more_waves(
     monkeypatch.setattr(cuda, "find_device", lambda: Device("a small one", 100_000))
     hears, begun, begin = Hears(), list[str](), LaneBatch.begin
     monkeypatch.setattr(LaneBatch, "begin", lambda wave: begun.append(str(wave)) or begin(wave))  # type: ignore[func-returns-value]
-    Study(study(), tmp_path).run("cuda", watcher=hears)
+    Study(study(), tmp_path).run("cuda", listener=hears)
     assert computed(tmp_path) == whole
     assert any(
         re.fullmatch(r"heavy_q_learning on six_arms, 12 lanes: .* on a small one, in 3 waves", words)
@@ -229,7 +229,7 @@ def test_environments_of_one_shape_go_together(tmp_path: Path) -> None:
         },
     )
     hears = Hears()
-    Study(spec, tmp_path / "lanes").run("cuda", watcher=hears)
+    Study(spec, tmp_path / "lanes").run("cuda", listener=hears)
     Study(spec, tmp_path / "alone").run("inline")
     assert files(tmp_path / "lanes") == files(tmp_path / "alone")
     assert sum("kB each" in words for words in hears.words) == 1
@@ -254,13 +254,13 @@ class Stops(ProgressListener):
     def __init__(self, n: int) -> None:
         self.left = n
 
-    def said(self, said: Any) -> None:
+    def on_message(self, event: Any) -> None:
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
 
-    def done(self, done: PartDone) -> None:
-        self.said(done)
+    def on_part_done(self, event: PartDone) -> None:
+        self.on_message(event)
 
 
 @pytest.mark.usefixtures("saves_always")
@@ -271,7 +271,7 @@ def test_interrupted_it_goes_on_and_ends_with_the_same_files(
     stops = 0
     for n in (1, 3, 4, 5, 7, 2, 6):
         try:
-            Study(study(), tmp_path).run("cuda", lanes=lanes, watcher=Stops(n))
+            Study(study(), tmp_path).run("cuda", lanes=lanes, listener=Stops(n))
         except KeyboardInterrupt:
             stops += 1
     assert stops >= 5
@@ -384,7 +384,7 @@ def test_an_agent_for_which_there_is_no_kernel_is_left_to_processes(
 
     monkeypatch.setattr(cuda_kernels, "lanes_kernel", picky)
     hears = Hears()
-    Study(study(), tmp_path).run("cuda", watcher=hears)
+    Study(study(), tmp_path).run("cuda", listener=hears)
     assert computed(tmp_path) == whole
     ours = {part.id for stage in hears.stages for part in stage.parts if part.agent == "random"}
     assert ours

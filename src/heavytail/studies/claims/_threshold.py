@@ -1,0 +1,112 @@
+"""Numbers of one agent compared with a value: what the kinds with at_least and at_most share.
+
+An interval of the number decides: the whole of it must be on one side of the value.
+"""
+
+from dataclasses import dataclass
+
+from heavytail import statistics
+from heavytail.errors import InputError
+from heavytail.studies.claims import (
+    ClaimKind,
+    Evidence,
+    TestResult,
+    Verdict,
+    Words,
+    metric_values,
+    reject_bound,
+    undecided,
+)
+from heavytail.studies.specs.claims import Condition
+
+
+@dataclass(frozen=True)
+class LocationKind(ClaimKind):
+    """The median, or the mean, of a metric on one side of a value or of a multiple of a bound."""
+
+    at_least: bool
+
+    def check(self, condition: Condition) -> None:
+        """A value is needed, or a bound on regret."""
+        need_value(condition, "the optimum")
+        if condition.metric != "final_regret":
+            reject_bound(condition)
+
+    def evaluate(self, evidence: Evidence) -> TestResult:
+        """Compare the bootstrap interval with the value."""
+        condition, spec, n = evidence.condition, evidence.statistics, len(evidence.runs.replicates)
+        method = f"{condition.statistic} and bootstrap interval, {spec.resamples:,} resamples"
+        bound = evidence.value * evidence.whole
+        if n < 2:
+            return undecided(evidence, method, bound, n)
+        interval = statistics.bootstrap_interval(
+            metric_values(condition, evidence.runs),
+            condition.statistic,
+            rng=evidence.rng,
+            confidence=spec.confidence,
+            resamples=spec.resamples,
+        )
+        return decide_by_interval(evidence, method, interval, bound, at_least=self.at_least)
+
+    def sentence(self, condition: Condition, words: Words) -> str:
+        """Say which number is on which side of what."""
+        metric = f"mean {words.metric}" if condition.statistic == "mean" else words.metric
+        start = f"{words.agent}, {metric}, {side(self.at_least)}"
+        value = condition.value or 0.0
+        if condition.of:
+            times = "" if condition.value in (None, 1.0) else f"{words.number(value)} times "
+            return f"{start} {times}the bound {condition.of}"
+        return f"{start} {words.number(value)}{words.of_optimum}"
+
+
+@dataclass(frozen=True)
+class RateKind(ClaimKind):
+    """The share of runs in which something was counted, on one side of a value."""
+
+    at_least: bool
+    is_rate = True
+
+    def check(self, condition: Condition) -> None:
+        """A value and a counter are needed."""
+        need_value(condition, "runs")
+        if condition.metric != "counter":
+            raise InputError(f'{condition.test!r} is for counters; say metric = "counter" and which')
+        reject_bound(condition)
+
+    def evaluate(self, evidence: Evidence) -> TestResult:
+        """Compare the exact interval of the share with the value."""
+        n, bound = len(evidence.runs.replicates), evidence.value
+        method = "share of runs and its exact interval (Clopper and Pearson)"
+        if n < 2:
+            return undecided(evidence, method, bound, n)
+        counted = metric_values(evidence.condition, evidence.runs) > 0
+        interval = statistics.rate_interval(counted, confidence=evidence.statistics.confidence)
+        return decide_by_interval(evidence, method, interval, bound, at_least=self.at_least)
+
+    def sentence(self, condition: Condition, words: Words) -> str:
+        """Say which share is on which side of what."""
+        share = words.percent(condition.value or 0.0)
+        return f"{words.agent}, share of runs with {words.metric}, {side(self.at_least)} {share}"
+
+
+def need_value(condition: Condition, shares_of: str) -> None:
+    """Raise InputError if neither a value nor a bound is given."""
+    if condition.value is None and not condition.of:
+        raise InputError(f"{condition.test!r} needs value=, a share of {shares_of}")
+
+
+def side(at_least: bool) -> str:
+    """The side of a value in words."""
+    return "at least" if at_least else "at most"
+
+
+def decide_by_interval(
+    evidence: Evidence, method: str, interval: statistics.Interval, bound: float, *, at_least: bool
+) -> TestResult:
+    """The result of comparing an interval with a value."""
+    estimate, low, high = map(float, interval)
+    right, wrong = (low >= bound, high < bound) if at_least else (high <= bound, low > bound)
+    verdict: Verdict = "reproduced" if right else "not reproduced" if wrong else "undecided"
+    runs = len(evidence.runs.replicates)
+    condition, env = evidence.condition, evidence.env
+    return TestResult(condition, env, method, estimate, low, high, bound, runs=runs, verdict=verdict)

@@ -1,0 +1,243 @@
+"""A finished study as one Parquet file, which `Study.open` reads as it reads a folder.
+
+Its rows are those of all parts of tuning and evaluation, part behind part, with the columns of
+`heavytail.studies.parts.schema`. A study with sweeps has more rows, of phase "map", one for every point of
+every sweep in every environment: the summary of sweeps, its columns called ``sweep_...``; all other columns
+are empty there, and these are empty in the rows above. The curves of sweeps are left out.
+
+The rest of the folder is in the metadata of the file, as JSON:
+
+    heavytail.study          study.json
+    heavytail.parts          the parts in the order of their rows: id, number of rows, sidecar
+    heavytail.sweeps         what the summary of sweeps was made from, if there are any
+    heavytail.sha256         a checksum of the file, with zeros in its own place
+
+Any reader of Parquet files reads the rows. A packed study is never changed: it cannot be run or resumed.
+"""
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from heavytail.errors import InputError
+from heavytail.files import write_whole
+from heavytail.studies.plan import Part
+from heavytail.studies.specs.spec import Spec
+from heavytail.studies.store import TEMPORARY, Store
+from heavytail.studies.sweeps.summary import KEY as SUMMARY_KEY
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STUDY, PARTS, SWEEPS, CHECKSUM = (f"heavytail.{name}" for name in ("study", "parts", "sweeps", "sha256"))
+PREFIX = "sweep_"  # of the columns of the summary of sweeps
+ZEROS = b"0" * 64
+LEVEL = 19  # of compression: written once, read often
+
+
+def open_store(path: str | Path) -> Store:
+    """Open a study: a folder, or a file in which one was packed."""
+    return PackedStore(path) if Path(path).is_file() else Store(path)
+
+
+def pack_study(
+    store: Store,
+    study: Mapping[str, Any],
+    parts: Sequence[Part],
+    sweeps: "pa.Table | None",
+    target: Path,
+) -> None:
+    """Write a finished study into one file.
+
+    Args:
+        store: where the study is.
+        study: what study.json says of it.
+        parts: all parts of its tuning and evaluation, which must be there.
+        sweeps: the summary of its sweeps, with its metadata.
+        target: the file.
+    """
+    import pyarrow as pa
+
+    tables = [store.table([part]) for part in parts]
+    listed = [
+        {"id": part.id, "rows": len(table), "sidecar": sidecar}
+        for part, table, sidecar in zip(parts, tables, store.sidecars(parts), strict=True)
+    ]
+    metadata = {STUDY: json.dumps(study), PARTS: json.dumps(listed)}
+    if sweeps is not None:
+        metadata[SWEEPS] = sweeps.schema.metadata[SUMMARY_KEY].decode()
+        tables.append(_sweep_rows(sweeps))
+    content = _to_parquet(pa.concat_tables(tables, promote_options="default"), metadata)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, lambda out: out.write(content), TEMPORARY)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from None
+
+
+def _sweep_rows(sweeps: "pa.Table") -> "pa.Table":
+    """The summary of sweeps as rows of phase "map"."""
+    import pyarrow as pa
+
+    named = sweeps.rename_columns([f"{PREFIX}{name}" for name in sweeps.column_names])
+    phase = pa.array(["map"] * len(sweeps), pa.string())
+    return named.replace_schema_metadata(None).append_column("phase", phase)
+
+
+def _to_parquet(table: "pa.Table", metadata: Mapping[str, str]) -> bytes:
+    """The bytes of the file, with its checksum."""
+    import pyarrow.parquet as pq
+
+    out = io.BytesIO()
+    with pq.ParquetWriter(out, table.schema, compression="zstd", compression_level=LEVEL) as writer:
+        writer.write_table(table)
+        # not into the schema of the table, of which Arrow keeps a copy in the file
+        writer.add_key_value_metadata({**metadata, CHECKSUM: ZEROS.decode()})
+    content = out.getvalue()
+    return _with_checksum(content, ZEROS, sha256(content).hexdigest().encode())
+
+
+def _with_checksum(content: bytes, old: bytes, new: bytes) -> bytes:
+    """Replace the checksum in its own place, the first after its name; both have 64 characters."""
+    at = content.index(old, content.rindex(CHECKSUM.encode()))
+    return content[:at] + new + content[at + len(new) :]
+
+
+class _Content(NamedTuple):
+    """What a packed file holds."""
+
+    table: "pa.Table"
+    study: dict[str, Any]
+    places: dict[str, tuple[int, int]]  # part -> its first row, and how many it has
+    sidecars: dict[str, dict[str, Any]]
+    sweeps: str | None
+
+
+class PackedStore(Store):
+    """A study in one file; the file's path is its `folder`."""
+
+    def exists(self) -> bool:
+        """There is a study, or reading it says why not."""
+        return True
+
+    def require_writable(self) -> NoReturn:
+        """Refuse to be changed."""
+        raise InputError(
+            f"{self.folder} is a packed study, which cannot be run or resumed; run its spec into a folder"
+            " with: heavytail run SPEC.toml"
+        )
+
+    def create(self, spec: Spec, metadata: Mapping[str, Any]) -> NoReturn:
+        """Refuse to be changed."""
+        self.require_writable()
+
+    def write_file(self, name: str, content: bytes) -> NoReturn:
+        """Refuse to be changed."""
+        self.require_writable()
+
+    def write(self, part: Part, content: bytes, metadata: Mapping[str, Any]) -> NoReturn:
+        """Refuse to be changed."""
+        self.require_writable()
+
+    def lock(self) -> NoReturn:
+        """Refuse to be changed."""
+        self.require_writable()
+
+    def read_json(self, name: str) -> Any:
+        """Read what was a JSON file of the folder; None if there was none."""
+        if name == "study.json":
+            return self._content.study
+        return self._content.sidecars.get(Path(name).stem)
+
+    def advice(self) -> str:
+        """Say what to do if parts are missing."""
+        return "it was packed by another version of heavytail; run its spec with: heavytail run SPEC.toml"
+
+    def report_path(self, name: str) -> Path:
+        """Where the report goes: where it would if the study had been run here."""
+        return Path("results") / name / "report.html"
+
+    def integrity_problem(self, part: Part) -> str | None:
+        """What is wrong with a part: nothing if it is there, as the file as a whole was verified."""
+        return None if part.id in self._content.places else "missing"
+
+    def table(self, parts: Sequence[Part]) -> "pa.Table":
+        """The curves of some parts, one behind the other."""
+        import pyarrow as pa
+
+        from heavytail.studies.parts import schema
+
+        tables = [self._part_table(part) for part in parts]
+        return pa.concat_tables(tables) if tables else schema().empty_table()
+
+    def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
+        """Some columns of some parts, one part after the other."""
+        for part in parts:
+            yield self._part_table(part).select(list(names))
+
+    def read_sweeps(self) -> "pa.Table | None":
+        """The summary of sweeps; None if there is none."""
+        table, places = self._content.table, self._content.places.values()
+        if self._content.sweeps is None:
+            return None
+        names = [name for name in table.column_names if name.startswith(PREFIX)]
+        rows = table.select(names).slice(sum(n for _, n in places))
+        metadata = {SUMMARY_KEY: self._content.sweeps}
+        return rows.rename_columns([name.removeprefix(PREFIX) for name in names]).replace_schema_metadata(
+            metadata
+        )
+
+    def _part_table(self, part: Part) -> "pa.Table":
+        from heavytail.studies.parts import schema
+
+        return self._content.table.select(schema().names).slice(*self._content.places[part.id])
+
+    @cached_property
+    def _content(self) -> _Content:
+        import pyarrow as pa
+
+        try:
+            return _read_packed(self.folder.read_bytes())
+        except OSError as error:
+            if error.errno is not None:  # Arrow's errors have none
+                raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
+            raise self._unreadable(error) from None
+        except (pa.ArrowException, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> InputError:
+        reason = " ".join(str(error).split())
+        return InputError(
+            f"{self.folder} is no packed study, or damaged ({reason:.80}); heavytail pack FOLDER makes one"
+        )
+
+
+def _read_packed(content: bytes) -> _Content:
+    """What a file holds, after its checksum was verified."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(pa.BufferReader(content))
+    metadata = file.metadata.metadata or {}
+    checksum = metadata.get(CHECKSUM.encode())
+    if checksum is None:
+        raise ValueError("it has no checksum of heavytail")
+    if sha256(_with_checksum(content, checksum, ZEROS)).hexdigest().encode() != checksum:
+        raise ValueError("its checksum does not fit")
+    listed = json.loads(metadata[PARTS.encode()])
+    places, row = dict[str, tuple[int, int]](), 0
+    for part in listed:
+        places[part["id"]] = (row, part["rows"])
+        row += part["rows"]
+    sweeps = metadata.get(SWEEPS.encode())
+    return _Content(
+        file.read().replace_schema_metadata(None),
+        json.loads(metadata[STUDY.encode()]),
+        places,
+        {part["id"]: part["sidecar"] for part in listed},
+        None if sweeps is None else sweeps.decode(),
+    )

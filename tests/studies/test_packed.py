@@ -1,0 +1,211 @@
+"""A study packed into one file reads as its folder does, for heavytail and for others; it cannot change."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from heavytail.cli import app
+from heavytail.errors import InputError
+from heavytail.studies import Study
+from heavytail.studies.parts import schema
+from heavytail.studies.specs.reading import make_spec
+from support.small_studies import done, files, small
+
+CLAIM = {
+    "claim": "It learns.",
+    "conditions": [{"test": "better", "agent": "q_learning", "than": "random"}],
+}
+SWEEP: dict[str, Any] = {
+    "agent": "q_learning",
+    "axes": {"transition_scale": [0.1, 1.0], "bonus_scale": [0.01, 0.1, 1.0]},
+    "seeds": 2,
+    "envs": ["double_chain"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a finished study with tuning, a claim and a sweep; not to be changed."""
+    raw = small(claims=[CLAIM], maps={"plane": SWEEP})
+    return done(raw, tmp_path_factory.mktemp("packed") / "study").store.folder
+
+
+@pytest.fixture(scope="module")
+def packed(folder: Path) -> Path:
+    """The file in which it is packed; not to be changed."""
+    before = files(folder)
+    file = Study.open(folder).pack()
+    assert files(folder) == before
+    return file
+
+
+def heavytail(*arguments: object) -> tuple[int, str, str]:
+    ran = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    return ran.exit_code, ran.stdout, ran.stderr
+
+
+def test_it_lies_beside_the_folder_or_where_one_says(folder: Path, packed: Path, tmp_path: Path) -> None:
+    assert packed == folder.parent / "study.parquet"
+    assert heavytail("pack", folder, "--out", tmp_path / "deep/x.parquet")[:2] == (
+        0,
+        f"{tmp_path / 'deep/x.parquet'}\n",
+    )
+    assert (tmp_path / "deep/x.parquet").read_bytes() == packed.read_bytes()
+    assert Study.open(packed).pack(tmp_path / "again.parquet").read_bytes() == packed.read_bytes()
+
+
+def test_everything_reads_as_it_does_from_the_folder(folder: Path, packed: Path) -> None:
+    theirs, ours = Study.open(folder), Study.open(packed)
+    assert ours.spec == theirs.spec
+    assert ours.store.metadata() == theirs.store.metadata()
+    assert ours.choices() == theirs.choices()
+    assert ours.scores() == theirs.scores()
+    assert ours.stages() == theirs.stages()
+    assert [len(stage.missing) for stage in ours.stages()] == [0, 0, 0]
+    for phase in ("tuning", "evaluation"):
+        pd.testing.assert_frame_equal(ours.curves(phase), theirs.curves(phase), check_exact=True)
+        parts = [part for cell in ours.cells(phase) for part in cell.parts]
+        assert ours.store.sidecars(parts) == theirs.store.sidecars(parts)
+        assert ours.store.table(parts).equals(theirs.store.table(parts))
+        columns = ["run", "regret"]
+        assert list(ours.store.columns(parts, columns)) == list(theirs.store.columns(parts, columns))
+    assert ours.maps().table.equals(theirs.maps().table)
+    assert ours.maps()[1:] == theirs.maps()[1:]
+    assert ours.failures().equals(theirs.failures())
+    assert {key: value.tolist() for key, value in ours.to_rliable().items()} == {
+        key: value.tolist() for key, value in theirs.to_rliable().items()
+    }
+
+
+def test_the_report_has_the_same_bytes(folder: Path, packed: Path, tmp_path: Path) -> None:
+    for name, source in (("folder", folder), ("packed", packed)):
+        Study.open(source).report(tmp_path / name / "report.html", command="heavytail report")
+    assert files(tmp_path / "folder") == files(tmp_path / "packed")
+
+
+def test_the_commands_read_it(
+    folder: Path, packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert heavytail("status", packed) == heavytail("status", folder)
+    assert heavytail("report", packed)[:2] == (0, "results/small/report.html\n")
+    assert Path("results/small/report.html").exists()
+    assert heavytail("report", packed, "--out", "here.html")[:2] == (0, "here.html\n")
+
+
+def test_it_cannot_be_run(packed: Path) -> None:
+    content = packed.read_bytes()
+    code, out, err = heavytail("resume", packed)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"heavytail: {packed} is a packed study, which cannot be run or resumed; run its spec into a folder"
+        " with: heavytail run SPEC.toml\n"
+    )
+    with pytest.raises(InputError, match="is a packed study"):
+        Study.open(packed).run("inline")
+    store = Study.open(packed).store
+    with pytest.raises(InputError, match="is a packed study"):
+        store.lock()
+    with pytest.raises(InputError, match="is a packed study"):
+        store.write_json("study.json", {})
+    assert packed.read_bytes() == content
+
+
+def test_pandas_polars_and_duckdb_read_it(folder: Path, packed: Path) -> None:
+    expected = pd.read_parquet(folder / "parts").query("phase != 'map'").groupby("agent")["regret"].sum()
+    frame = pd.read_parquet(packed)
+    assert list(frame.columns[: len(schema().names)]) == schema().names
+    assert all(name.startswith("sweep_") for name in frame.columns[len(schema().names) :])
+    assert frame["phase"].value_counts().to_dict() == {"tuning": 80, "evaluation": 120, "map": 6}
+    curves = frame[frame["phase"] != "map"]
+    assert curves.groupby("agent")["regret"].sum().to_dict() == pytest.approx(expected.to_dict())
+    assert curves.filter(like="sweep_").isna().all(axis=None)
+
+    lazy = pl.scan_parquet(packed).filter(pl.col("phase") != "map").group_by("agent").agg(pl.sum("regret"))
+    assert dict(lazy.collect().iter_rows()) == pytest.approx(expected.to_dict())
+    medians = pl.read_parquet(packed).filter(phase="map")["sweep_regret_median"].to_list()
+    assert medians == Study.open(folder).maps().table["regret_median"].to_pylist()
+
+    rows = duckdb.read_parquet(str(packed)).filter("phase <> 'map'")
+    assert dict(rows.aggregate("agent, sum(regret)").fetchall()) == pytest.approx(expected.to_dict())
+    visited = rows.filter("agent = 'q_learning'").aggregate("max(counters['cells_visited'])").fetchall()
+    assert visited[0][0] > 0
+
+
+def test_the_rest_of_the_folder_is_in_the_metadata(folder: Path, packed: Path) -> None:
+    metadata = {key.decode(): value for key, value in pq.read_metadata(packed).metadata.items()}
+    assert json.loads(metadata["heavytail.study"]) == json.loads((folder / "study.json").read_text())
+    for part in json.loads(metadata["heavytail.parts"]):
+        assert part["sidecar"] == json.loads((folder / f"sidecars/{part['id']}.json").read_text())
+    assert json.loads(metadata["heavytail.sweeps"])["command"] == ""
+
+
+def test_words_may_change_when_it_is_packed_and_work_may_not(
+    folder: Path, packed: Path, tmp_path: Path
+) -> None:
+    spec, file = tmp_path / "spec.toml", tmp_path / "x.parquet"
+    changed = Study.open(folder).spec.model_dump(mode="json") | {"title": "Another"}
+    Study.open(folder, make_spec(changed)).pack(file)
+    assert Study.open(file).spec.title == "Another"
+    assert Study.open(file).store.metadata()["spec"] == changed
+    pd.testing.assert_frame_equal(Study.open(file).curves(), Study.open(folder).curves())
+    spec.write_text('name = "small"\nepisodes = 61\n[envs.six_arms]\n[agents.random]')
+    code, _, err = heavytail("pack", packed, "--spec", spec, "--out", tmp_path / "y.parquet")
+    assert code == 2
+    assert f"{packed} holds another study: episodes was 60 and is 61; " in err
+    assert not (tmp_path / "y.parquet").exists()
+
+
+def test_a_study_without_sweeps_has_the_columns_of_its_parts(tmp_path: Path) -> None:
+    study = done(small(agents={"random": {}}), tmp_path / "plain")
+    file = study.pack()
+    assert pq.read_schema(file).names == schema().names
+    pd.testing.assert_frame_equal(Study.open(file).curves(), study.curves(), check_exact=True)
+
+
+def test_what_is_not_finished_or_damaged_is_not_packed(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    evaluation = Study.open(copy).cells()[0].parts[0]
+    with (copy / f"parts/{evaluation.id}.parquet").open("r+b") as file:
+        file.write(b"PARQ")
+    code, out, err = heavytail("pack", copy)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"heavytail: {copy}: 3 of 4 parts of the evaluation are done; go on with: heavytail resume {copy}\n"
+    )
+    assert not (tmp_path / "copy.parquet").exists()
+
+
+def test_any_altered_byte_is_one_line(packed: Path, tmp_path: Path) -> None:
+    content, file = packed.read_bytes(), tmp_path / "x.parquet"
+    for place in [*range(0, len(content), 97), *range(len(content) - 200, len(content))]:
+        altered = bytearray(content)
+        altered[place] ^= 0b10
+        file.write_bytes(altered)
+        with pytest.raises(InputError) as caught:
+            Study.open(file)
+        assert str(caught.value).startswith(f"{file} is no packed study, or damaged (")
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"text", b"PAR1", b"PAR1" * 40])
+def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "x.parquet").write_bytes(content)
+    code, out, err = heavytail("status", tmp_path / "x.parquet")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"heavytail: {tmp_path / 'x.parquet'} is no packed study, or damaged (")
+    assert err.count("\n") == 1
+
+
+def test_a_part_or_a_table_of_others_is_no_packed_study(folder: Path, tmp_path: Path) -> None:
+    part = next((folder / "parts").iterdir())
+    with pytest.raises(InputError, match=r"\(it has no checksum of heavytail\); heavytail pack FOLDER"):
+        Study.open(part)
