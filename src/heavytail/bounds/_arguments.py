@@ -38,12 +38,12 @@ class Arguments(NamedTuple):
 
     @property
     def tight(self) -> bool:
-        """Whether the constants are the tight ones, not those of the paper."""
+        """True for the tight constants, False for those of the paper."""
         return self.constants == "tight"
 
 
 class Rule(NamedTuple):
-    """What must hold for every element of an argument."""
+    """The condition that every element of an argument must satisfy."""
 
     holds: Callable[[Floats], Bools]
     words: str

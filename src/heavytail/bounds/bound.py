@@ -32,7 +32,7 @@ class Steps:
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How many steps it takes until the average regret is small.
+    """The number of steps until the average regret is small.
 
     And how many until each part of the regret is at most half of that.
     """
@@ -59,12 +59,12 @@ class Bound:
 
     @property
     def transitions(self) -> Floats:
-        """What not knowing the transitions costs."""
+        """The regret from not knowing the transitions."""
         return exp(self.log_transitions)[()]
 
     @property
     def heavy_tail(self) -> Floats:
-        """What not knowing the mean rewards costs, their tails being heavy."""
+        """The regret from not knowing the mean rewards of heavy-tailed laws."""
         return exp(self.log_heavy_tail)[()]
 
     @property
@@ -74,7 +74,7 @@ class Bound:
 
     @property
     def remainder(self) -> Floats:
-        """What else the statement has."""
+        """The remaining terms of the statement."""
         return exp(self.log_remainder)[()]
 
     @property
@@ -95,12 +95,12 @@ class Bound:
 
     @property
     def vacuous(self) -> Bools:
-        """Whether it says no more than that the regret is at most R T."""
+        """True if the bound says no more than that the regret is at most R T."""
         return np.asarray(self.log_total >= self.log_trivial)[()]
 
     @property
     def is_lower(self) -> bool:
-        """Whether it is a lower bound."""
+        """True for a lower bound."""
         return bool(np.isposinf(self.log_trivial).all())
 
     @property

@@ -140,7 +140,7 @@ def _select_arguments(name: str, function: Callable[..., Any], known: dict[str, 
 
 
 def _missing(q: Quantities, arguments: dict[str, Any]) -> str:
-    """Why a bound with these arguments does not apply, or nothing."""
+    """Say why a bound with these arguments does not apply; empty if it does."""
     if "H" in arguments and q.H is None:
         return "the problem is continuing"
     if "diameter" in arguments and q.diameter is None:

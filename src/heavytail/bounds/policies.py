@@ -36,7 +36,7 @@ class DistinctActions(NamedTuple):
 
     @property
     def counts(self) -> tuple[int, ...]:
-        """How many there are in each state."""
+        """The number of distinct actions in each state."""
         return tuple(len(means) for means in self.means)
 
 

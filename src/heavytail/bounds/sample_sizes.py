@@ -1,4 +1,4 @@
-r"""How many steps it takes until the average regret is small (corollary 1, appendix B).
+r"""Steps until the average regret is small (corollary 1, appendix B).
 
 (Zhuang and Sui 2021; and what follows from theorems 4 and 5.) The paper writes down the number for
 Heavy-UCRL2; ``constants="tight"`` solves the regret bound for T instead. The numbers are so large that they
@@ -81,7 +81,7 @@ def heavy_ucrl2_sample_size(
 
 
 def _solve(statement: Statement, accuracy: Floats, start: Floats) -> SampleSize:
-    """When the average of a statement is at most `accuracy`, and each part's at most half of it.
+    """Find when the average of a statement is at most `accuracy`, and each part's at most half of it.
 
     Averages must fall from `start` on.
     """

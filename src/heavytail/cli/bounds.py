@@ -44,7 +44,7 @@ def bounds(
         tight = bounds_at(quantities, steps, delta, **options, constants="tight")
         paper = bounds_at(quantities, steps, delta, **options, constants="paper")
         if plot:
-            from heavytail.files import save_figure
+            from heavytail.files import save_figure  # here, for start-up
 
             save_figure(draw_bounds(quantities, steps, delta, **options, title=title), plot)
     if as_json:
@@ -95,7 +95,7 @@ def _regret_row(tight: "Bound", paper: "Bound", trivial: float) -> dict[str, Any
 
 
 def _caveats(bound: "Bound") -> str:
-    """Why a bound says less than its number."""
+    """Say why a bound says less than its number."""
     caveats = {
         "vacuous": bool(bound.vacuous),
         "order": bound.kind == "order",

@@ -11,7 +11,7 @@ from heavytail.registry import Kind, Registered
 
 
 class What(StrEnum):
-    """What can be listed."""
+    """The groups that can be listed."""
 
     agents = "agents"
     envs = "envs"
@@ -49,7 +49,7 @@ def _rows(what: What) -> list[dict[str, Any]]:
 
 def _deep_rows() -> list[dict[str, Any]]:
     """Deep agents and compiled environments; their names need no JAX."""
-    from heavytail.deep.settings import AGENT_PARAMETERS, AGENTS, ENV_PARAMETERS
+    from heavytail.deep.settings import AGENT_PARAMETERS, AGENTS, ENV_PARAMETERS  # here, for start-up
 
     agents = [
         {

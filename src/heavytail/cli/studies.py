@@ -168,7 +168,7 @@ def _run_and_finish(
 
 def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, again: str) -> None:
     """Run what is left of a study; `again` continues it after an interruption."""
-    from heavytail.studies.progress import choose_listener
+    from heavytail.studies.progress import choose_listener  # here, for start-up
 
     chosen = {name: value for name, value in options.items() if value is not None}
     try:

@@ -31,8 +31,8 @@ from heavytail.deep.settings import Settings
 WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise, two of a reset key
 
 
-class Run(NamedTuple):
-    """What the runs of a batch may differ in, as arrays."""
+class RunParameters(NamedTuple):
+    """The parameters in which runs of a batch may differ, as arrays."""
 
     key: jax.Array
     learning_rate: jax.Array
@@ -90,7 +90,7 @@ def zero_totals() -> Totals:
     return Totals(jnp.int32(0), jnp.float32(0.0), jnp.int32(0))
 
 
-def init_dqn(env: Environment, settings: Settings, run: Run) -> DQN:
+def init_dqn(env: Environment, settings: Settings, run: RunParameters) -> DQN:
     """Make the initial state of a run."""
     network_key, hash_key, env_key = jax.random.split(jax.random.fold_in(run.key, 0), 3)
     dimension = len(env.low)
@@ -112,7 +112,7 @@ def init_dqn(env: Environment, settings: Settings, run: Run) -> DQN:
 
 
 def draw_period(
-    env: Environment, settings: Settings, run: Run, period: jax.Array
+    env: Environment, settings: Settings, run: RunParameters, period: jax.Array
 ) -> tuple[StepRandomness, jax.Array]:
     """Draw the random numbers of a period.
 
@@ -156,7 +156,7 @@ def select_action(settings: Settings, state: DQN, randomness: StepRandomness, t:
 
 
 def store_transition(
-    settings: Settings, run: Run, state: DQN, randomness: StepRandomness, t: jax.Array, step: Step
+    settings: Settings, run: RunParameters, state: DQN, randomness: StepRandomness, t: jax.Array, step: Step
 ) -> DQN:
     """Count the visit, transform the reward, store the transition, and add to the totals."""
     reward = step.reward + randomness.noise
@@ -183,7 +183,12 @@ def store_transition(
 
 
 def act(
-    env: Environment, settings: Settings, run: Run, state: DQN, randomness: StepRandomness, t: jax.Array
+    env: Environment,
+    settings: Settings,
+    run: RunParameters,
+    state: DQN,
+    randomness: StepRandomness,
+    t: jax.Array,
 ) -> DQN:
     """Make one step of a compiled environment."""
     action = select_action(settings, state, randomness, t)
@@ -197,7 +202,7 @@ def act(
     return stored._replace(env=jax.tree.map(partial(jnp.where, over), randomness.reset_state, moved))
 
 
-def update(settings: Settings, run: Run, state: DQN, bits: jax.Array, t: jax.Array) -> DQN:
+def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, t: jax.Array) -> DQN:
     """Make one gradient step, after t steps of the environment."""
     batch = sample(state.replay, t, bits)
     reward = batch.reward
@@ -229,7 +234,7 @@ def _adam(settings: Settings) -> optax.GradientTransformation:
 
 
 @partial(jax.jit, static_argnums=(0, 1))
-def init_batch(env: Environment, settings: Settings, runs: Run) -> DQN:
+def init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
     """Make the initial states of many runs."""
     return jax.vmap(partial(init_dqn, env, settings))(runs)
 
@@ -239,7 +244,7 @@ def run_periods(
     env: Environment,
     settings: Settings,
     learning: bool,
-    runs: Run,
+    runs: RunParameters,
     states: DQN,
     first: jax.Array,
     until: jax.Array,
@@ -262,14 +267,14 @@ def run_periods(
 
 
 def draw_batch(
-    env: Environment, settings: Settings, runs: Run, period: jax.Array
+    env: Environment, settings: Settings, runs: RunParameters, period: jax.Array
 ) -> tuple[StepRandomness, jax.Array]:
     """Draw the random numbers of a period for many runs: [round, step, run] and [round, run, batch]."""
     return jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))(runs, period)
 
 
 def _run_period(
-    env: Environment, settings: Settings, learning: bool, runs: Run, period: jax.Array, states: DQN
+    env: Environment, settings: Settings, learning: bool, runs: RunParameters, period: jax.Array, states: DQN
 ) -> DQN:
     act_all = jax.vmap(partial(act, env, settings), in_axes=(0, 0, 0, None))
     update_all = jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))

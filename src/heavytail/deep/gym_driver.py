@@ -19,7 +19,7 @@ from gymnasium import spaces
 from heavytail.checks import as_floats
 from heavytail.deep.dqn import (
     DQN,
-    Run,
+    RunParameters,
     Step,
     StepRandomness,
     draw_batch,
@@ -37,7 +37,7 @@ Observation = npt.NDArray[np.float32]
 
 
 class Observed(NamedTuple):
-    """What a step of the environment showed."""
+    """The outcome of one step of the environment."""
 
     reward: float
     clean_reward: float  # without noise, where the environment says it
@@ -88,7 +88,7 @@ class GymDriver:
         gym_env: "gymnasium.Env[Any, Any]",
         env: Environment,
         settings: Settings,
-        runs: Run,
+        runs: RunParameters,
         seed: int,
     ) -> None:
         self.gym_env = gym_env
@@ -166,7 +166,7 @@ def _select_action(
 def _store(
     env: Environment,
     settings: Settings,
-    runs: Run,
+    runs: RunParameters,
     states: DQN,
     randomness: StepRandomness,
     index: Sequence[int],
@@ -189,7 +189,9 @@ def _store(
 
 
 @partial(jax.jit, static_argnums=0, donate_argnums=2)
-def _update(settings: Settings, runs: Run, states: DQN, bits: jax.Array, i: int, t: jax.Array) -> DQN:
+def _update(
+    settings: Settings, runs: RunParameters, states: DQN, bits: jax.Array, i: int, t: jax.Array
+) -> DQN:
     return jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))(runs, states, bits[i], t)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.deep.curve import DeepCurve, make_deep_curve
-from heavytail.deep.dqn import DQN, Run, first_learning_period, init_batch, run_periods
+from heavytail.deep.dqn import DQN, RunParameters, first_learning_period, init_batch, run_periods
 from heavytail.deep.envs import find_environment
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver, environment_from_gymnasium
@@ -305,7 +305,7 @@ def heavy_dqn(
     )
 
 
-def stack_runs(runs: Sequence[RunSettings]) -> Run:
+def stack_runs(runs: Sequence[RunSettings]) -> RunParameters:
     """Stack the settings of runs into arrays."""
 
     def column(name: str) -> jax.Array:
@@ -314,7 +314,7 @@ def stack_runs(runs: Sequence[RunSettings]) -> Run:
     transforms = [TRANSFORMS[run.transform](run) for run in runs]
     transform = jax.tree.map(lambda *numbers: jnp.array(numbers, jnp.float32), *transforms)
     seeds = jnp.array([run.seed for run in runs], jnp.uint32)
-    return Run(
+    return RunParameters(
         jax.vmap(partial(jax.random.key, impl=GENERATOR))(seeds),
         column("learning_rate"),
         column("last_learning_rate"),

@@ -1,4 +1,4 @@
-"""What the wrappers that truncate rewards share: the transform, the visit counts and the warm-up."""
+"""The core of the wrappers that truncate rewards: the transform, the visit counts and the warm-up."""
 
 import math
 import os
@@ -71,7 +71,7 @@ class Truncator:
 
     @property
     def warming_up(self) -> bool:
-        """Whether the coefficient is still being chosen."""
+        """True while the coefficient is being chosen."""
         return self._automatic and len(self._warm_up_sizes) < self._warm_up
 
     def code(self, observation: Any) -> Hashable:
@@ -159,7 +159,7 @@ class Truncating:
 
     @property
     def warming_up(self) -> bool:
-        """Whether "auto" is still choosing the coefficient."""
+        """True while "auto" is choosing the coefficient."""
         return self._truncator.warming_up
 
     @property

@@ -1,4 +1,4 @@
-"""How often a state and action were visited.
+"""Visit counts of states and actions.
 
 Observations are told apart exactly where they are discrete, by a hash where they are not, or by any function
 of yours: `heavytail.gym.observation_codes`.

@@ -1,4 +1,4 @@
-"""What compiled code is made of: the door for authors of agents, estimators and laws.
+"""Building blocks of compiled code: the door for authors of agents, estimators and laws.
 
 *Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `prefetch`, `full`, `write_counters`; for
 estimators `push`, `mean`, `radius`): give a record a verb by registering a kernel for its class, and call the

@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Verb(Protocol):
-    """What `generic` returns."""
+    """A verb, as `generic` returns it."""
 
     __name__: str
     parameters: tuple[str, ...]
@@ -106,7 +106,7 @@ def _check_method(verb: Verb, cls: type, function: Callable[..., Any]) -> None:
 
 
 class Switch(Protocol):
-    """What `switch` returns."""
+    """A switch, as `switch` returns it."""
 
     cases: dict[int, Callable[..., Any]]
 

@@ -1,4 +1,4 @@
-"""What an agent may know of its environment before it starts."""
+"""The problem: all that an agent may know of its environment before it starts."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""What came out of a finished study, summed up: everything that a report says of it."""
+"""The data of a report, collected from a finished study: everything that a report says of it."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple

@@ -50,7 +50,7 @@ STROKES = {"solid": "", "dash": "7 3", "dot": "2 2.5", "dashdot": "7 2.5 2 2.5"}
 
 
 class AgentStyle(NamedTuple):
-    """How an agent is drawn."""
+    """The style in which an agent is drawn."""
 
     colour: int  # index into LIGHT and DARK
     dash: str

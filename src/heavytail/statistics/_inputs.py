@@ -105,5 +105,5 @@ def check_rng(rng: Any) -> None:
 
 
 def at_once(size: int) -> int:
-    """How many rows of so many values to hold in memory together; results never depend on it."""
+    """Count the rows of so many values to hold in memory together; results never depend on it."""
     return max(1, MAX_VALUES // size)

@@ -1,4 +1,4 @@
-"""How well a statistic of the runs is known: percentile bootstrap intervals (Efron 1979).
+"""Uncertainty of a statistic of the runs: percentile bootstrap intervals (Efron 1979).
 
 Draw n of the n runs with replacement, compute the statistic, repeat; the interval holds the middle of the
 results. Of [run, checkpoint] whole runs are drawn, so that a curve stays together; the interval holds at

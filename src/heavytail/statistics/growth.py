@@ -1,4 +1,4 @@
-"""How fast something grows: the exponent p in values ~ c T^p, over the last decades of T.
+"""Growth exponents: the exponent p in values ~ c T^p, over the last decades of T.
 
 It is the slope of a straight line through logarithms, those of the mean over runs: of regret that counts mean
 rewards, which is bounded, the mean is what theorems on expected regret speak of. The interval is a percentile

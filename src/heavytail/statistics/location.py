@@ -1,4 +1,4 @@
-"""Where the runs lie: median, interquartile mean, mean, and the statistics that others register.
+"""Statistics of location: median, interquartile mean, mean, and the statistics that others register.
 
 Those of this file are trimmed means: sort the n runs, leave out k at either end, average the rest. The mean
 leaves out none, the interquartile mean k = floor(n / 4) (as rliable's IQM and

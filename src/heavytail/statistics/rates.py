@@ -1,4 +1,4 @@
-"""How often something happens: of n runs k, and what that says of the rate.
+"""Rates: k of n runs, and the exact interval of the rate.
 
 The interval is that of Clopper and Pearson (1934): all rates under which neither k or more nor k or fewer
 would be rarer than (1 - confidence)/2. It is exact for every n and every rate, and so a little wide: it holds

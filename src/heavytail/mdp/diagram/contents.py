@@ -1,4 +1,4 @@
-"""What a diagram shows of the first stage of an MDP: its arrows and the rewards of its states."""
+"""The contents of a diagram, of the first stage of an MDP: its arrows and the rewards of its states."""
 
 import math
 from collections import defaultdict

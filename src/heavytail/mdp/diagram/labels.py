@@ -1,4 +1,4 @@
-"""Where the texts of a diagram stand: on their arrow or beside their state, and not on each other."""
+"""Positions of the texts of a diagram: on their arrow or beside their state, and not on each other."""
 
 from collections.abc import Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""Where the states of a diagram stand, in inches, chosen by how they are connected."""
+"""Positions of the states of a diagram, in inches, chosen by how they are connected."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ Dashes: TypeAlias = Literal["-"] | tuple[float, tuple[float, ...]]
 
 
 class Style(NamedTuple):
-    """How an arrow is drawn."""
+    """The style of an arrow."""
 
     colour: str
     dashes: Dashes

@@ -114,7 +114,7 @@ class Panel(NamedTuple):
 
 
 class ColourScale(NamedTuple):
-    """What the colours of tiles mean; bright is good."""
+    """The scale of the colours of tiles; bright is good."""
 
     low: float
     high: float
@@ -140,7 +140,7 @@ class Tiles(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What is shown, and where it stands in the page."""
+    """A figure: its contents, and its place in the page."""
 
     title: str
     caption: str

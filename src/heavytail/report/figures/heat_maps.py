@@ -44,7 +44,7 @@ class HeatMap(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """What is in the tiles of maps."""
+    """The quantity in the tiles of heat maps."""
 
     words: str
     short: str  # names the row of a map with one parameter only

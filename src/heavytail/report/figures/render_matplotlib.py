@@ -143,7 +143,7 @@ def _draw_legend(drawn: MatplotlibFigure, legend: Legend) -> None:
 
 
 def _legend_columns(legend: Legend, width: float) -> int:
-    """How many names stand side by side in a legend of this width."""
+    """Count the names that fit side by side in a legend of this width."""
     longest = max((len(curve.label) for curve in legend.values()), default=1)
     return max(1, int(width / (0.042 * longest + 0.45)))
 
@@ -275,7 +275,7 @@ def _mark_style(symbol: str) -> dict[str, Any]:
 
 
 def _is_angled(content: Tiles) -> bool:
-    """Whether the labels of columns are set at an angle, because tiles are too narrow for them."""
+    """Tell whether the labels of columns need an angle, because tiles are too narrow for them."""
     return not content.panels[0].texts or _longest(content.x.tick_labels) > MAX_LEVEL_LABEL
 
 

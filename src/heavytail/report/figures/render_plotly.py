@@ -39,7 +39,7 @@ BAND_OPACITY = 0.16
 
 
 class Rendered(NamedTuple):
-    """What plotly.js draws, in a place of this height in pixels."""
+    """Traces and layout for plotly.js, and the height of the plot in pixels."""
 
     traces: list[Trace]
     layout: dict[str, Any]
@@ -307,7 +307,7 @@ def _make_colour_axis(scale: ColourScale) -> dict[str, Any]:
 
 
 def _make_layout(x: Axis, y: Axis) -> dict[str, Any]:
-    """What all figures have in common."""
+    """Make the layout that all figures share."""
     font = {"color": "@ink"}
     label = {"bgcolor": "@card", "bordercolor": "@muted", "font": font, "align": "left", "namelength": -1}
     return {

@@ -23,7 +23,7 @@ class SweepAxis(NamedTuple):
 
     @property
     def logarithmic(self) -> bool:
-        """Whether positions are logarithms."""
+        """True if positions are logarithms."""
         return bool((self.values > 0).all())
 
     def position(self, value: float) -> float:
@@ -51,7 +51,7 @@ class SweepAxis(NamedTuple):
 
     @property
     def edges(self) -> Floats:
-        """Where the tiles of its values begin and end: halfway."""
+        """The edges of the tiles of its values, halfway between them."""
         at = self.centers
         if len(at) == 1:
             return at[0] + np.array([-0.5, 0.5])

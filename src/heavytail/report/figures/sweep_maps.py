@@ -63,7 +63,7 @@ class SweepMap(NamedTuple):
 
     @property
     def works(self) -> BoolArray:
-        """Where the median run has learnt."""
+        """True at points where the median run has learnt."""
         return np.nan_to_num(self.last_tenth, nan=-np.inf) >= WORKS
 
     @property

@@ -1,4 +1,4 @@
-"""How many rewards were truncated along a run."""
+"""The share of truncated rewards along a run."""
 
 import math
 

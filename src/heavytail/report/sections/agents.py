@@ -29,7 +29,7 @@ MEANINGS = {
 
 
 class Counters(NamedTuple):
-    """What agents counted by the end of the run."""
+    """Make the table of the agents' counters at the end of runs."""
 
     html_id: str
     meanings: str
@@ -80,7 +80,7 @@ def _make_last_tenth_cell(agent: Agent, task: Task) -> TableCell:
 
 
 def _make_parameters_cell(cell: Cell, given: Mapping[str, Any]) -> TableCell:
-    """What tuning chose, what the study says, and the defaults on demand."""
+    """The tuned parameters, those of the spec, and the defaults on demand."""
     full = cell.parameters()
     chosen = {name: _with_word(value, full.get(name)) for name, value in cell.point.items()}
     fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}

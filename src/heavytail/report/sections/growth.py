@@ -1,4 +1,4 @@
-"""How fast regret grows, beside how fast theory says it may: a table of exponents."""
+"""Growth of regret beside the growth that theory allows: a table of exponents."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

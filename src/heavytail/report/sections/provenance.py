@@ -1,4 +1,4 @@
-"""Where the results of a study come from, as the last section of its report."""
+"""Provenance of a study's results: the last section of its report."""
 
 import json
 from collections.abc import Mapping, Sequence

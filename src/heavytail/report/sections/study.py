@@ -64,7 +64,7 @@ def _count_everything(data: ReportData) -> dict[str, str]:
 
 
 def _describe_lengths(data: ReportData) -> str:
-    """How long runs are, in the units that they are counted in."""
+    """Describe the lengths of runs, in their units."""
     by_unit: dict[str, set[int]] = {}
     for cell in data.cells:
         by_unit.setdefault(data.tasks[cell.env].unit, set()).add(cell.parts[0].units)

@@ -16,7 +16,7 @@ from llvmlite import ir
 
 
 class View(NamedTuple):
-    """Where a lane's array lies in the array of all lanes. Strides are in bytes."""
+    """The place of a lane's array in the array of all lanes. Strides are in bytes."""
 
     shape: tuple[int | None, ...]  # None where it may grow: only the array itself knows it
     strides: tuple[int, ...]
