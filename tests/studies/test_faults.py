@@ -212,7 +212,7 @@ def test_killed_at_each_step_of_writing_it_ends_with_the_same_files(tmp_path: Pa
 def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
     """Only the process that the user knows of is killed, by a batch system or for lack of memory."""
     script = RUNS.replace('print("stage", flush=True)', "pass").replace(
-        "print(done.part.id, flush=True)",
+        "print(event.part.id, flush=True)",
         "import multiprocessing; print(*(p.pid for p in multiprocessing.active_children()), flush=True)",
     )
     with running(long_and_short(), tmp_path, script) as child:
