@@ -16,7 +16,7 @@ from heavytail.errors import InputError
 from heavytail.report.report_data import collect_report_data
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import bound_lines, check_bounds, lines_across
-from heavytail.studies.families import families_of
+from heavytail.studies.families import make_families
 from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.specs.envs import BoundsSpec, EnvSpec
@@ -234,7 +234,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 def test_a_family_sums_up_its_members(study: Study) -> None:
     found = collect_report_data(study)
-    hard, moving = families_of(study.spec, found.tasks)
+    hard, moving = make_families(study.spec, found.tasks)
     assert [agent.key for agent in hard.agents] == ["random", "heavy"]
     curves = study.curves()
     last = curves[

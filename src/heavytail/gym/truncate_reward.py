@@ -177,7 +177,7 @@ class TruncateReward(
 
     @property
     def spec(self) -> EnvSpec | None:  # type: ignore[override]  # declared as an attribute, but a property in every wrapper
-        """The spec that makes this environment again; a seed alone does not repeat a run where visits are counted."""
+        """The spec of this environment; a seed alone does not repeat a run where visits are counted."""
         spec = super().spec  # a copy of our own
         if spec is not None and self.counter is not None:
             spec.nondeterministic = True

@@ -15,10 +15,10 @@ from heavytail.report.figures.tuning_grids import TuningGrid, make_tuning_grids
 from heavytail.report.theme import AgentStyle, assign_styles
 from heavytail.studies.backends import backend_for
 from heavytail.studies.bound_lines import bound_lines
-from heavytail.studies.claims import ClaimResult, envs_under, evaluate_claims
-from heavytail.studies.families import Family, families_of
+from heavytail.studies.claims import ClaimResult, evaluate_claims, tested_envs
+from heavytail.studies.families import Family, make_families
 from heavytail.studies.plan import Cell, Phase, run_length, unique_parts
-from heavytail.studies.provenance import seconds_of
+from heavytail.studies.provenance import total_seconds
 from heavytail.studies.results import Aggregation, Task, gather_runs, summarise_agent
 from heavytail.studies.specs.spec import AgentSpec, Spec
 from heavytail.studies.study import Study
@@ -83,7 +83,7 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
     tuning_curves = study.curves("tuning") if scores else curves[:0]
     styles = assign_styles((key, _style_kind(agent)) for key, agent in spec.agents.items())
     single = {key: task for key, task in tasks.items() if not spec.envs[key].family}
-    families = families_of(spec, tasks)
+    families = make_families(spec, tasks)
     data = ReportData(
         prefix=prefix,
         spec=spec,
@@ -138,7 +138,7 @@ def _sum_seconds(
         for cell in some:
             spent = seconds.setdefault((cell.agent, cell.env), {})
             spent[phase] = spent.get(phase, 0.0) + sum(
-                cell.share_in(part) * seconds_of([sidecars[phase][part.id]]) for part in cell.parts
+                cell.share_in(part) * total_seconds([sidecars[phase][part.id]]) for part in cell.parts
             )
     return seconds
 
@@ -181,7 +181,7 @@ def _bounds_at_end(spec: Spec) -> dict[str, dict[str, float]]:
         for claim in spec.claims
         for condition in claim.conditions
         if condition.of
-        for env in envs_under(spec, condition)
+        for env in tested_envs(spec, condition)
     }
     lines = {key: bound_lines(spec.envs[key], np.array([run_length(spec, key)], np.float64)) for key in named}
     return {key: {line.name: float(line.values[-1]) for line in some} for key, some in lines.items()}

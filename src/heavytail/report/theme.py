@@ -1,4 +1,4 @@
-"""One style for every figure and page: each agent has its colour, line and marker wherever it is shown.
+"""One style for all figures and pages: each agent has its colour, line and marker everywhere.
 
 Agents of one kind share a colour and differ by the line, so that a family is seen at a glance. Colours are
 from Okabe and Ito's set for all kinds of colour vision and a few that keep apart from it; markers say the

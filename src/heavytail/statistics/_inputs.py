@@ -84,7 +84,7 @@ def as_probabilities(name: str, values: Any) -> Floats:
 
 
 def as_resamples(resamples: Any, confidence: float) -> int:
-    """A number of resamples that suffices for this confidence: one or more beyond each end of the interval.
+    """A number of resamples that suffices for this confidence: at least one beyond each end.
 
     >>> as_resamples(10_000, 0.95)
     10000

@@ -27,7 +27,7 @@ def growth_exponent(
     confidence: float = 0.95,
     resamples: int = 2000,
 ) -> Interval:
-    """The exponent of growth over the last two decades and its bootstrap interval; NaN where there is none.
+    """The exponent of growth over the last two decades, with its bootstrap interval; NaN if there is none.
 
     Args:
         at: [point] T, ascending from above 0; two decades or less are taken as they are.

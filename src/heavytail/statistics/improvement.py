@@ -1,4 +1,4 @@
-"""The probability that a run of A does better than a run of B: P(A > B) + P(A = B) / 2, of pairs drawn at random.
+"""The probability that a run of A beats a run of B: P(A > B) + P(A = B) / 2, over random pairs.
 
 It is the Mann-Whitney statistic over the number of pairs, the area under the ROC curve, and rliable's
 probability of improvement. Only the order of runs matters: no tail is too heavy, and infinite values are

@@ -97,7 +97,7 @@ def paired_permutation_test(
     rng: np.random.Generator,
     resamples: int = 20_000,
 ) -> Comparison:
-    """Test one-sidedly whether A is better than B, from runs with common seeds: run i of A with run i of B.
+    """Test one-sidedly whether A is better than B, run i of A paired with run i of B by their seed.
 
     The effect is the statistic of the differences, which for medians is not the difference of the statistics.
     Where many differences are exactly alike, their median has the same value whatever most of the signs, and

@@ -39,10 +39,10 @@ class BoundLine(NamedTuple):
         return "dash" if np.isnan(self.share) else "solid"
 
 
-def in_words(bounds: Sequence[BoundLine]) -> str:
+def describe_bounds(bounds: Sequence[BoundLine]) -> str:
     """Describe the lines of bounds, for a caption.
 
-    >>> in_words([BoundLine("ucrl2", "bound of UCRL2", np.ones(1), np.ones(1), 0.3, 0.5)])
+    >>> describe_bounds([BoundLine("ucrl2", "bound of UCRL2", np.ones(1), np.ones(1), 0.3, 0.5)])
     ' Grey: bound of UCRL2 (solid).'
     """
     return f" Grey: {', '.join(f'{bound.label} ({bound.dash})' for bound in bounds)}." if bounds else ""

@@ -1,4 +1,4 @@
-"""Families of environments that differ in one number, such as the length of a run: final regret against it.
+"""Families of environments that differ in one number, such as the length of a run.
 
 An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is
 not that of a curve along a run: each T has its own environment and its own runs.
@@ -65,7 +65,7 @@ class Family(NamedTuple):
         )
 
 
-def families_of(spec: Spec, tasks: Mapping[str, Task]) -> list[Family]:
+def make_families(spec: Spec, tasks: Mapping[str, Task]) -> list[Family]:
     """The families of a study, each with the tasks of its members."""
     return [
         _family(spec, key, {name: env for name, env in spec.envs.items() if env.family == key}, tasks)
@@ -93,7 +93,7 @@ def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping
 
 
 def _at_stake(env: EnvSpec, length: int) -> float:
-    """What the second best policy loses in a run; NaN where the MDP changes, or it is unknown."""
+    """Compute what the second best policy loses in a run; NaN where the MDP changes, or it is unknown."""
     backend = backend_for(env.env, env.parameters)
     if not isinstance(backend, TabularBackend) or len(backend.mdp.mdps) > 1:
         return float("nan")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from heavytail.errors import InputError
 from heavytail.files import write_whole
+from heavytail.studies.parts import schema
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.store import TEMPORARY, Store
@@ -108,7 +109,7 @@ def _with_checksum(content: bytes, old: bytes, new: bytes) -> bytes:
 
 
 class _Content(NamedTuple):
-    """What a packed file holds."""
+    """The contents of a packed file."""
 
     table: "pa.Table"
     study: dict[str, Any]
@@ -158,18 +159,16 @@ class PackedStore(Store):
         return "it was packed by another version of heavytail; run its spec with: heavytail run SPEC.toml"
 
     def report_path(self, name: str) -> Path:
-        """Where the report goes: where it would if the study had been run here."""
+        """The path of the report: as if the study had been run here."""
         return Path("results") / name / "report.html"
 
     def integrity_problem(self, part: Part) -> str | None:
-        """What is wrong with a part: nothing if it is there, as the file as a whole was verified."""
+        """Find what is wrong with a part: nothing if it is there, as the file as a whole was verified."""
         return None if part.id in self._content.places else "missing"
 
     def table(self, parts: Sequence[Part]) -> "pa.Table":
         """The curves of some parts, one behind the other."""
         import pyarrow as pa
-
-        from heavytail.studies.parts import schema
 
         tables = [self._part_table(part) for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()
@@ -192,8 +191,6 @@ class PackedStore(Store):
         )
 
     def _part_table(self, part: Part) -> "pa.Table":
-        from heavytail.studies.parts import schema
-
         return self._content.table.select(schema().names).slice(*self._content.places[part.id])
 
     @cached_property
@@ -217,7 +214,7 @@ class PackedStore(Store):
 
 
 def _read_packed(content: bytes) -> _Content:
-    """What a file holds, after its checksum was verified."""
+    """Read a file and verify its checksum."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -74,7 +74,7 @@ def to_table(part: Part, results: Sequence[RunResult]) -> "pa.Table":
 
 
 def _lengths(results: Sequence[RunResult]) -> list[int]:
-    """How many rows each run has."""
+    """Count the rows of each run."""
     return [1 if isinstance(result, Failed) else len(result.at) for result in results]
 
 

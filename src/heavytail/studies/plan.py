@@ -241,7 +241,7 @@ def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:
 
 
 def bare_part(spec: Spec, request: CellRequest, phase: Phase) -> Part:
-    """What all runs of a cell have in common, as a part without runs."""
+    """Make the part that all runs of a cell share, without runs."""
     agent, env = spec.agents[request.agent], spec.envs[request.env]
     backend, units = backend_in(spec, request.env), phase_length(spec, request.env, phase)
     steps = units * backend.horizon
@@ -261,7 +261,7 @@ def bare_part(spec: Spec, request: CellRequest, phase: Phase) -> Part:
 
 
 def _seeds(spec: Spec, key: str, phase: Phase) -> int:
-    """How many runs there are of each agent."""
+    """Count the runs of each agent."""
     return spec.tuning.seeds if phase == "tuning" else spec.envs[key].seeds or spec.seeds
 
 
@@ -271,7 +271,7 @@ def backend_in(spec: Spec, key: str) -> Backend:
 
 
 def phase_length(spec: Spec, key: str, phase: Phase) -> int:
-    """How many episodes or steps a run of this phase has."""
+    """The length of a run of this phase, in episodes or steps."""
     length = run_length(spec, key)
     if phase != "tuning":
         return length
@@ -279,7 +279,7 @@ def phase_length(spec: Spec, key: str, phase: Phase) -> int:
 
 
 def run_length(spec: Spec, key: str) -> int:
-    """How many episodes or steps a run has."""
+    """The length of a run, in episodes or steps."""
     env, unit = spec.envs[key], f"{backend_in(spec, key).unit}s"
     given = getattr(env, unit) or getattr(spec, unit)
     if given is None:

@@ -61,7 +61,7 @@ def _check_bounds(spec: Spec, key: str) -> None:
 
 
 def has_tuning(spec: Spec, env: str) -> bool:
-    """Whether anything is searched in an environment."""
+    """Tell whether any grid is searched in an environment."""
     return any(
         single_point(agent.grid) is None and env in envs_for(spec, agent) for agent in spec.agents.values()
     )

@@ -27,7 +27,7 @@ class Stage(NamedTuple):
 
 
 class ProgressListener:
-    """What a study tells about its progress; this one ignores it."""
+    """A listener to the progress of a study; this one ignores it."""
 
     def on_stage(self, stage: Stage) -> None:
         """A phase begins."""
@@ -68,21 +68,21 @@ class PlainListener(ProgressListener):
         self.last_line = time.monotonic()
 
     def on_stage(self, stage: Stage) -> None:
-        """How many parts are missing."""
+        """Print how many parts are missing."""
         print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201 - this is its output
 
     def on_progress(self, event: PartProgress) -> None:
-        """How far a part is, if there was no line for a while."""
+        """Print how far a part is, if there was no line for a while."""
         if time.monotonic() - self.last_line > SECONDS_OF_SILENCE:
             self.last_line = time.monotonic()
             print(f"part {event.part}: {event.share:.0%}", flush=True)  # noqa: T201 - this is its output
 
     def on_message(self, event: Message) -> None:
-        """What the engine says."""
+        """Print what the engine says."""
         print(event.words, flush=True)  # noqa: T201 - this is its output
 
     def on_damage(self, part: str, what: str) -> None:
-        """Which part, and that it is done again."""
+        """Print which part is damaged and computed again."""
         print(f"part {part} is {what}, and is done again", flush=True)  # noqa: T201 - this is its output
 
 
@@ -113,7 +113,7 @@ class JsonListener(ProgressListener):
         self._print("going", id=event.part, share=event.share)
 
     def on_message(self, event: Message) -> None:
-        """What the engine says."""
+        """Print what the engine says."""
         self._print("said", words=event.words)
 
     def on_damage(self, part: str, what: str) -> None:

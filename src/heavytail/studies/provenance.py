@@ -15,12 +15,12 @@ PER_PART = frozenset({"sha256", "bytes", "part", "seconds", "parts"})
 HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ between the parts of a study
 
 
-def seconds_of(sidecars: Sequence[Mapping[str, Any]]) -> float:
+def total_seconds(sidecars: Sequence[Mapping[str, Any]]) -> float:
     """The computing time of these parts, of all workers together."""
     return float(sum(sidecar.get("seconds", 0.0) for sidecar in sidecars))
 
 
-def values_of(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def count_values(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """By key, the number of parts that have each value."""
     counts: dict[str, dict[str, int]] = {}
     for sidecar in sidecars:
@@ -33,12 +33,14 @@ def values_of(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]
 def mixed(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """The values that should be the same in all parts and are not."""
     return {
-        key: values for key, values in values_of(sidecars).items() if len(values) > 1 and key not in HARMLESS
+        key: values
+        for key, values in count_values(sidecars).items()
+        if len(values) > 1 and key not in HARMLESS
     }
 
 
 def _parts(sidecar: Mapping[str, Any]) -> int:
-    """How many parts a sidecar is of: those of a sweep are merged."""
+    """Count the parts that a sidecar describes: those of a sweep are merged."""
     return int(sidecar.get("parts", 1))
 
 

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
+from heavytail.studies.backends.deep import gpu_there
 from heavytail.studies.specs.reading import read_both
 from heavytail.studies.specs.spec import Spec, env_kind
 from heavytail.studies.study import Study
@@ -69,8 +70,6 @@ def _is_deep(name: str) -> bool:
 
 def _fits_here(name: str) -> bool:
     """Without a GPU the full scale of a deep study, or of a sweep, takes days."""
-    from heavytail.studies.backends.deep import gpu_there
-
     is_large = _results(name).exists() and (_is_deep(name) or bool(_specs(name)[0].maps))
     return not is_large or gpu_there()
 

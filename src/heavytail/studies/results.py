@@ -153,7 +153,7 @@ def final_regret(runs: Runs) -> Floats:
 
 
 class Aggregation(NamedTuple):
-    """How runs are aggregated: one seed, and so the same numbers wherever a report shows them."""
+    """The way in which runs are aggregated: by one seed, so that numbers agree everywhere."""
 
     confidence: float
     resamples: int

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError
 from heavytail.files import write_whole
+from heavytail.studies.parts import schema
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
@@ -47,7 +48,7 @@ class Store:
     # The study as a whole
 
     def exists(self) -> bool:
-        """Whether there is a study."""
+        """Tell whether there is a study."""
         try:
             return (self.folder / "study.json").exists()
         except OSError as error:
@@ -98,7 +99,7 @@ class Store:
         return f"go on with: heavytail resume {self.folder}"
 
     def report_path(self, name: str) -> Path:
-        """Where the report of the study `name` goes if nobody says where."""
+        """The default path of the report of the study `name`."""
         return self.folder / "report.html"
 
     # Files
@@ -151,7 +152,7 @@ class Store:
         self._verified[part.id] = self._fingerprint(part)
 
     def integrity_problem(self, part: Part) -> str | None:
-        """What is wrong with a part: None if nothing, "missing" if it is not there.
+        """Find what is wrong with a part: None if nothing, "missing" if it is not there.
 
         Its checksum is computed once, and again when one of its files has changed.
         """
@@ -177,8 +178,6 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        from heavytail.studies.parts import schema
-
         tables = [pq.read_table(self._part_file(part)) for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()
 
@@ -200,7 +199,7 @@ class Store:
         return self.sidecar_folder / f"{part.id}.json"
 
     def _fingerprint(self, part: Part) -> tuple[int, ...]:
-        """What changes when one of a part's files is written anew."""
+        """A fingerprint of a part's files, which changes when one is written again."""
         stats = [path.stat() for path in (self._part_file(part), self._sidecar_file(part))]
         return tuple(n for s in stats for n in (s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns))
 

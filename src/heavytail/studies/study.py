@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from heavytail.errors import InputError
 from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
 from heavytail.studies.packed import open_store, pack_study
+from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell, Part, Phase, Sweep, evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.progress import ProgressListener, Stage
 from heavytail.studies.provenance import code_versions, part_versions
+from heavytail.studies.results import score_matrices
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.store import SWEEPS, Store
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
-    from heavytail.studies.sweeps.summary import Summary
+    from heavytail.studies.sweeps.summary import Summary  # here: pyarrow starts slowly
     from heavytail.studies.tuning import GridScore
 
 CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
@@ -234,13 +236,13 @@ class Study:
 
     def _stored_summary(self) -> "Summary | None":
         """The summary in the store, if it was made from what the plan says."""
-        from heavytail.studies.sweeps.summary import from_table, sweep_digest
+        from heavytail.studies.sweeps.summary import from_table, sweep_digest  # here: pyarrow starts slowly
 
         table = self.store.read_sweeps()
         return None if table is None else from_table(table, sweep_digest(self.sweeps))
 
     def _new_summary(self, command: str) -> "Summary":
-        from heavytail.studies.sweeps.final_values import COLUMNS
+        from heavytail.studies.sweeps.final_values import COLUMNS  # here: pyarrow starts slowly
         from heavytail.studies.sweeps.summary import summarise_sweeps
 
         sidecars = self.store.sidecars(self._finished_parts("map", self.sweeps))
@@ -252,7 +254,11 @@ class Study:
         """Write the summary of sweeps, if it is not there."""
         if not self.sweeps or self._stored_summary():
             return
-        from heavytail.studies.sweeps.summary import sweep_digest, to_parquet, with_metadata
+        from heavytail.studies.sweeps.summary import (  # here: pyarrow starts slowly
+            sweep_digest,
+            to_parquet,
+            with_metadata,
+        )
 
         name = engine if isinstance(engine, str) else type(engine).__name__
         command = shlex.join([*self.command, "--engine", name]) if self.command else ""
@@ -271,13 +277,13 @@ class Study:
 
     @cached_property
     def _choices(self) -> dict[str, dict[str, dict[str, Any]]]:
-        from heavytail.studies.tuning import choose
+        from heavytail.studies.tuning import choose  # here: pyarrow starts slowly
 
         return choose(self.scores())
 
     @cached_property
     def _scores(self) -> "list[GridScore]":
-        from heavytail.studies.tuning import score_cells
+        from heavytail.studies.tuning import score_cells  # here: pyarrow starts slowly
 
         cells = self.tuning_cells
         return score_cells(cells, self.store.table(self._finished_parts("tuning", cells))) if cells else []
@@ -288,8 +294,6 @@ class Study:
         `agent_key` and `env_key` are the spec's, and counters are columns.
         """
         import pandas as pd
-
-        from heavytail.studies.parts import to_frame
 
         cells = self.cells(phase)
         frame = to_frame(self.store.table(self._finished_parts(phase, cells)))
@@ -318,8 +322,6 @@ class Study:
         A score is the mean reward in the last tenth of the run, as a share of the optimum. Where the optimum
         is unknown, as with deep agents, it is the reward itself: the mean clean return per episode.
         """
-        from heavytail.studies.results import score_matrices
-
         return score_matrices(self.curves(), list(self.spec.envs))
 
     def report(
@@ -332,7 +334,7 @@ class Study:
             command: with which it can be done again, shown in the page.
             beside: other studies that are shown in the same page.
         """
-        from heavytail.report.report import write_report
+        from heavytail.report.report import write_report  # a convenience, as DataFrame.plot is
 
         path = path or self.store.report_path(self.spec.name)
         return write_report(self, path, command=command, beside=beside)
@@ -343,7 +345,10 @@ class Study:
         Args:
             path: of the file; FOLDER.parquet, beside the folder, if left out.
         """
-        from heavytail.studies.sweeps.summary import sweep_digest, with_metadata
+        from heavytail.studies.sweeps.summary import (  # here: pyarrow starts slowly
+            sweep_digest,
+            with_metadata,
+        )
 
         folder = self.store.folder
         target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")
@@ -356,7 +361,7 @@ class Study:
 
 
 def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a spec results depend on.
+    """Select what results depend on in a spec.
 
     Not its words, claims, statistics and bounds, nor how environments are grouped.
     """
@@ -372,7 +377,7 @@ def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """What differs between two specs, in words."""
+    """Describe the differences between two specs."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = dict.fromkeys([*old, *new])
         return [

@@ -8,7 +8,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.registry import register
 from heavytail.report.figures.figure import Axis, Curves, Figure, ReferenceLine, Styles, make_curve
-from heavytail.studies.bound_lines import BoundLine, in_words
+from heavytail.studies.bound_lines import BoundLine, describe_bounds
 from heavytail.studies.results import Agent, Task
 
 
@@ -40,7 +40,7 @@ def log_log(task: Task, styles: Styles) -> Figure | None:
         task, styles, lambda agent: agent.regret, Axis("cumulative regret (reward)", log=True)
     )
     content = content._replace(x=Axis(f"{task.unit}s", log=True), references=make_references(task.bounds))
-    return Figure("Regret, log-log", caption + in_words(task.bounds), content, order=4)
+    return Figure("Regret, log-log", caption + describe_bounds(task.bounds), content, order=4)
 
 
 @register("figure", "reward")

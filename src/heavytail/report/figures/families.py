@@ -9,7 +9,7 @@ from collections.abc import Callable
 from heavytail.arrays import Floats
 from heavytail.report.figures.curves import make_references
 from heavytail.report.figures.figure import Axis, Curves, Figure, Styles, make_curve
-from heavytail.studies.bound_lines import in_words
+from heavytail.studies.bound_lines import describe_bounds
 from heavytail.studies.families import Family
 from heavytail.studies.results import Agent
 
@@ -32,7 +32,7 @@ def _regret(family: Family, styles: Styles) -> Figure:
     content = _along_axis(family, styles, lambda agent: family.regrets(agent.key), y)
     content = content._replace(references=make_references(family.bounds))
     title = f"Final regret against {family.axis}"
-    return Figure(title, caption + in_words(family.bounds), content, name="regret")
+    return Figure(title, caption + describe_bounds(family.bounds), content, name="regret")
 
 
 def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:

@@ -1,4 +1,4 @@
-"""A figure, described once: `render_plotly` draws it in the page, `render_matplotlib` as a file for papers.
+"""A figure, described once; `render_plotly` draws it in the page, `render_matplotlib` in a file.
 
 A description says what is shown (numbers, names, axes) and by which agent, not how a library draws it. To add
 a figure of environments, register a function of a file in this folder, or of any other module:

@@ -184,7 +184,7 @@ def find_reach(works: BoolArray, values: Floats, start: int) -> tuple[float, flo
 def outline_works(
     works: BoolArray, x: Sequence[float] | Floats, y: Sequence[float] | Floats
 ) -> list[Segment]:
-    """List the edges between tiles [x, y] that work and those that do not, given where tiles begin and end.
+    """List the edges between tiles [x, y] that work and those that do not, given the edges of tiles.
 
     >>> outline_works(np.array([[True], [False]]), [0, 1, 2], [0, 1])
     [((1.0, 0.0), (1.0, 1.0))]

@@ -1,4 +1,4 @@
-"""Claims as a reader sees them: the sentence, what was tested, the number, the verdict, and where to look."""
+"""The section of claims: the sentence, what was tested, the number, the verdict, and links."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from heavytail.report.number_format import interval, number, p_value, percent
 from heavytail.report.report_data import ReportData, StudySection
 from heavytail.report.sections.section import Section
 from heavytail.report.tables import Link, Table, TableCell, make_number_cell, make_text_cell
-from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, kind_of_test
+from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, find_kind
 from heavytail.studies.results import Task
 from heavytail.studies.specs.spec import Spec
 
@@ -89,7 +89,7 @@ def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell
     task = data.tasks[test.env]
     link = Link(figure_id(task.html_id, FIGURES[test.condition.metric]), sentence(test, data.spec, task))
     improvement = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
-    bound = percent(test.bound) if kind_of_test(test.condition).is_rate else number(test.bound)
+    bound = percent(test.bound) if find_kind(test.condition).is_rate else number(test.bound)
     return [
         make_number_cell(str(i), i),
         TableCell([link], kind="middle"),
@@ -116,7 +116,7 @@ def sentence(test: TestResult, spec: Spec, task: Task) -> str:
     of_optimum = "" if condition.metric == "counter" or task.optimum is None else " of the optimum"
     agent, than = (spec.agents[key].label if key else "" for key in (condition.agent, condition.than))
     words = Words(agent, than, metric, of_optimum, number, percent)
-    return f"{task.label}: {kind_of_test(condition).sentence(condition, words)}"
+    return f"{task.label}: {find_kind(condition).sentence(condition, words)}"
 
 
 def _decisive_p(test: TestResult) -> float | None:
@@ -126,7 +126,7 @@ def _decisive_p(test: TestResult) -> float | None:
 
 def _make_estimate_cell(test: TestResult, task: Task) -> TableCell:
     """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
-    if kind_of_test(test.condition).is_rate:
+    if find_kind(test.condition).is_rate:
         return make_number_cell(percent(test.estimate, test.low, test.high), test.estimate)
     is_reward = test.condition.metric not in ("final_regret", "counter")
     share = f"{percent(test.estimate / task.optimum)} of the optimum" if is_reward and task.optimum else ""

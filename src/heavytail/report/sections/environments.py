@@ -1,4 +1,4 @@
-"""The sections of environments and of families of them: tables, growth, figures with their legend, tuning."""
+"""The sections of environments and of their families: tables, growth, figures, tuning."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -8,7 +8,7 @@ from heavytail.report.number_format import duration
 from heavytail.report.report_data import StudySection
 from heavytail.report.sections.section import Section
 from heavytail.report.tables import Link
-from heavytail.studies.provenance import _parts, mixed, seconds_of, values_of
+from heavytail.studies.provenance import _parts, count_values, mixed, total_seconds
 
 ORIGIN = "origin"  # id of the section
 
@@ -35,13 +35,13 @@ def _list_facts(study: StudySection) -> dict[str, str]:
     data = study.data
     times = {
         f"time in {phase}": (
-            f"{duration(seconds_of(sidecars))} in {sum(map(_parts, sidecars))} parts, all workers together"
+            f"{duration(total_seconds(sidecars))} in {sum(map(_parts, sidecars))} parts, all workers together"
         )
         for phase, sidecars in data.sidecars.items()
     }
     versions = {
         key: _count_values(values) if len(values) > 1 else next(iter(values))
-        for key, values in values_of(data.all_sidecars).items()
+        for key, values in count_values(data.all_sidecars).items()
     }
     return {
         **({"command": study.command} if study.command else {}),

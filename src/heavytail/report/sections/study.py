@@ -13,7 +13,7 @@ from heavytail.report.sections.section import Section
 from heavytail.report.sections.sweeps import make_sweeps_section
 from heavytail.report.tables import Table, make_text_cell
 from heavytail.studies.claims import Verdict
-from heavytail.studies.provenance import seconds_of
+from heavytail.studies.provenance import total_seconds
 
 FAILURE_HEADINGS = ["Agent", "Environment", "Phase", "Point", "Seed", "Error"]
 
@@ -59,7 +59,7 @@ def _count_everything(data: ReportData) -> dict[str, str]:
         "seeds": str(data.spec.seeds),
         "per run": _describe_lengths(data),
         **({"runs on maps": f"{sum(summary.table['runs'].to_pylist()):,}"} if summary else {}),
-        "of computing": duration(seconds_of(data.all_sidecars)),
+        "of computing": duration(total_seconds(data.all_sidecars)),
     }
 
 

@@ -59,7 +59,7 @@ def failure(error: Exception) -> Failed:
 
 
 class WorkContext(NamedTuple):
-    """What the computation of a part is given beside the part."""
+    """The context in which a part is computed."""
 
     report_progress: Callable[[float], None]  # called now and then with the share that is done
     resume_file: Path | None  # where a long part may save its state, and find it again
@@ -84,7 +84,7 @@ class Backend(Protocol):
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether a part needs the whole machine."""
+        """True if a part needs the whole machine."""
 
     def best(self, at: Ints) -> Floats | None:
         """The mean cumulative reward of the best policy at these times; None where it is unknown."""

@@ -56,7 +56,7 @@ class DeepBackend:
 
     @property
     def is_exclusive(self) -> bool:
-        """Whether there is a GPU, which one part takes for itself."""
+        """True where there is a GPU, which one part takes for itself."""
         return gpu_there()
 
     def best(self, at: Ints) -> Floats | None:
@@ -111,7 +111,7 @@ class DeepBackend:
 
     def _begin(self, part: "Part", resume_file: Path | None) -> "DeepLearner":
         """Load the batch as it was left, or start a new one."""
-        from heavytail.deep import DeepLearner, heavy_dqn
+        from heavytail.deep import DeepLearner, heavy_dqn  # here, because they import JAX
 
         if resume_file is not None and resume_file.exists():
             learner = DeepLearner.load(resume_file)
@@ -126,7 +126,7 @@ class DeepBackend:
 
 @cache
 def gpu_there() -> bool:
-    """Whether JAX sees a GPU.
+    """Tell whether JAX sees a GPU.
 
     Another process is asked, since JAX takes most of a GPU's memory as soon as it looks.
     """

@@ -50,7 +50,7 @@ class TestResult(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a condition is tested with on one environment."""
+    """The data with which a condition is tested on one environment."""
 
     condition: Condition
     env: str
@@ -120,7 +120,7 @@ class ClaimResult(NamedTuple):
         return max(same, key=lambda test: test.adjusted or 0.0, default=None)
 
 
-def kind_of_test(condition: Condition) -> ClaimKind:
+def find_kind(condition: Condition) -> ClaimKind:
     """The kind of test that a condition names."""
     kind: ClaimKind = find("claim", condition.test).builder()
     return kind
@@ -151,13 +151,13 @@ def evaluate_claims(
         whole = _whole(condition, runs, optima[env], (bounds or {}).get(env, {}))
         rng = make_rng(spec.seed, SpawnKey.CLAIMS, *place)
         evidence = Evidence(condition, env, runs, than, whole, spec.statistics, rng)
-        return kind_of_test(condition).evaluate(evidence)
+        return find_kind(condition).evaluate(evidence)
 
     tested = [
         [
             test(condition, env, i, j, k)
             for j, condition in enumerate(claim.conditions)
-            for k, env in enumerate(envs_under(spec, condition))
+            for k, env in enumerate(tested_envs(spec, condition))
         ]
         for i, claim in enumerate(spec.claims)
     ]
@@ -189,8 +189,8 @@ def metric_values(condition: Condition, runs: Runs) -> Floats:
     return runs.counters[condition.counter][:, -1]
 
 
-def envs_under(spec: Spec, condition: Condition) -> list[str]:
-    """Where a condition is tested: everywhere its agents run, unless it says where."""
+def tested_envs(spec: Spec, condition: Condition) -> list[str]:
+    """List the environments of a condition: all where its agents run, unless it names some."""
     agents = [spec.agents[key] for key in (condition.agent, condition.than) if key]
     return condition.envs or [
         env for env in spec.envs if all(env in envs_for(spec, agent) for agent in agents)
@@ -204,7 +204,7 @@ def undecided(evidence: Evidence, method: str, bound: float, runs: int) -> TestR
 
 
 def _whole(condition: Condition, runs: Runs, optimum: float | None, bounds: Mapping[str, float]) -> float:
-    """What the values and margins of a condition are shares of."""
+    """The quantity of which a condition's values and margins are shares."""
     if condition.of:
         return bounds[condition.of]
     if optimum is None or condition.metric == "counter":

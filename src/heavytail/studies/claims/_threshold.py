@@ -29,6 +29,7 @@ class LocationKind(ClaimKind):
     def check(self, condition: Condition) -> None:
         """A value is needed, or a bound on regret."""
         need_value(condition, "the optimum")
+        statistics.find_statistic(condition.statistic)
         if condition.metric != "final_regret":
             reject_bound(condition)
 
@@ -50,8 +51,8 @@ class LocationKind(ClaimKind):
 
     def sentence(self, condition: Condition, words: Words) -> str:
         """Say which number is on which side of what."""
-        metric = f"mean {words.metric}" if condition.statistic == "mean" else words.metric
-        start = f"{words.agent}, {metric}, {side(self.at_least)}"
+        statistic = "" if condition.statistic == "median" else f"{condition.statistic.replace('_', ' ')} "
+        start = f"{words.agent}, {statistic}{words.metric}, {side(self.at_least)}"
         value = condition.value or 0.0
         if condition.of:
             times = "" if condition.value in (None, 1.0) else f"{words.number(value)} times "

@@ -23,7 +23,7 @@ class PartDone(NamedTuple):
 
 
 class PartProgress(NamedTuple):
-    """How far a part is."""
+    """The progress of a part."""
 
     part: str  # its id
     share: float  # of the part that is done
@@ -39,7 +39,7 @@ Event: TypeAlias = PartDone | PartProgress | Message
 
 
 class Engine(Protocol):
-    """What a study needs of an engine."""
+    """The interface of an engine."""
 
     workers: int
 

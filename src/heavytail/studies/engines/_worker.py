@@ -13,6 +13,7 @@ from heavytail.errors import InputError
 from heavytail.registry import find, plugin_modules
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines import PartProgress, Result
+from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import env_kind
 
@@ -21,8 +22,6 @@ def run_part_in_worker(
     part_json: str, modules: Sequence[str] = (), resume_folder: str | None = None
 ) -> Result:
     """Compute a part, given as JSON, after importing the modules of plugins."""
-    from heavytail.studies.parts import run_part
-
     for module in modules:
         try:
             importlib.import_module(module)

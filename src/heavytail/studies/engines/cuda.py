@@ -1,4 +1,4 @@
-"""The engine `cuda`: all runs of parts in lanes of a GPU (`heavytail.training.lanes`), thousands at once.
+"""The engine `cuda`: runs in lanes of a GPU (`heavytail.training.lanes`), thousands at once.
 
 Threads keep the GPU busy; meanwhile this one writes the results. A batch of lanes that takes long saves its
 state in a resume file, and goes on from there. What cannot run in lanes, such as deep agents, is computed by
@@ -37,7 +37,7 @@ from heavytail.training.lanes.device import find_device, simulated
 MAX_LANES = 65_536  # at once; the largest GPUs have registers for about as many threads
 MAX_CONCURRENT_BATCHES = 16  # where they are small
 PARTS_PER_UPDATE = 50  # batches of more parts report progress less often
-RESUME_PREFIX = "wave-"  # of the names of resume files
+RESUME_PREFIX = "batch-"  # of the names of resume files
 
 
 class BatchDone(NamedTuple):
@@ -138,7 +138,7 @@ class CudaEngine:
             send(EngineFailed(error))
 
     def _share(self, batch: LaneBatch) -> float:
-        """How much of the GPU a batch takes: of its lanes or of its memory, whichever is more."""
+        """The share of the GPU that a batch takes: of its lanes or of its memory, whichever is more."""
         return len(batch.lanes) / min(self.max_lanes, self._fit(batch))
 
     def _fit(self, batch: LaneBatch) -> int:
@@ -148,7 +148,7 @@ class CudaEngine:
         """Split a batch into pieces that fit the memory."""
         each, n = bytes_per_lane(batch.lanes[0].agent, len(batch.at)), len(batch.lanes)
         pieces = list(split_batches(batch.lanes, self._fit(batch)))
-        cut = f", in {len(pieces)} waves" if len(pieces) > 1 else ""
+        cut = f", in {len(pieces)} batches" if len(pieces) > 1 else ""
         memory = f"{each / 1e3:,.1f} kB each, {n * each / 1e6:,.0f} MB"
         send(Message(f"{batch}: {memory} on {self.device.name}{cut}"))
         return pieces

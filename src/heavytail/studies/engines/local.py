@@ -71,7 +71,7 @@ class LocalEngine:
             _stop(pool)
 
     def _processes(self, parts: Sequence[Part]) -> int:
-        """How many can work at once; a process that computes all parts compiles once."""
+        """Count the processes that can work at once; a process that computes all parts compiles once."""
         return 1 if all(part.backend.is_exclusive for part in parts) else min(self.workers, len(parts))
 
 

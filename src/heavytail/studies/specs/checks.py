@@ -1,4 +1,4 @@
-"""Check what the models of a spec cannot see: names, grids, sweeps and claims that refer to each other."""
+"""Check what the models of a spec cannot see: names, grids, sweeps and claims, against each other."""
 
 import math
 from functools import partial

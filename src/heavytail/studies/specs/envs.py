@@ -22,7 +22,7 @@ class Frozen(BaseModel):
 
 
 class BoundsSpec(Frozen):
-    """Which bounds of `heavytail.bounds` are drawn beside what agents did."""
+    """The bounds of `heavytail.bounds` that are drawn beside the regret of agents."""
 
     shown: Annotated[list[str], Field(min_length=1)]
     # rewards have a moment of order 1 + epsilon; halfway to their tail index if left out

@@ -30,14 +30,14 @@ class AgentSpec(Frozen):
 
 
 class TuningSpec(Frozen):
-    """How grids are searched: shorter runs, on seeds that are never used again."""
+    """The search of grids: shorter runs, on seeds that are never used again."""
 
     share: Annotated[float, Gt(0), Le(1)] = 0.1
     seeds: Seeds = 5
 
 
 class StatisticsSpec(Frozen):
-    """How runs are summarised and tested."""
+    """The statistics by which runs are summarised and tested."""
 
     confidence: Annotated[float, Gt(0), Lt(1)] = 0.95
     resamples: Whole = 2000
@@ -84,17 +84,17 @@ def canonical(value: Any) -> str:
 
 
 def env_kind(name: str) -> Kind:
-    """Whether an environment is an MDP or a compiled one for deep agents."""
+    """Tell an MDP from a compiled environment for deep agents."""
     return "deep" if is_environment(name) else "tabular"
 
 
 def agent_kind(name: str) -> Kind:
-    """Whether an agent is tabular or deep."""
+    """Tell a tabular agent from a deep one."""
     return "deep" if name in AGENTS else "tabular"
 
 
 def envs_for(spec: Spec, agent: AgentSpec | SweepSpec) -> list[str]:
-    """Where an agent runs: in all environments of its kind, unless it says where."""
+    """List the environments of an agent: all of its kind, unless it names some."""
     kind = agent_kind(agent.agent)
     return [
         key

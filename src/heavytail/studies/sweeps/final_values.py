@@ -1,4 +1,4 @@
-"""The final values of the runs of a sweep, read from parts column by column: there are millions of rows."""
+"""The final values of the runs of a sweep, read from parts by columns, since rows are millions."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

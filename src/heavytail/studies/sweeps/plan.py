@@ -70,7 +70,7 @@ def _plan_sweep(spec: Spec, key: str, sweep: SweepSpec, env: str) -> Sweep:
 
 
 def _bare_part(spec: Spec, sweep: SweepSpec, env: str) -> Part:
-    """What all runs of a sweep have in common, as a part without runs."""
+    """Make the part that all runs of a sweep share, without runs."""
     units, complete = run_length(spec, env), _resolve(spec, sweep, env, next(one_at_a_time(sweep.axes)))
     return Part(
         env=spec.envs[env].env,

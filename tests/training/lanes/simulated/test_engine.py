@@ -146,19 +146,24 @@ def test_a_line_says_how_much_memory_it_takes_before_it_starts(tmp_path: Path) -
     first = hears.words[0]
     assert first == "heavy_q_learning on six_arms, 6 lanes: 17.4 kB each, 0 MB on numba's simulator"
     assert next(k for k, words in enumerate(hears.words) if "steps in" in words) > 0
-    assert sum("kB each" in words for words in hears.words) == 6  # two waves of tuning, four of evaluation
+    assert sum("kB each" in words for words in hears.words) == 6  # two batches of tuning, four of evaluation
 
 
-def test_where_memory_is_short_there_are_more_waves(
+def test_where_memory_is_short_there_are_more_batches(
     whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cuda, "find_device", lambda: Device("a small one", 100_000))
     hears, begun, begin = Hears(), list[str](), LaneBatch.begin
-    monkeypatch.setattr(LaneBatch, "begin", lambda wave: begun.append(str(wave)) or begin(wave))  # type: ignore[func-returns-value]
+
+    def noted(lane_batch: LaneBatch) -> Lanes:
+        begun.append(str(lane_batch))
+        return begin(lane_batch)
+
+    monkeypatch.setattr(LaneBatch, "begin", noted)
     Study(study(), tmp_path).run("cuda", listener=hears)
     assert computed(tmp_path) == whole
     assert any(
-        re.fullmatch(r"heavy_q_learning on six_arms, 12 lanes: .* on a small one, in 3 waves", words)
+        re.fullmatch(r"heavy_q_learning on six_arms, 12 lanes: .* on a small one, in 3 batches", words)
         for words in hears.words
     )
     assert begun[-4:] == ["heavy_q_learning on six_arms, 4 lanes"] * 3 + [
@@ -188,26 +193,32 @@ def errors_in(content: bytes) -> list[str]:
     return found
 
 
-# Waves
+# Batches
 
 
 def lanes_in(parts: Sequence[Part]) -> list[Any]:
-    return [lane for wave in lane_batches(parts, 10**6) for lane in wave.lanes]
+    return [lane for lane_batch in lane_batches(parts, 10**6) for lane in lane_batch.lanes]
 
 
 @pytest.mark.parametrize("most", [1, 2, 3, 4, 5, 100])
-def test_waves_hold_every_run_once_and_whole_parts_where_they_can(most: int) -> None:
+def test_batches_hold_every_run_once_and_whole_parts_where_they_can(most: int) -> None:
     parts = parts_for(seeds=7)
-    waves = list(lane_batches(parts, most))
-    assert sorted(lane.run.id for wave in waves for lane in wave.lanes) == sorted(
+    batches = list(lane_batches(parts, most))
+    assert sorted(lane.run.id for lane_batch in batches for lane in lane_batch.lanes) == sorted(
         run.id for part in parts for run in part.runs
     )
-    assert all(1 <= len(wave.lanes) <= most for wave in waves)
-    cut = [part for part in parts if sum(any(lane.part is part for lane in wave.lanes) for wave in waves) > 1]
+    assert all(1 <= len(lane_batch.lanes) <= most for lane_batch in batches)
+    cut = [
+        part
+        for part in parts
+        if sum(any(lane.part is part for lane in lane_batch.lanes) for lane_batch in batches) > 1
+    ]
     assert cut == [part for part in parts if len(part.runs) > most]
-    assert all(len({(lane.part.env, lane.part.units) for lane in wave.lanes}) == 1 for wave in waves)
-    for wave in waves:
-        replicates = [lane.run.replicate for lane in wave.lanes]
+    assert all(
+        len({(lane.part.env, lane.part.units) for lane in lane_batch.lanes}) == 1 for lane_batch in batches
+    )
+    for lane_batch in batches:
+        replicates = [lane.run.replicate for lane in lane_batch.lanes]
         assert replicates == sorted(replicates)
 
 
@@ -235,7 +246,7 @@ def test_environments_of_one_shape_go_together(tmp_path: Path) -> None:
     assert sum("kB each" in words for words in hears.words) == 1
 
 
-def test_what_is_left_of_a_study_makes_the_waves_that_were_left() -> None:
+def test_what_is_left_of_a_study_makes_the_batches_that_were_left() -> None:
     """So that a drawer is found again."""
     parts = parts_for(seeds=8)
     first, *others = split_batches(lanes_in(parts[:4]), 4)
@@ -281,7 +292,7 @@ def test_interrupted_it_goes_on_and_ends_with_the_same_files(
 
 
 @pytest.mark.usefixtures("saves_always")
-def test_a_wave_goes_on_from_its_drawer(
+def test_a_batch_goes_on_from_its_resume_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: list[float]
 ) -> None:
     raw = small(envs={"six_arms": {}}, agents={"random": {}})
@@ -349,8 +360,8 @@ def test_killed_at_random_moments_it_ends_with_the_same_files(whole: Files, tmp_
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [status for status, *_ in lines] == [str(-signal.SIGKILL)] * len(moments)
     left = [name for _, *names in lines for name in names]
-    assert any(name.startswith("wave-") for name in left)
-    assert any(name.startswith(".wave-") for name in left)  # half written
+    assert any(name.startswith("batch-") for name in left)
+    assert any(name.startswith(".batch-") for name in left)  # half written
     Study(study(), tmp_path).run("cuda")
     assert computed(tmp_path) == whole
     assert not resume_folder(tmp_path)
@@ -416,10 +427,10 @@ def test_deep_agents_are_left_to_processes(tmp_path: Path, monkeypatch: pytest.M
     assert asked == [deep]
 
 
-def test_an_error_in_a_wave_ends_the_study_with_its_message(
+def test_an_error_in_a_batch_ends_the_study_with_its_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_memory(wave: LaneBatch) -> Lanes:
+    def no_memory(lane_batch: LaneBatch) -> Lanes:
         raise InputError("the GPU has too little memory left for these lanes")
 
     monkeypatch.setattr(LaneBatch, "begin", no_memory)
@@ -427,20 +438,20 @@ def test_an_error_in_a_wave_ends_the_study_with_its_message(
         Study(study(), tmp_path).run("cuda")
 
 
-# The share of a GPU that waves take
+# The share of a GPU that batches take
 
 
-def test_waves_wait_until_there_is_room_for_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_wait_until_there_is_room_for_their_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half the lanes, but most of the memory.
 
     Two of them do not fit, though none of the two has its memory yet.
     """
     engine = CudaEngine(lanes=100)
-    monkeypatch.setattr(engine, "_fit", lambda wave: 60)
-    (wave, *_) = lane_batches(parts_for(seeds=50), 50)
-    assert engine._share(wave) == len(wave.lanes) / 60
-    monkeypatch.setattr(engine, "_fit", lambda wave: 1000)
-    assert engine._share(wave) == len(wave.lanes) / 100
+    monkeypatch.setattr(engine, "_fit", lambda lane_batch: 60)
+    (lane_batch, *_) = lane_batches(parts_for(seeds=50), 50)
+    assert engine._share(lane_batch) == len(lane_batch.lanes) / 60
+    monkeypatch.setattr(engine, "_fit", lambda lane_batch: 1000)
+    assert engine._share(lane_batch) == len(lane_batch.lanes) / 100
     waited: list[float] = []
     monkeypatch.setattr(cuda, "wait", _ends_one(waited))
     busy: dict[Any, float] = {_Over(): 0.5, _Over(): 0.3}
