@@ -105,7 +105,7 @@ def p_value(heavy: Floats, light: Floats) -> float:
 def test_heavy_tailed_agents_find_the_heavy_arm_where_light_tailed_ones_stay_on_the_light_one(
     task: str,
 ) -> None:
-    """On ten other seeds it would fail by chance: about once in eleven on SixArms, once in twenty on DoubleChain.
+    """On ten other seeds it would fail by chance about once in eleven (SixArms) or twenty (DoubleChain).
 
     (From 30 further seeds, resampled.) A light-tailed agent is lucky more often.
     """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."
 
 Folder = Annotated[Path, typer.Argument(help="The study's folder.")]
+Finished = Annotated[Path, typer.Argument(help="The study's folder, or the file it is packed in.")]
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", help="The study's folder; results/NAME if left out.")
 ]
@@ -105,7 +106,7 @@ def reproduce(
 
 
 @app.command()
-def status(folder: Folder, *, as_json: Json = False) -> None:
+def status(folder: Finished, *, as_json: Json = False) -> None:
     """Print how much of a study is done, and what failed."""
     with one_line_errors():
         study = _study_class().open(folder)
@@ -126,10 +127,15 @@ def status(folder: Folder, *, as_json: Json = False) -> None:
 
 @app.command()
 def report(
-    folder: Folder,
+    folder: Finished,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The HTML file; FOLDER/report.html if left out.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The HTML file; FOLDER/report.html, or results/NAME/report.html of a packed study.",
+        ),
     ] = None,
 ) -> None:
     """Write the report of a study that is done."""

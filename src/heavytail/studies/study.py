@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
-    from heavytail.studies.sweeps.summary import Summary  # here: pyarrow starts slowly
+    from heavytail.studies.sweeps.summary import Summary
     from heavytail.studies.tuning import GridScore
 
 CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
