@@ -62,7 +62,7 @@ def test_a_published_spec_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
 def quick_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gpu: bool, **changes: Any
 ) -> list[tuple[str, int]]:
-    monkeypatch.setattr("heavytail.studies.backends.deep.gpu_there", lambda: gpu)
+    monkeypatch.setattr("heavytail.studies.published.gpu_there", lambda: gpu)
     for name, value in changes.items():
         monkeypatch.setattr(shelf, name, value)
     return [
