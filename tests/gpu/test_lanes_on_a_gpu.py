@@ -24,11 +24,11 @@ LANES, EPISODES = 64, 400
 
 
 def run_both(
-    agent: str, mdp: ht.MDP, episodes: int, **parameters: Any
+    name: str, mdp: ht.MDP, episodes: int, /, **parameters: Any
 ) -> tuple[np.ndarray[Any, Any], list[ht.Curve]]:
     """What lanes recorded, and the curves of the same runs on the CPU."""
     at = place_checkpoints(0, episodes, 5, "even")
-    learners: list[Learner] = [ht.make_agent(agent, mdp, seed=seed, **parameters) for seed in range(LANES)]
+    learners: list[Learner] = [ht.make_agent(name, mdp, seed=seed, **parameters) for seed in range(LANES)]
     alike, seeds = (
         np.zeros(LANES, np.int64),
         Deduplicated([streams(seed) for seed in range(LANES)], np.arange(LANES)),
