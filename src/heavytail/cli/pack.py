@@ -10,14 +10,14 @@ from heavytail.cli.app import app, one_line_errors
 
 @app.command()
 def pack(
-    folder: Annotated[Path, typer.Argument(help="the study's folder, or a packed study")],
+    folder: Annotated[Path, typer.Argument(help="The study's folder, or the file it is packed in.")],
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="the file; FOLDER.parquet if left out")
+        Path | None, typer.Option("--out", "-o", help="The file to write; FOLDER.parquet if left out.")
     ] = None,
     spec: Annotated[
         Path | None,
-        typer.Option("--spec", help="a spec.toml whose words, claims and statistics replace the study's"),
+        typer.Option("--spec", help="A spec.toml whose words, claims and statistics replace the study's."),
     ] = None,
 ) -> None:
     """Pack a finished study into one Parquet file, which report and status read as they read the folder."""
