@@ -292,7 +292,8 @@ def test_the_honest_interval_of_the_sample_mean_plays_nearly_at_random() -> None
         "learns": {"transition_scale": 0.01, "reward_scale": 0.1},
     }.items():
         for seed in range(10, 13):
-            learner = ht.make_agent("ucrl2", mdp, seed=seed, **parameters)  # type: ignore[arg-type]  # the seed is not among them
+            # The seed is not among them.
+            learner = ht.make_agent("ucrl2", mdp, seed=seed, **parameters)  # type: ignore[arg-type]
             curve = learner.learn(20_000, checkpoints=10)
             found.setdefault(kind, []).append(curve.counters["uniformity"][-1])
             a_return = float(curve.mean_reward[-1] - curve.mean_reward[-2]) / 2000

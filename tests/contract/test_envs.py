@@ -67,4 +67,5 @@ def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
             ht.make_mdp(name)
     else:
         env = gymnasium.make(gymnasium_id(name))
-        assert env.unwrapped.mdp.n_states == ht.make_mdp(name).n_states  # type: ignore[attr-defined]  # ours has it
+        # Our environments have an `mdp`.
+        assert env.unwrapped.mdp.n_states == ht.make_mdp(name).n_states  # type: ignore[attr-defined]

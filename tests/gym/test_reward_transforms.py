@@ -92,7 +92,8 @@ def test_no_number_stays_no_number() -> None:
 
 
 def test_transforms_stack_and_counts_broadcast() -> None:
-    stacked = RewardTransform(*(np.array(field)[:, None] for field in zip(*ALL.values(), strict=True)))  # type: ignore[arg-type]  # or arrays
+    # Its fields may be arrays too.
+    stacked = RewardTransform(*(np.array(field)[:, None] for field in zip(*ALL.values(), strict=True)))  # type: ignore[arg-type]
     together = transform_reward(stacked, REWARDS, np.arange(1, len(REWARDS) + 1))
     for i, transform in enumerate(ALL.values()):
         alone = transform_reward(transform, REWARDS, np.arange(1, len(REWARDS) + 1))

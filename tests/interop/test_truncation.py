@@ -261,6 +261,7 @@ def test_where_rewards_have_heavy_tails_truncation_helps(
     seeds = range(3000, 3008)
     truncated, raw = ([mean_return(algorithm, seed, steps, how) for seed in seeds] for how in (options, None))
     result = permutation_test(truncated, raw, "mean", rng=np.random.default_rng(0))
-    print(f"{algorithm}: {np.round(truncated)} against {np.round(raw)}: {result}")  # noqa: T201 - what is shown if it fails
+    # What is shown if it fails.
+    print(f"{algorithm}: {np.round(truncated)} against {np.round(raw)}: {result}")  # noqa: T201
     assert result.effect > 20
     assert result.p_value < 0.01

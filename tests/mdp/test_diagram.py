@@ -59,7 +59,8 @@ def picture(name: str) -> Figure:
 
 
 def ids(svg: Path) -> list[str]:
-    return [element.attrib["id"] for element in ET.parse(svg).iter() if "id" in element.attrib]  # noqa: S314  # written a line before
+    # Written a line before.
+    return [element.attrib["id"] for element in ET.parse(svg).iter() if "id" in element.attrib]  # noqa: S314
 
 
 def shafts_by_id(figure: Figure) -> dict[str, PathPatch]:

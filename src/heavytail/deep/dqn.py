@@ -284,7 +284,8 @@ def _run_period(
     ) -> tuple[tuple[DQN, jax.Array], None]:
         (states, t), (randomness, bits) = carry, drawn
         for j in range(settings.update_every):
-            states = act_all(runs, states, jax.tree.map(lambda leaf: leaf[j], randomness), t + j)  # noqa: B023 - used at once
+            # The lambda is used at once, within this turn of the loop.
+            states = act_all(runs, states, jax.tree.map(lambda leaf: leaf[j], randomness), t + j)  # noqa: B023
         t = t + settings.update_every
         return (update_all(runs, states, bits, t) if learning else states, t), None
 

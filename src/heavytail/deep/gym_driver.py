@@ -96,7 +96,8 @@ class GymDriver:
         self.settings = settings
         self.runs = runs
         self.seed = seed
-        self.first_action = int(gym_env.action_space.start)  # type: ignore[attr-defined]  # environment_from_gymnasium has checked that it is Discrete
+        # It is Discrete: environment_from_gymnasium has checked it.
+        self.first_action = int(gym_env.action_space.start)  # type: ignore[attr-defined]
         self.episode_steps = -1  # no episode has begun
 
     def __call__(self, states: DQN, first: int, until: int) -> DQN:

@@ -63,7 +63,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
     10
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 - declared so by Gymnasium
+    # Gymnasium declares it so.
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(
         self,

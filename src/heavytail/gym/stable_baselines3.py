@@ -20,7 +20,8 @@ except ModuleNotFoundError as error:  # the constructor then says so
     VecEnv = VecEnvWrapper = object
 
 
-class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]  # to a type checker it may be missing
+# Stable-Baselines3 may be missing, to a type checker.
+class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]
     """`heavytail.gym.TruncateReward` for a ``VecEnv`` of Stable-Baselines3, with shared counts.
 
     ``make_vec_env`` puts a ``Monitor`` on each environment, beneath this wrapper: logs and ``ep_rew_mean``

@@ -176,7 +176,8 @@ class TruncateReward(
         return observation, reward, terminated, truncated, info
 
     @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]  # declared as an attribute, but a property in every wrapper
+    # Declared as an attribute, but a property in every wrapper.
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
         """The spec of this environment; a seed alone does not repeat a run where visits are counted."""
         spec = super().spec  # a copy of our own
         if spec is not None and self.counter is not None:

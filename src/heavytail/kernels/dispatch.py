@@ -80,11 +80,13 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
             return [choose, *chosen] if default is None else [choose, *chosen, default]
 
         @overload(call, jit_options=INLINED)
-        def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants names only
+        # Numba wants names only.
+        def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
             chosen = methods.get(getattr(record, "instance_class", None), default)
             if chosen is None:
                 return None
-            return lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108 - numba wants these names
+            # Numba wants these names.
+            return lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108
 
         verb = cast("Verb", call)
         attributes = {"parameters": parameters, "methods": methods, "method": method}
@@ -152,7 +154,8 @@ def switch(stub: Callable[..., Any]) -> Switch:
         return register
 
     @overload(call, jit_options=INLINED)
-    def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202 - numba wants names only
+    # Numba wants names only.
+    def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
         if not isinstance(code, types.Integer):
             return None
         built = chain()

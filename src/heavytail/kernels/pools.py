@@ -63,7 +63,8 @@ def any_pool_full(record: Record) -> bool:
 
 
 @overload(any_pool_full, jit_options=INLINED)
-def _any_pool_full(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba wants the name only
+# Numba wants the name only.
+def _any_pool_full(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     if not isinstance(record, types.BaseNamedTuple):
         return None
     is_full: Callable[[Record], bool] = kernel(_full)

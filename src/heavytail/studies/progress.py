@@ -69,7 +69,8 @@ class PlainListener(ProgressListener):
 
     def on_stage(self, stage: Stage) -> None:
         """Print how many parts are missing."""
-        print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201 - this is its output
+        # Printing is this listener's purpose.
+        print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201
 
     def on_progress(self, event: PartProgress) -> None:
         """Print how far a part is, if there was no line for a while."""

@@ -272,7 +272,8 @@ def _make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRu
     sequence = seed_sequence(seed)
     entropy = sequence.entropy
     is_plain = isinstance(entropy, int) and not sequence.spawn_key
-    return GymRunner(env, horizon, entropy if is_plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]  # an int then
+    # A plain seed sequence has an int as its entropy.
+    return GymRunner(env, horizon, entropy if is_plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]
 
 
 def make_agent(

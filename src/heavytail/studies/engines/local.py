@@ -93,7 +93,8 @@ def _spawning() -> Iterator[None]:
 
 def _stop(pool: ProcessPoolExecutor) -> None:
     """Stop the workers at once, without waiting for their parts."""
-    processes = list((pool._processes or {}).values())  # noqa: SLF001 - there is no public way before Python 3.14
+    # There is no public way before Python 3.14.
+    processes = list((pool._processes or {}).values())  # noqa: SLF001
     pool.shutdown(wait=False, cancel_futures=True)
     for process in processes:
         process.terminate()

@@ -55,7 +55,8 @@ def _replace_kernel(theirs: Any, ours: Callable[..., Any]) -> None:
 @cache
 def _replace_for_gpu() -> None:
     prefetch = prefetch_intrinsic()
-    _replace_kernel(prefetch_cell, lambda table, h, s, a: prefetch(table, h, s, a))  # noqa: PLW0108 - numba wants a function of these names
+    # Numba wants a function of these names.
+    _replace_kernel(prefetch_cell, lambda table, h, s, a: prefetch(table, h, s, a))  # noqa: PLW0108
     _replace_kernel(argmax_row, argmax_row_branchless)
 
 
@@ -71,7 +72,8 @@ def lanes_kernel(*records: Record) -> Any:
 def _lanes_kernel(readers: tuple[Any, ...]) -> Any:
     read_agent, read_mdp, _, read_run_state, read_checkpoints = map(compile_reader, readers)
 
-    def run_lanes(agents, mdps, streams, run_states, checkpoints, until, max_steps, statuses):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba finds the types
+    # Numba finds the types.
+    def run_lanes(agents, mdps, streams, run_states, checkpoints, until, max_steps, statuses):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         i = cuda.grid(1)
         if i >= statuses.size:
             return

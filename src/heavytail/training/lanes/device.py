@@ -133,7 +133,8 @@ def broadcast_kernel() -> Any:
     """Compile the kernel that gives lane i of [n, L] a copy of few[which[i]]."""
     cuda = find_cuda()
 
-    def broadcast_rows(few, which, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202 - numba finds the types
+    # Numba finds the types.
+    def broadcast_rows(few, which, out):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
         i = cuda.grid(1)
         if i < which.size:
             for k in range(out.shape[0]):

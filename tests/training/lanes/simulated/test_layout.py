@@ -40,7 +40,8 @@ class Field(NamedTuple):
 def class_of(fields: tuple[Field, ...]) -> type:
     names = [f"f{k}" for k in range(len(fields))]
     fixed = tuple(name for name, field in zip(names, fields, strict=True) if field.kind == "fixed")
-    made_up = namedtuple("MadeUp", names)  # type: ignore[misc]  # noqa: PYI024 - its fields are not known before
+    # Its fields are not known before.
+    made_up = namedtuple("MadeUp", names)  # type: ignore[misc]  # noqa: PYI024
     return type("MadeUp", (made_up,), {"__slots__": (), "constant_fields": lambda self: fixed})
 
 
