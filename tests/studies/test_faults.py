@@ -14,6 +14,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any
 
@@ -224,10 +225,16 @@ def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
 
 
 class KillsAWorker(ProgressListener):
+    """Kills the first worker after the first part, when all are alive, and sees it dead before it goes on."""
+
+    killed = False
+
     def on_part_done(self, event: PartDone) -> None:
-        for worker in multiprocessing.active_children()[:1]:
-            assert worker.pid is not None
-            os.kill(worker.pid, signal.SIGKILL)
+        if not self.killed:
+            self.killed = True
+            worker = multiprocessing.active_children()[0]
+            worker.kill()
+            assert wait([worker.sentinel], PATIENCE)
 
 
 @pytest.mark.usefixtures("one_run_a_part")

@@ -79,11 +79,14 @@ notes.touch()
 
 def noted(part_json, modules):
     node = ray.get_runtime_context().get_node_id()
+    on_victim = node == victim.read_text()
     with notes.open("a") as out:
         out.write(f"begun {node}\\n")
-        held = node == victim.read_text() and "done" in notes.read_text()
+        held = on_victim and "done" in notes.read_text()
         out.write("held\\n" if held else "")
     time.sleep(600 if held else 0)  # it is at work until it is killed
+    while not on_victim and "done" in notes.read_text() and "held" not in notes.read_text():
+        time.sleep(0.01)  # the other node leaves some parts to it, however slowly it starts
     result = _worker.run_part_in_worker(part_json, modules)
     with notes.open("a") as out:
         out.write(f"done {node}\\n")
@@ -111,7 +114,7 @@ finally:
 
 @pytest.mark.usefixtures("one_run_a_part")
 def test_what_a_killed_node_was_doing_is_done_elsewhere(tmp_path: Path) -> None:
-    raw = small(episodes=500_000, seeds=4, envs={"six_arms": {}}, agents={"random": {}, "q_learning": {}})
+    raw = small(seeds=4, envs={"six_arms": {}}, agents={"random": {}, "q_learning": {}})
     assert on_ray(CLUSTER, raw, tmp_path)[-1] == f"{8 + 1} {8}"  # one part was begun twice
     assert files(tmp_path / "ray") == finished(raw, tmp_path / "inline")
 

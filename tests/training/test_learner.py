@@ -108,11 +108,17 @@ def test_a_progress_bar_shows_speed_and_total(
 
 
 INTERRUPTED = """
-    import os, signal, sys, threading, numpy as np, heavytail as ht
+    import os, signal, threading, time, heavytail as ht
     mdp = ht.make_mdp("six_arms")
     learner = ht.make_agent("q_learning", mdp, seed=0, planned_steps=10**12)
     learner.learn(1)  # compile first: what is to be interrupted is the loop
-    threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def interrupt_at_work():
+        while learner.run_state.episodes_or_steps[0] < 12:  # behind the first checkpoint
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt_at_work, daemon=True).start()
     try:
         learner.learn(LENGTH, checkpoints=[10, LENGTH])
     except KeyboardInterrupt:
