@@ -16,9 +16,9 @@ from typing import Any, Protocol, TypeVar, cast
 from numba import types
 from numba.extending import overload
 
-from heavytail.kernels.compiling import KERNEL_OPTIONS, kernel
+from heavytail.kernels.compiling import KERNEL_OPTIONS, NO_WRAPPERS, kernel
 
-INLINED: Any = KERNEL_OPTIONS
+INLINED: Any = {**KERNEL_OPTIONS, **NO_WRAPPERS}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
