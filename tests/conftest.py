@@ -1,8 +1,18 @@
-"""Tests that take long start first, so that no worker waits for them at the end."""
+"""What shortens a test run: programs of JAX are kept, and long tests start first."""
+
+import os
+from pathlib import Path
 
 import pytest
 
 LONG = ("test_packaging", "test_simulated", "test_faults", "test_audited", "test_dqn", "test_deep_backend")
+
+# A program of JAX takes seconds to compile and milliseconds to load. They are kept between runs, beside
+# heavytail's own machine code, and all processes of a run share them.
+KEPT = os.environ.get("HEAVYTAIL_CACHE_DIR") or Path.home() / ".cache" / "heavytail"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(KEPT) / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,7 +28,7 @@ from heavytail.studies.store import Store
 from support.processes import python
 from support.small_studies import Files, Notes, files, finished, small, to_frame
 
-KILLS = 10
+KILLS = 6
 PATIENCE = 60.0  # seconds until a test gives up waiting for something that takes one
 
 RUNS = """
@@ -276,7 +276,7 @@ def test_ctrl_c_keeps_what_is_done_and_it_goes_on_from_there(many_whole: Files, 
     assert files(tmp_path) == many_whole
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.5, 3.0], ids=["while workers start", "a little later", "at work"])
+@pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0], ids=["while workers start", "a little later", "at work"])
 def test_ctrl_c_does_not_wait_for_parts_under_way(seconds: float, tmp_path: Path) -> None:
     """Parts that would take many minutes; workers say nothing, whatever they were at."""
     with running(small(episodes=10**9, agents={"random": {}}), tmp_path) as child:

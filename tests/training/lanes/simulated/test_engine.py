@@ -322,9 +322,7 @@ from heavytail.studies.backends import backend
 from heavytail.studies.engines import cuda
 from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch
-from support.simulator import wait_for_threads
 
-wait_for_threads()
 plan.STEPS_PER_PART = sweep_plan.STEPS_PER_PART = 3000
 backend.SECONDS_BETWEEN_SAVES = backend.MIN_WORK_PER_SAVE = 0.0
 batch.FIRST_CHUNK, batch.next_chunk = 150, lambda *known: 150
