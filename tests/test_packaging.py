@@ -59,6 +59,7 @@ SMALLER = {  # in specs: coarse grids, and short runs of small networks
         "[0.0001, 0.001, 0.01, 0.03, 0.1": "[0.001, 0.01",
         '["true", 4.0, 1.0, 0.3]': '["true", 1.0]',
         "seeds = 16": "seeds = 4",
+        "resamples = 2000": "resamples = 200",
     },
     "paper-deep": {"steps = 60_000\nseeds = 8": "steps = 6_000\nseeds = 2", "[64, 64]": "[8]"},
 }
