@@ -11,8 +11,8 @@ import numpy.typing as npt
 from heavytail.arrays import Floats, Record, record_bytes
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import with_larger_pools
-from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.kernels.pools import any_pool_full, with_larger_pools
+from heavytail.kernels.verbs import mean, push, radius, reset
 from heavytail.registry import find
 
 P = ParamSpec("P")
@@ -119,7 +119,7 @@ def _positive(log_confidence: float) -> float:
 def _push_all(record: Record, cell: int, samples: Floats) -> int:
     """Push until all are in or the record is full; return how many are in."""
     for i in range(samples.size):
-        if full(record):
+        if any_pool_full(record):
             return i
         push(record, cell, samples[i])
     return samples.size

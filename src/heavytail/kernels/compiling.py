@@ -37,9 +37,9 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 import numpy as np
 from numba import njit
-from numba.core.registry import CPUDispatcher
 
 from heavytail._startup import skip_blas_probe
+from heavytail.kernels._part_compiler import Part
 
 skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
@@ -52,31 +52,22 @@ KEEP_UNUSED_SECONDS = 30 * 24 * 3600
 # step takes 20 ns instead of 128.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 KERNEL_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": True}
-# What Python needs to call a function; of a kernel it would hold further copies of the whole body, and
-# compiling would take two thirds longer.
-NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a small function that is always inlined into its caller."""
+    return _part(function, KERNEL_OPTIONS)
+
+
+def subroutine(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a larger function that is called, not inlined, so that two callers share its code."""
+    return _part(function, ENTRY_OPTIONS)
+
+
+def _part(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return function
-    compiled: Any = njit(**KERNEL_OPTIONS, **NO_WRAPPERS)(function)
-    compiled.__class__ = _Kernel
-    return cast("Callable[P, R]", compiled)
-
-
-class _Kernel(CPUDispatcher):
-    """Compiles for other kernels without what Python needs; if Python calls it, that is compiled then."""
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        return _for_python(self.py_func)(*args, **named)
-
-
-@cache
-def _for_python(function: Callable[P, R]) -> Callable[P, R]:
-    compiled: Callable[P, R] = njit(**KERNEL_OPTIONS)(function)
-    return compiled
+    return cast("Callable[P, R]", Part(function, options, njit(**options)))
 
 
 def entry(function: Callable[P, R], *records: Any) -> Callable[P, R]:

@@ -16,7 +16,8 @@ from typing import Any, Protocol, TypeVar, cast
 from numba import types
 from numba.extending import overload
 
-from heavytail.kernels.compiling import KERNEL_OPTIONS, NO_WRAPPERS, kernel
+from heavytail.kernels._part_compiler import NO_WRAPPERS
+from heavytail.kernels.compiling import KERNEL_OPTIONS, kernel
 
 INLINED: Any = {**KERNEL_OPTIONS, **NO_WRAPPERS}
 F = TypeVar("F", bound=Callable[..., Any])
