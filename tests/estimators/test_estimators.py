@@ -27,7 +27,10 @@ SAMPLES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=300)
 
 
 def new(name: str, **parameters: Any) -> Any:
-    return getattr(E, name)(**{**find("estimator", name).example, **parameters})
+    """Make an estimator; it gets what it has a parameter for."""
+    entry = find("estimator", name)
+    known = {key: value for key, value in parameters.items() if key in entry.parameters}
+    return getattr(E, name)(**{**entry.example, **known})
 
 
 # Every estimator
@@ -99,11 +102,17 @@ def test_mistakes_are_one_line(name: str) -> None:
         (lambda: estimator.push(1.0, cell=1), "there is no cell 1; cells go from 0 to 0"),
         (lambda: estimator.mean(0.0), "log_confidence is 0.0; it must be above 0"),
         (lambda: estimator.radius(math.inf), "log_confidence is inf; it must be above 0 and finite"),
-        (lambda: new(name, epsilon=2.0), f"{name}: epsilon must be at most 1"),
+        (lambda: new(name, n_cells=0), f"{name}: n_cells must be at least 1"),
     ]
     for call, message in cases:
         with pytest.raises(InputError, match=message):
             call()
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if "epsilon" in find("estimator", n).parameters])
+def test_a_moment_order_above_2_is_one_line(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name}: epsilon must be at most 1"):
+        new(name, epsilon=2.0)
 
 
 # Slow twins

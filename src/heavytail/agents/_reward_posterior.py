@@ -1,0 +1,164 @@
+r"""Draws of mean rewards from the posteriors of a sketch (`heavytail.estimators.sketch`).
+
+A draw is from the symmetric posterior m + s t or, with the probability that the law is skewed, from the
+skewed one.
+
+**Random effects.** One cell learns slowly how skewed its law is, but cells are often of one shape, and then a
+common offset of the mean from the trimmed mean changes no comparison. With the spread sigma of a cell,
+
+    o_c = (skewed mean - m) / sigma  with error e_c,    o_c ~ N(o, tau^2),    o ~ N(0, 10^2),
+
+where cells count by their probability of being skewed. The common o and tau are drawn once for all cells
+(tau on a grid, by its marginal likelihood), so that what is uncertain of them cancels in comparisons. A
+skewed cell is then
+
+    B (draw of its own) + (1 - B) (m + s t + sigma (o + tau z)),    B = tau^2 / (tau^2 + e_c^2),
+
+which has the mean and the variance of the posterior of a normal hierarchical model (Lindley and Smith 1972;
+Efron and Morris 1975).
+"""
+
+import math
+from typing import NamedTuple
+
+from heavytail.arrays import Floats, Stream, U
+from heavytail.estimators._tails import EDGE, LEFT, RIGHT, TAIL_COUNT, draw_excess
+from heavytail.estimators.sketch import (
+    BODY_COUNT,
+    BODY_ERROR,
+    BODY_MEAN,
+    ERROR,
+    FREEDOM,
+    MIDDLE,
+    OFFSET,
+    OFFSET_ERROR,
+    ORIGIN,
+    SCALE,
+    SPREAD,
+    SPREAD_ERROR,
+    Sketch,
+    renew,
+    skewness,
+)
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.elementary import exp, log
+from heavytail.kernels.rng import gamma, normal, uniform
+
+MIN_POOLED = 8  # samples from which on a cell counts among the others
+TAUS = 9
+FIRST_TAU = 0.03
+TAU_STEP = 2.0
+OFFSET_PRECISION = 0.01  # of the prior of the common offset
+MIN_SHARES = 1.5  # cells, by their probability of being skewed: fewer have nothing in common
+NORMAL_FREEDOM = 100.0  # from which on Student's t is a normal
+MAX_LOG_SPREAD = 3.0
+WEIGHT_PRIOR = 0.5  # samples, added to a tail's
+
+
+class CommonOffset(NamedTuple):
+    """What the offsets of all skewed cells have in common, as drawn."""
+
+    known: bool
+    offset: float
+    tau: float
+
+
+@kernel
+def student(rng: Stream, freedom: float) -> float:
+    """Draw a Student t variate."""
+    if freedom >= NORMAL_FREEDOM:
+        return normal(rng)
+    return normal(rng) * math.sqrt(0.5 * freedom / max(gamma(rng, 0.5 * freedom), 1e-300))
+
+
+@kernel
+def draw_skewed(sketch: Sketch, block: int, rng: Stream) -> float:
+    """Draw a mean from the skewed posterior."""
+    tails, b = sketch.tails, U(block)
+    count = sketch.summary[b, BODY_COUNT]
+    total = sketch.summary[b, BODY_MEAN] + sketch.summary[b, BODY_ERROR] * student(rng, max(count - 1.0, 1.0))
+    if tails[b, RIGHT, TAIL_COUNT] + tails[b, LEFT, TAIL_COUNT] > 0.0:
+        weight = gamma(rng, count)
+        total *= weight
+        for side in range(2):
+            k = tails[b, U(side), TAIL_COUNT]
+            if k > 0.0:
+                w, excess = gamma(rng, k + WEIGHT_PRIOR), draw_excess(tails, block, side, rng)
+                total += w * (tails[b, U(side), EDGE] + (excess if side == RIGHT else -excess))
+                weight += w
+        total /= weight
+    return sketch.summary[b, ORIGIN] + sketch.summary[b, SCALE] * total
+
+
+@kernel
+def _share(sketch: Sketch, cell: int) -> float:
+    """Return how much a cell counts among the skewed ones."""
+    block = sketch.histogram.block[U(cell)]
+    if block < 0 or sketch.histogram.n[U(cell)] < MIN_POOLED:
+        return 0.0
+    return skewness(sketch, block)
+
+
+@kernel
+def _weigh(sketch: Sketch, tau: float) -> tuple[float, float, float]:
+    """Return the precision of the common offset, that times its mean, and the log likelihood of tau."""
+    precision, total, logs = OFFSET_PRECISION, 0.0, 0.0
+    for cell in range(sketch.histogram.n.size):
+        share = _share(sketch, cell)
+        if share > 0.0:
+            b = U(sketch.histogram.block[U(cell)])
+            offset, error = sketch.summary[b, OFFSET], sketch.summary[b, OFFSET_ERROR]
+            w = 1.0 / (error * error + tau * tau)
+            precision += share * w
+            total += share * w * offset
+            logs += 0.5 * share * (log(w) - w * offset * offset)
+    return precision, total, logs + 0.5 * total * total / precision - 0.5 * log(precision)
+
+
+@kernel
+def draw_common_offset(sketch: Sketch, weights: Floats, rng: Stream) -> CommonOffset:
+    """Renew all summaries, and draw what offsets have in common; weights [TAUS] is scratch."""
+    shares = 0.0
+    for cell in range(sketch.histogram.n.size):
+        if sketch.histogram.block[U(cell)] >= 0:
+            renew(sketch, cell)
+            shares += _share(sketch, cell)
+    if shares < MIN_SHARES:
+        return CommonOffset(False, 0.0, 0.0)
+    most, tau, total = -math.inf, FIRST_TAU, 0.0
+    for k in range(TAUS):
+        weights[U(k)] = _weigh(sketch, tau)[2]
+        most = max(most, weights[U(k)])
+        tau *= TAU_STEP
+    for k in range(TAUS):
+        weights[U(k)] = exp(weights[U(k)] - most)
+        total += weights[U(k)]
+    u, tau, k = uniform(rng) * total - weights[0], FIRST_TAU, 0
+    while k < TAUS - 1 and u >= 0.0:
+        k += 1
+        u -= weights[U(k)]
+        tau *= TAU_STEP
+    precision, moment, _ = _weigh(sketch, tau)
+    return CommonOffset(True, moment / precision + normal(rng) / math.sqrt(precision), tau)
+
+
+@kernel
+def draw_mean(sketch: Sketch, cell: int, common: CommonOffset, rng: Stream) -> float:
+    """Draw the mean of a cell of at least two samples, of which the summary is up to date."""
+    block = sketch.histogram.block[U(cell)]
+    if block < 0:
+        return sketch.histogram.first[U(cell)]
+    b, mean, own = U(block), 0.0, 0.0
+    skewed = uniform(rng) < skewness(sketch, block)
+    if skewed:
+        own = 1.0
+        if common.known:
+            own = common.tau * common.tau
+            own /= own + sketch.summary[b, OFFSET_ERROR] * sketch.summary[b, OFFSET_ERROR]
+            own = own if sketch.histogram.n[U(cell)] >= MIN_POOLED else 0.0
+    if own < 1.0:
+        mean = sketch.summary[b, MIDDLE] + sketch.summary[b, ERROR] * student(rng, sketch.summary[b, FREEDOM])
+        if skewed:
+            stretch = exp(min(sketch.summary[b, SPREAD_ERROR] * normal(rng), MAX_LOG_SPREAD))
+            mean += sketch.summary[b, SPREAD] * stretch * (common.offset + common.tau * normal(rng))
+    return mean if own == 0.0 else own * draw_skewed(sketch, block, rng) + (1.0 - own) * mean

@@ -1,0 +1,343 @@
+r"""Heavy-PSRL: posterior sampling that must be told nothing of rewards: no moment, range or scale.
+
+As in `heavytail.agents.psrl` an MDP is drawn from the posterior, solved, and its policy played.
+What is drawn:
+
+- *Mean rewards*, by `heavytail.agents._reward_posterior`: of symmetric laws of any tail or, as far as the
+  samples speak against symmetry, of laws whose tails are generalised Pareto.
+- *Transitions*: Dirichlet over the successors seen, and a lump Gamma(theta) on one state drawn uniformly,
+  theta = (N + 1) / (M + 1), where N counts the visits, but for each cell's first, that met a new successor,
+  and M how many would have at rate 1 (sum of 1 / n). Where moves are certain it vanishes. Memory and planning
+  cost what was observed.
+- *Rare rewards*: a cell that has paid the same all n times may yet pay otherwise. It gets
+  Gamma(theta') R / (n sqrt(U)) more, theta' learnt likewise from cells that ceased to be constant, U uniform
+  and R the range of trimmed means so far.
+- *The unknown*: a cell visited once or never pays the largest trimmed mean so far and (L + E) R more, E a
+  standard exponential, L the steps of an episode; a state never seen is worth that once. In a continuing
+  problem L is the number of states seen and the length of the phase before.
+
+A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when
+the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
+when it is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision
+processes: a Thompson sampling approach").
+
+Rewards times a factor, or plus a constant, give the same decisions up to rounding once some cell has
+`MIN_RANGED` samples. No regret bound is known for it.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, STEP_SIZE
+from heavytail.agents._reward_posterior import TAUS, draw_common_offset, draw_mean
+from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
+from heavytail.arrays import Floats, Indices, Ints, Stream, U
+from heavytail.estimators.sketch import MIDDLE, SEEN, Sketch, is_constant, sketch, skewness
+from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.compiling import kernel, subroutine
+from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
+from heavytail.kernels.verbs import act, begin, full, push, reset, update, write_counters
+from heavytail.mdp.problem import Problem
+from heavytail.registry import register
+
+MIN_KNOWN = 2  # visits below which a cell is unknown
+MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
+NUMBER, IS_OVER, LENGTH, LAST_LENGTH = range(4)  # of a phase; in episodes or steps
+SUCCESSORS, REWARDS = 0, 1  # kinds of news
+TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for the average may be off
+
+
+class HeavyPSRL(NamedTuple):
+    """The memory of Heavy-PSRL. A cell is s * A + a."""
+
+    sketch: Sketch  # of rewards
+    model: TransitionCounts
+    drawn: Floats  # [pool] drawn probabilities of the model's successors
+    elsewhere: Indices  # [S*A] the drawn state of the lump
+    lump: Floats  # [S*A] its drawn probability
+    rewards: Floats  # [S*A] drawn means
+    values: Floats  # [2, S + 1]
+    policy: Indices  # [H or 1, S]
+    known: Ints  # [S + 1] whether a state was seen; last, how many were
+    in_phase: Ints  # [S*A] visits in this phase
+    phase: Ints  # [4] see above
+    news: (
+        Floats  # [2, 2] of SUCCESSORS and REWARDS: how many were new, and how many would have been at rate 1
+    )
+    scratch: Floats  # [TAUS]
+    episodic: bool
+
+    def pools(self) -> tuple[str, ...]:
+        """Name what is as long as the model's pools."""
+        return ("drawn",)
+
+    def counter_names(self) -> tuple[str, ...]:
+        """Name its counters: phases, uniformity of play, cells probably skewed, and the two learnt rates."""
+        return ("phases", "uniformity", "skewed_cells", "successor_rate", "reward_rate")
+
+
+@register("agent", "heavy_psrl")
+def heavy_psrl(problem: Problem) -> HeavyPSRL:
+    """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
+
+    It needs no number: neither a moment, an exponent, a range or a scale, nor anything tuned.
+
+    Args:
+        problem: the environment's sizes.
+    """
+    S, cells = problem.n_states, problem.n_states * problem.n_actions
+    model = new_transition_counts(S, problem.n_actions)
+    return HeavyPSRL(
+        sketch=sketch(cells),
+        model=model,
+        drawn=np.zeros(model.counts.size),
+        elsewhere=np.zeros(cells, np.uint32),
+        lump=np.zeros(cells),
+        rewards=np.zeros(cells),
+        values=np.zeros((2, S + 1)),
+        policy=np.zeros((max(problem.horizon, 1), S), np.uint32),
+        known=np.zeros(S + 1, np.int64),
+        in_phase=np.zeros(cells, np.int64),
+        phase=np.array([0, 1, 0, 0]),
+        news=np.zeros((2, 2)),
+        scratch=np.zeros(TAUS),
+        episodic=problem.horizon > 0,
+    )
+
+
+@full.method(HeavyPSRL)
+def _full(record: HeavyPSRL) -> bool:
+    return record.model.pool_used[0] + 2 * record.model.max_capacity[0] > record.drawn.size
+
+
+# Drawing an MDP
+
+
+@kernel
+def learnt_rate(news: Floats, kind: int) -> float:
+    """Return how often something new came, over how often it would have at rate 1; 1 at first."""
+    return (news[kind, 0] + 1.0) / (news[kind, 1] + 1.0)
+
+
+@kernel
+def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
+    """Draw the probabilities of the successors seen, and of one state more."""
+    model, theta = agent.model, learnt_rate(agent.news, SUCCESSORS)
+    for cell in range(agent.rewards.size):
+        i = U(cell)
+        start, end = model.start[i], model.start[i] + model.size[i]
+        agent.elsewhere[i] = integer(rng, model.n_states)
+        agent.lump[i] = 1.0
+        if start == end:
+            continue
+        lump = gamma(rng, theta)
+        total = lump
+        for k in range(start, end):
+            agent.drawn[U(k)] = gamma(rng, float(model.counts[U(k)]))
+            total += agent.drawn[U(k)]
+        agent.lump[i] = lump / total
+        for k in range(start, end):
+            agent.drawn[U(k)] /= total
+
+
+@kernel
+def draw_rewards(agent: HeavyPSRL, rng: Stream) -> float:
+    """Draw a mean reward for every cell; return the value of a state never seen."""
+    rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
+    common = draw_common_offset(agent.sketch, agent.scratch, rng)
+    low, high = math.inf, -math.inf
+    for cell in range(agent.rewards.size):
+        i = U(cell)
+        if n[i] >= MIN_KNOWN:
+            agent.rewards[i] = draw_mean(agent.sketch, cell, common, rng)
+        if n[i] >= MIN_RANGED:
+            middle = rewards.first[i]
+            if rewards.block[i] >= 0:
+                middle = agent.sketch.summary[U(rewards.block[i]), MIDDLE]
+            low, high = min(low, middle), max(high, middle)
+    if low > high:
+        low, high = 0.0, 0.0
+    span = high - low
+    if not span > 0.0:
+        span = abs(high) if high != 0.0 else 1.0
+    steps = float(
+        agent.policy.shape[0]
+        if agent.episodic
+        else agent.known[U(agent.model.n_states)] + agent.phase[LENGTH]
+    )
+    theta = learnt_rate(agent.news, REWARDS)
+    for cell in range(agent.rewards.size):
+        i = U(cell)
+        if n[i] < MIN_KNOWN:
+            agent.rewards[i] = high + (steps + exponential(rng)) * span
+        elif is_constant(agent.sketch, cell):
+            agent.rewards[i] += gamma(rng, theta) * span / (n[i] * math.sqrt(open_uniform(rng)))
+    return high + (steps + 1.0) * span
+
+
+# Planning in it
+
+
+@kernel
+def backup(agent: HeavyPSRL, unseen: float, row: int, h: int) -> None:
+    """Compute values[1 - row] and policy[h] from values[row]."""
+    model, values = agent.model, agent.values
+    S, A = model.n_states, agent.rewards.size // model.n_states
+    for s in range(S):
+        if agent.known[U(s)] == 0:
+            values[U(1 - row), U(s)] = unseen
+            continue
+        largest, chosen = -math.inf, 0
+        for a in range(A):
+            i = U(s * A + a)
+            q = agent.rewards[i] + agent.lump[i] * values[U(row), U(agent.elsewhere[i])]
+            for k in range(model.start[i], model.start[i] + model.size[i]):
+                q += agent.drawn[U(k)] * values[U(row), U(model.successor[U(k)])]
+            if q > largest:
+                largest, chosen = q, a
+        values[U(1 - row), U(s)] = largest
+        agent.policy[U(h), U(s)] = chosen
+
+
+@kernel
+def plan_episode(agent: HeavyPSRL, unseen: float) -> None:
+    """Compute the best policy of each step."""
+    for s in range(agent.model.n_states + 1):
+        agent.values[0, s] = 0.0
+        agent.values[1, s] = 0.0
+    row = 0
+    for h in range(agent.policy.shape[0] - 1, -1, -1):
+        backup(agent, unseen, row, h)
+        row = 1 - row
+
+
+@kernel
+def plan_average(agent: HeavyPSRL, unseen: float) -> None:
+    """Compute the best policy for the average reward, from the values of the plan before.
+
+    As in `heavytail.agents._extended_value_iteration`; the values of unseen states stay as they are.
+    """
+    values, S, low, high, steps = agent.values, agent.model.n_states, math.inf, -math.inf, 0
+    for s in range(S):
+        if agent.known[s] == 0:
+            values[0, s] = unseen
+    for cell in range(agent.rewards.size):
+        low, high = min(low, agent.rewards[cell]), max(high, agent.rewards[cell])
+        steps += agent.model.visits[cell]
+    tolerance = (high - low) * max(RESOLUTION, min(TOLERANCE, 1.0 / math.sqrt(steps + 1.0)))
+    for _ in range(MAX_BACKUPS):
+        backup(agent, unseen, 0, 0)
+        low, high, shift = math.inf, -math.inf, 0.0
+        for s in range(S - 1, -1, -1):
+            if agent.known[s] == 1:
+                change = values[1, s] - values[0, s]
+                low, high = min(low, change), max(high, change)
+                shift = STEP_SIZE * values[1, s] + (1.0 - STEP_SIZE) * values[0, s]  # of the first known
+        for s in range(S):
+            if agent.known[s] == 1:
+                values[0, s] = STEP_SIZE * values[1, s] + (1.0 - STEP_SIZE) * values[0, s] - shift
+        if not high - low >= tolerance:
+            break
+
+
+@subroutine
+def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
+    """Draw an MDP and plan in it."""
+    draw_transitions(agent, rng)
+    unseen = draw_rewards(agent, rng)
+    if agent.episodic:
+        plan_episode(agent, unseen)
+    else:
+        plan_average(agent, unseen)
+    agent.phase[LAST_LENGTH] = agent.phase[LENGTH]
+    agent.phase[LENGTH] = 0
+    agent.phase[IS_OVER] = 0
+    agent.phase[NUMBER] += 1
+    for cell in range(agent.in_phase.size):
+        agent.in_phase[cell] = 0
+
+
+# The verbs
+
+
+@kernel
+def see(agent: HeavyPSRL, s: int) -> None:
+    """Be in a state; a new one ends the phase."""
+    if agent.known[U(s)] == 0:
+        agent.known[U(s)] = 1
+        agent.known[U(agent.model.n_states)] += 1
+        agent.phase[IS_OVER] = 1
+
+
+@begin.method(HeavyPSRL)
+def _begin(agent: HeavyPSRL, s: int, rng: Stream) -> None:
+    see(agent, s)
+    long = agent.episodic and agent.phase[LENGTH] * agent.phase[LENGTH] >= agent.phase[NUMBER]
+    if agent.phase[IS_OVER] == 1 or long:
+        new_phase(agent, rng)
+    agent.phase[LENGTH] += 1
+
+
+@act.method(HeavyPSRL)
+def _act(agent: HeavyPSRL, s: int, h: int, rng: Stream) -> int:
+    return as_int(agent.policy[U(h), U(s)])
+
+
+@update.method(HeavyPSRL)
+def _update(
+    agent: HeavyPSRL, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
+    cell = s * (agent.rewards.size // agent.model.n_states) + a
+    i = U(cell)
+    n, successors, constant = agent.model.visits[i], agent.model.size[i], is_constant(agent.sketch, cell)
+    push(agent.sketch, cell, r)
+    observe(agent.model, cell, s_next, terminated)
+    agent.in_phase[i] += 1
+    if n > 0:
+        agent.news[SUCCESSORS, 0] += agent.model.size[i] - successors
+        agent.news[SUCCESSORS, 1] += 1.0 / n
+        if constant:
+            agent.news[REWARDS, 0] += 0.0 if is_constant(agent.sketch, cell) else 1.0
+            agent.news[REWARDS, 1] += 1.0 / n
+    if 2 * agent.in_phase[i] >= n + 1:
+        agent.phase[IS_OVER] = 1
+    if not terminated:
+        see(agent, s_next)
+    if not agent.episodic:
+        agent.phase[LENGTH] += 1
+        if agent.phase[IS_OVER] == 1 or agent.phase[LENGTH] > agent.phase[LAST_LENGTH]:
+            new_phase(agent, rng)
+
+
+@write_counters.method(HeavyPSRL)
+def _write_counters(agent: HeavyPSRL, out: Floats) -> None:
+    skewed, rewards = 0.0, agent.sketch.histogram
+    for cell in range(agent.rewards.size):
+        block = rewards.block[U(cell)]
+        if block >= 0 and agent.sketch.summary[U(block), SEEN] > 0.0 and skewness(agent.sketch, block) > 0.5:
+            skewed += 1.0
+    out[0] = agent.phase[NUMBER]
+    out[1] = uniformity(agent.model)
+    out[2] = skewed
+    out[3] = learnt_rate(agent.news, SUCCESSORS)
+    out[4] = learnt_rate(agent.news, REWARDS)
+
+
+@reset.method(HeavyPSRL)
+def _reset(record: HeavyPSRL) -> None:
+    reset(record.sketch)
+    reset(record.model)
+    record.drawn[:] = 0.0
+    record.elsewhere[:] = 0
+    record.lump[:] = 0.0
+    record.rewards[:] = 0.0
+    record.values[:] = 0.0
+    record.policy[:] = 0
+    record.known[:] = 0
+    record.in_phase[:] = 0
+    record.phase[:] = 0
+    record.phase[IS_OVER] = 1
+    record.news[:] = 0.0
+    record.scratch[:] = 0.0
