@@ -13,8 +13,9 @@ What is drawn:
   Gamma(theta') R / (n sqrt(U)) more, theta' learnt likewise from cells that ceased to be constant, U uniform
   and R the range of trimmed means so far.
 - *The unknown*: a cell visited once or never pays the largest trimmed mean so far and (L + E) R more, E a
-  standard exponential, L the steps of an episode; a state never seen is worth that once. In a continuing
-  problem L is the number of states seen and the length of the phase before.
+  standard exponential, L the steps of an episode. A state never seen is worth the largest trimmed mean and
+  2 L R more, once: more than an episode spent on the way can cost. In a continuing problem L is the number of
+  states seen and the length of the phase before.
 
 A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when
 the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
@@ -174,7 +175,7 @@ def draw_rewards(agent: HeavyPSRL, rng: Stream) -> float:
             agent.rewards[i] = high + (steps + exponential(rng)) * span
         elif is_constant(agent.sketch, cell):
             agent.rewards[i] += gamma(rng, theta) * span / (n[i] * math.sqrt(open_uniform(rng)))
-    return high + (steps + 1.0) * span
+    return high + 2.0 * steps * span
 
 
 # Planning in it
