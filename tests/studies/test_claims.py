@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from heavytail.errors import InputError
 from heavytail.studies.claims import ClaimResult, combine_verdicts, evaluate_claims
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
@@ -113,6 +114,41 @@ def test_tenths_are_of_the_run() -> None:
     late = runs("bad", [0.5] + [1.0] * 8 + [1.7], seed=1)
     assert verdict(spec({**BETTER, "metric": "first_tenth"}), early, late).verdict == "reproduced"
     assert verdict(spec({**BETTER, "metric": "last_tenth"}), early, late).verdict == "not reproduced"
+
+
+def test_a_ratio_of_regrets_is_decided_by_its_interval() -> None:
+    def found(value: float) -> ClaimResult:
+        condition = {"test": "ratio_at_most", "agent": "good", "than": "bad", "metric": "final_regret"}
+        return verdict(spec({**condition, "value": value}), runs("good", 1.9), runs("bad", 1.0, seed=1))
+
+    assert found(0.2).verdict == "reproduced"  # regret is 0.1 an episode against 1
+    assert found(0.1).verdict == "undecided"
+    assert found(0.05).verdict == "not reproduced"
+    assert found(0.2).tests[0].estimate == pytest.approx(0.1, abs=0.02)
+    assert found(0.2).tests[0].low < found(0.2).tests[0].estimate < found(0.2).tests[0].high
+
+
+def test_stuck_runs_are_counted_by_the_end_of_their_curves() -> None:
+    condition = {"test": "stuck_at_most", "agent": "good", "value": 0.3, "margin": 0.1}
+    assert verdict(spec(condition), runs("good", 1.95)).verdict == "reproduced"
+    assert verdict(spec(condition), runs("good", [1.95] * 9 + [1.5])).verdict == "not reproduced"
+    assert verdict(spec({**condition, "margin": 0.5}), runs("good", 1.5)).verdict == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ({"test": "ratio_at_most", "agent": "good", "than": "bad", "value": 1.0}, "is for regret"),
+        ({"test": "ratio_at_most", "agent": "good", "than": "bad", "metric": "final_regret"}, "needs value="),
+        (
+            {"test": "stuck_at_most", "agent": "good", "value": 0.1, "metric": "final_regret"},
+            "is for rewards",
+        ),
+    ],
+)
+def test_conditions_that_cannot_be_tested_are_one_line(condition: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        spec(condition)
 
 
 def test_no_gain_needs_evidence_too() -> None:

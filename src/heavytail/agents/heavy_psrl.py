@@ -35,6 +35,7 @@ from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, 
 from heavytail.agents._reward_posterior import TAUS, draw_common_offset, draw_mean
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Stream, U
+from heavytail.estimators._beliefs import describe_cells
 from heavytail.estimators.sketch import MIDDLE, SEEN, Sketch, is_constant, sketch, skewness
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
@@ -77,6 +78,10 @@ class HeavyPSRL(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: phases, uniformity of play, cells probably skewed, and the two learnt rates."""
         return ("phases", "uniformity", "skewed_cells", "successor_rate", "reward_rate")
+
+    def beliefs(self) -> dict[str, Floats]:
+        """Return what it believes of each cell's rewards."""
+        return describe_cells(self.sketch)
 
 
 @register("agent", "heavy_psrl")

@@ -39,6 +39,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._bonuses import new_bonus
+from heavytail.agents._reward_moments import require_moment
 from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
@@ -69,8 +70,8 @@ class HeavyQLearning(NamedTuple):
 def heavy_q_learning(
     problem: Problem,
     *,
-    epsilon: MomentOrder,
-    moment: Positive,
+    epsilon: MomentOrder | None = None,
+    moment: Positive | None = None,
     r_max: float | None = None,
     delta: OpenProbability = 0.05,
     planned_steps: Count = 10_000_000,
@@ -84,10 +85,10 @@ def heavy_q_learning(
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say.
         moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest
-            law. A smaller one truncates harder than the theory allows, and may learn where the true one does
-            not.
+            law, by default as the MDP says. A smaller one truncates harder than the theory allows, and may
+            learn where the true one does not.
         r_max: the largest expected reward; known for an MDP. A small `moment` does not change it.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
@@ -99,6 +100,7 @@ def heavy_q_learning(
         constants: "tight" for the exact constants, "paper" for the paper's.
     """
     H = require_horizon("heavy_q_learning", problem)
+    epsilon, moment = require_moment("heavy_q_learning", problem, epsilon, moment)
     table = q_learning(
         problem,
         r_max=r_max,

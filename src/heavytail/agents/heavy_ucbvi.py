@@ -6,6 +6,7 @@ log-confidence is the same throughout, so that the truncated mean stores no samp
 
 from typing import Any, Literal
 
+from heavytail.agents._reward_moments import choose_estimator
 from heavytail.agents.ucbvi import UCBVI, new_ucbvi, reward_log_confidence
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator
@@ -17,8 +18,8 @@ from heavytail.registry import register
 def heavy_ucbvi(
     problem: Problem,
     *,
-    epsilon: MomentOrder,
-    moment: Positive,
+    epsilon: MomentOrder | None = None,
+    moment: Positive | None = None,
     estimator: str = "truncated_mean",
     estimator_options: dict[str, Any] | None = None,
     r_max: float | None = None,
@@ -34,9 +35,10 @@ def heavy_ucbvi(
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say.
         moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central
-            ones for the median of means.
+            ones for the median of means; by default as the MDP's laws say. Where there is no MDP and neither
+            is given, the estimator is the sketch, which learns what it needs.
         estimator: the id of a mean estimator; the truncated mean, as in the paper's other agents.
         estimator_options: further parameters of the estimator.
         r_max: the largest expected reward; known for an MDP.
@@ -49,13 +51,14 @@ def heavy_ucbvi(
             as wide as these it ties all actions at the cap and never corrects a Q that noise made too small.
         constants: "tight" for what optimism needs, "paper" for the published ones.
     """
+    choice = choose_estimator("heavy_ucbvi", problem, estimator, epsilon, moment)
     record = build_estimator(
         "heavy_ucbvi",
-        estimator,
+        choice.name,
         problem.n_states * problem.n_actions,
         estimator_options,
-        epsilon=epsilon,
-        moment=moment,
+        epsilon=choice.epsilon,
+        moment=choice.bound,
         constants=constants,
         strict=False,
         thresholds="fixed",

@@ -14,6 +14,7 @@ learnt, cutting ties all arms at r_max, and the agent stays with the first.
 import math
 from typing import Any, Literal
 
+from heavytail.agents._reward_moments import choose_estimator
 from heavytail.agents.ucrl2 import MAX_STEPS, UCRL2, new_ucrl2, reward_log_confidence
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator
@@ -25,8 +26,8 @@ from heavytail.registry import register
 def heavy_ucrl2(
     problem: Problem,
     *,
-    epsilon: MomentOrder,
-    moment: Positive,
+    epsilon: MomentOrder | None = None,
+    moment: Positive | None = None,
     estimator: str = "truncated_mean",
     estimator_options: dict[str, Any] | None = None,
     r_max: float | None = None,
@@ -41,9 +42,10 @@ def heavy_ucrl2(
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say.
         moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central
-            ones for the median of means.
+            ones for the median of means; by default as the MDP's laws say. Where there is no MDP and neither
+            is given, the estimator is the sketch, which learns what it needs.
         estimator: the id of a mean estimator; the paper's experiments use the truncated mean.
         estimator_options: further parameters of the estimator.
         r_max: the largest expected reward, for `clip_optimism`; known for an MDP.
@@ -56,13 +58,14 @@ def heavy_ucrl2(
             does not do.
         constants: "tight" for the exact constants of the estimator, "paper" for the paper's.
     """
+    choice = choose_estimator("heavy_ucrl2", problem, estimator, epsilon, moment)
     record = build_estimator(
         "heavy_ucrl2",
-        estimator,
+        choice.name,
         problem.n_states * problem.n_actions + 1,
         estimator_options,
-        epsilon=epsilon,
-        moment=moment,
+        epsilon=choice.epsilon,
+        moment=choice.bound,
         constants=constants,
         strict=False,
         max_log_confidence=reward_log_confidence(problem, MAX_STEPS, delta),

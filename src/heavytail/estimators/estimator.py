@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import numpy as np
 import numpy.typing as npt
@@ -37,10 +37,21 @@ def build_estimator(
     """
     try:
         entry = find("estimator", name)
-        arguments = {key: value for key, value in known.items() if key in entry.parameters}
+        arguments = {k: v for k, v in known.items() if k in entry.parameters and v is not None}
         return entry.builder(n_cells, **{**arguments, **(options or {})})
     except InputError as error:
         raise InputError(f"{agent}: {error}") from None
+
+
+def moment_kind_of(name: str) -> Literal["raw", "central"] | None:
+    """Return the kind of moment that an estimator of this name needs a bound on, None if it needs none.
+
+    >>> moment_kind_of("median_of_means"), moment_kind_of("sketch")
+    ('central', None)
+    """
+    entry = find("estimator", name)
+    kind: Literal["raw", "central"] | None = entry.builder(1, **entry.example).moment_kind()
+    return kind
 
 
 class Estimator:

@@ -34,6 +34,20 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
     return np.asarray(total, np.float64).reshape(mdp.mean_rewards.shape)
 
 
+def usable_epsilon(mdp: MDP) -> float:
+    """Return an epsilon for which moments of order 1 + epsilon are finite and not almost infinite.
+
+    With the least tail index alpha of the laws it is 1 where there is a variance (alpha > 2), and else
+    (alpha - 1) / 2, halfway to the first infinite moment: 0.05 for the paper's alpha = 1.1.
+
+    >>> import heavytail as ht
+    >>> round(usable_epsilon(ht.make_mdp("six_arms")), 3)
+    0.05
+    """
+    index = min(law.tail_index for law in laws_from_table(mdp.laws))
+    return 1.0 if index > 2.0 else 0.5 * (index - 1.0)
+
+
 @lru_cache(maxsize=4096)
 def _moment(law: Law, p: float, center: float) -> float:
     """Remember moments: each is an integral, and MDPs and studies ask for the same few again."""

@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,6 +29,11 @@ from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoin
 from heavytail.training.progress import progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
 from heavytail.training.stepwise import Stepwise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT_AGENT = "heavy_psrl"
 
 
 class Learner:
@@ -137,6 +142,30 @@ class Learner:
         """
         steps = Stepwise(self.agent, self.streams.predictions, self.problem)
         return self.runner.to_action(steps.act(self.runner.to_state(observation), step))
+
+    def beliefs(self) -> "pd.DataFrame":
+        """Return what the agent believes of the rewards of each state and action, one row each.
+
+        For agents that keep such beliefs, as "heavy_psrl": the samples n, the robust mean with a 90%
+        interval, the probability that the law is skewed, and the tail index of each side with a 90% interval,
+        infinite for a light tail. What is not known yet is NaN.
+
+        >>> import heavytail as ht
+        >>> learner = ht.make_agent(ht.make_mdp("six_arms"), seed=0)
+        >>> _ = learner.learn(episodes=100)
+        >>> learner.beliefs().columns[:5].tolist()
+        ['state', 'action', 'n', 'mean', 'mean_low']
+        """
+        # Pandas takes a third of a second to import.
+        import pandas as pd
+
+        if not hasattr(self.agent, "beliefs"):
+            raise InputError(f"{self.name} keeps no beliefs about rewards; heavy_psrl does")
+        cells = np.arange(self.problem.n_states * self.problem.n_actions)
+        state, action = np.divmod(cells, self.problem.n_actions)
+        return pd.DataFrame({"state": state, "action": action, **self.agent.beliefs()}).astype(
+            {"n": np.int64}
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file.
@@ -277,12 +306,13 @@ def _make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRu
 
 
 def make_agent(
-    name: str, env: Any, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
+    name: Any, env: Any = None, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
 ) -> Learner:
-    """Make a learner by the agent's name.
+    """Make a learner: of the agent of this name, or, of an environment alone, of "heavy_psrl".
 
     Args:
-        name: the agent's id; ``heavytail.registered("agent")`` lists them.
+        name: the agent's id; ``heavytail.registered("agent")`` lists them. It may be left out:
+            ``make_agent(env)`` is the agent that must be told nothing.
         env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium
             environment with discrete spaces, one step at a time.
         seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the
@@ -294,7 +324,10 @@ def make_agent(
     >>> import heavytail as ht
     >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)
     Learner('q_learning', episodes=0, steps=0)
+    >>> ht.make_agent(ht.make_mdp("six_arms"), seed=1)
+    Learner('heavy_psrl', episodes=0, steps=0)
     """
+    name, env = _name_first("make_agent", name, env)
     entry, runner = find("agent", name), _make_runner(env, horizon, seed)
     complete = entry.arguments(runner.problem, **parameters)
     del complete["problem"]
@@ -302,11 +335,20 @@ def make_agent(
     return Learner(name, complete, agent, runner, streams(seed), fused.new_run_state())
 
 
-def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: Any) -> Stepwise:
+def _name_first(function: str, name: Any, other: Any) -> tuple[str, Any]:
+    """Fill in the agent to start with, where only an environment or a problem is given."""
+    if isinstance(name, str) and other is None:
+        raise InputError(f"{function}({name!r}) has no environment; give one after the agent's name")
+    if not isinstance(name, str) and other is not None:
+        raise InputError(f"{function}: name is a {type(name).__name__}; it must be an agent's id")
+    return (name, other) if isinstance(name, str) else (DEFAULT_AGENT, name)
+
+
+def make_stepwise(name: Any, problem: Any = None, *, seed: Seed = 0, **parameters: Any) -> Stepwise:
     """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
 
     Args:
-        name: the agent's id.
+        name: the agent's id; it may be left out, and is then "heavy_psrl".
         problem: how many states and actions there are, the steps in an episode (0 for a continuing problem)
             and the largest expected reward or None.
         seed: of its random stream.
@@ -318,6 +360,7 @@ def make_stepwise(name: str, problem: Problem, *, seed: Seed = 0, **parameters: 
     >>> agent.act(0)
     0
     """
+    name, problem = _name_first("make_stepwise", name, problem)
     return Stepwise(find("agent", name).builder(problem, **parameters), streams(seed).agent, problem)
 
 

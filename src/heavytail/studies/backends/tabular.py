@@ -13,7 +13,7 @@ from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.planning.average_reward import gain
 from heavytail.planning.episodic import optimal_value
-from heavytail.planning.reward_moments import reward_moments
+from heavytail.planning.reward_moments import reward_moments, usable_epsilon
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.specs.sweeps import TRUE
@@ -73,7 +73,10 @@ class TabularBackend:
                 f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
             )
         kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
-        order = 1.0 + float(parameters.get("epsilon", entry.parameters["epsilon"].default))
+        epsilon = parameters.get("epsilon", entry.parameters["epsilon"].default)
+        if epsilon is None:
+            epsilon = min(map(usable_epsilon, self.mdp.mdps))
+        order = 1.0 + float(epsilon)
         moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in self.mdp.mdps)
         if not np.isfinite(moment):
             raise InputError(

@@ -1,0 +1,65 @@
+r"""The order and the bound of a moment, for agents of the paper that are not given them.
+
+An MDP with known laws tells both: the order by `heavytail.planning.reward_moments.usable_epsilon`, and the
+largest moment of that order.
+"""
+
+from typing import Literal, NamedTuple
+
+from heavytail.errors import InputError
+from heavytail.estimators.estimator import moment_kind_of
+from heavytail.mdp.problem import Problem
+from heavytail.planning.reward_moments import reward_moments, usable_epsilon
+
+SKETCH = "sketch"
+
+
+class RewardMoment(NamedTuple):
+    """A bound on moments of order 1 + epsilon."""
+
+    epsilon: float
+    bound: float
+
+
+class EstimatorChoice(NamedTuple):
+    """An estimator, and the moment that it is given."""
+
+    name: str
+    epsilon: float | None
+    bound: float | None
+
+
+def require_moment(
+    agent: str,
+    problem: Problem,
+    epsilon: float | None,
+    moment: float | None,
+    kind: Literal["raw", "central"] = "raw",
+) -> RewardMoment:
+    """Return what was given, and derive the rest from the MDP."""
+    if epsilon is not None and moment is not None:
+        return RewardMoment(epsilon, moment)
+    if problem.mdp is None:
+        missing = " and ".join(
+            f"{name}=" for name, value in (("epsilon", epsilon), ("moment", moment)) if value is None
+        )
+        raise InputError(
+            f"{agent} needs {missing}: this environment does not tell the laws of its rewards; heavy_psrl"
+            " needs no such number"
+        )
+    epsilon = usable_epsilon(problem.mdp) if epsilon is None else epsilon
+    if moment is None:
+        moment = float(reward_moments(problem.mdp, 1.0 + epsilon, kind).max())
+    return RewardMoment(epsilon, max(moment, 1e-300))
+
+
+def choose_estimator(
+    agent: str, problem: Problem, estimator: str, epsilon: float | None, moment: float | None
+) -> EstimatorChoice:
+    """Choose the estimator that was asked for, or the sketch where it would need a moment nobody knows."""
+    kind = moment_kind_of(estimator)
+    if kind is None:
+        return EstimatorChoice(estimator, epsilon, moment)
+    if epsilon is None and moment is None and problem.mdp is None:
+        return EstimatorChoice(SKETCH, None, None)
+    return EstimatorChoice(estimator, *require_moment(agent, problem, epsilon, moment, kind))

@@ -1,0 +1,232 @@
+"""Heavy-PSRL: its draws against slow twins, what it is indifferent to, and what it learns."""
+
+import math
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import heavytail as ht
+from heavytail.agents._reward_posterior import (
+    FIRST_TAU,
+    OFFSET_PRECISION,
+    TAU_STEP,
+    TAUS,
+    draw_common_offset,
+    draw_mean,
+)
+from heavytail.agents.heavy_psrl import SUCCESSORS, HeavyPSRL, learnt_rate
+from heavytail.arrays import Floats, Stream
+from heavytail.errors import InputError
+from heavytail.estimators.sketch import (
+    EVIDENCE,
+    OFFSET,
+    OFFSET_ERROR,
+    SEEN,
+    Sketch,
+    sketch,
+)
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import with_larger_pools
+from heavytail.kernels.rng import stream
+from heavytail.kernels.verbs import push
+from heavytail.laws.law import laws_from_table
+from heavytail.laws.table import law_table
+from heavytail.mdp import MDP
+
+
+def sketch_of(samples: Floats) -> Sketch:
+    """A sketch of samples [cell, n]."""
+    record = sketch(len(samples))
+    for cell, row in enumerate(samples):
+        for x in row:
+            if record.histogram.used[0] == record.summary.shape[0]:
+                record = with_larger_pools(record)
+            entry(_push, record)(record, cell, float(x))
+    return record
+
+
+def _push(record: Sketch, cell: int, x: float) -> None:
+    push(record, cell, x)
+
+
+def _draw(record: Sketch, scratch: Floats, rng: Stream, commons: Floats, means: Floats) -> None:
+    for i in range(commons.shape[0]):
+        common = draw_common_offset(record, scratch, rng)
+        commons[i, 0], commons[i, 1] = common.offset, common.tau
+        for cell in range(means.shape[1]):
+            means[i, cell] = draw_mean(record, cell, common, rng)
+
+
+def draws(record: Sketch, n: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """Common offsets and their tau [n, 2], and means [n, cells]."""
+    commons, means = np.zeros((n, 2)), np.zeros((n, record.n.size))
+    entry(_draw, record)(record, np.zeros(TAUS), stream(seed), commons, means)
+    return commons, means
+
+
+def test_the_common_offset_has_the_posterior_of_the_normal_model() -> None:
+    """Of 4,000 draws, against sums over the grid of tau in NumPy; 5 standard errors."""
+    x = np.array([ht.laws.pareto(1.8, loc=i).sample(400, seed=i) for i in range(6)])
+    record = sketch_of(x)
+    commons, _ = draws(record, 4000)
+    rows = record.summary[record.histogram.block]
+    odds = np.exp(0.5 * rows[:, EVIDENCE]) / rows[:, SEEN]
+    share, o, e = odds / (1.0 + odds), rows[:, OFFSET], rows[:, OFFSET_ERROR]
+    taus = FIRST_TAU * TAU_STEP ** np.arange(TAUS)
+    logs, centres, variances = np.zeros((3, TAUS))
+    for k, tau in enumerate(taus):
+        w = 1.0 / (e**2 + tau**2)
+        precision, total = OFFSET_PRECISION + (share * w).sum(), (share * w * o).sum()
+        logs[k] = 0.5 * (share * (np.log(w) - w * o**2)).sum()
+        logs[k] += 0.5 * total**2 / precision - 0.5 * math.log(precision)
+        centres[k], variances[k] = total / precision, 1.0 / precision
+    p = np.exp(logs - logs.max())
+    p /= p.sum()
+    mean = (p * centres).sum()
+    sd = math.sqrt((p * (variances + centres**2)).sum() - mean**2)
+    assert commons[:, 0].mean() == pytest.approx(mean, abs=5.0 * sd / math.sqrt(4000))
+    assert commons[:, 0].std() == pytest.approx(sd, rel=0.1)
+    for k, tau in enumerate(taus):
+        found = np.isclose(commons[:, 1], tau).mean()
+        assert found == pytest.approx(p[k], abs=5.0 * math.sqrt(0.25 / 4000))
+
+
+def test_symmetric_cells_are_drawn_around_the_trimmed_mean() -> None:
+    x = np.array([ht.laws.student_t(df=1.5, loc=3.0).sample(500, seed=i) for i in range(4)])
+    _, means = draws(sketch_of(x), 500)
+    assert np.abs(np.median(means, axis=0) - 3.0).max() < 0.5
+    assert means.std(axis=0).max() < 0.5
+
+
+def test_cells_of_one_shape_are_ranked_by_what_they_do_not_share() -> None:
+    """Pooling: two Pareto cells 0.3 apart among 20; their difference is known better than either mean."""
+    x = np.array([ht.laws.pareto(1.5, loc=0.3 * (i == 0)).sample(3000, seed=i) for i in range(20)])
+    _, means = draws(sketch_of(x), 1000)
+    assert (means[:, :1] - means[:, 1:]).std(axis=0).mean() < 0.8 * means.std(axis=0).mean()
+
+
+def test_a_rate_is_learnt_from_what_was_new() -> None:
+    news = np.array([[3.0, 9.0], [0.0, 0.0]])
+    assert learnt_rate(news, SUCCESSORS) == 0.4
+    assert learnt_rate(news, 1) == 1.0
+
+
+# What it is indifferent to
+
+
+def scaled(mdp: MDP, factor: float, shift: float) -> MDP:
+    """The MDP with rewards times a factor, plus a constant."""
+    laws, old = [], cast("list[Any]", laws_from_table(mdp.laws))
+    for law in old:
+        moved = {"loc": factor * law.loc + shift}
+        if hasattr(law, "scale"):
+            moved["scale"] = factor * law.scale
+        laws.append(replace(law, **moved))
+    return mdp._replace(laws=law_table(laws), row_means=factor * mdp.row_means + shift)
+
+
+@pytest.mark.parametrize("env", ["six_arms", "double_chain"])
+def test_rewards_in_another_unit_change_no_decision(env: str) -> None:
+    """A power of two rounds nothing: every visit is the same, once some range of rewards is known."""
+    mdp = ht.make_mdp(env)
+    visits = []
+    for factor in (1.0, 2.0**30):
+        learner = ht.make_agent(scaled(mdp, factor, 0.0), seed=5)
+        learner.learn(300)
+        visits.append(learner.agent.model.visits.copy())
+    assert np.abs(visits[0] - visits[1]).sum() <= 0.02 * visits[0].sum()
+
+
+# What it learns
+
+
+def share_of_optimum(mdp: MDP, episodes: int, seed: int) -> float:
+    curve = ht.make_agent(mdp, seed=seed).learn(episodes, checkpoints=10)
+    last = (curve.mean_reward[-1] - curve.mean_reward[-2]) / (0.1 * episodes)
+    return float(last / ht.planning.optimal_value(mdp))
+
+
+@pytest.mark.parametrize(
+    "mdp",
+    [
+        ht.make_mdp("six_arms"),
+        ht.make_mdp("double_chain", law="student_t", df=1.5),
+        ht.make_mdp("six_arms", law="pareto", alpha=1.5),
+        ht.make_mdp("river_swim"),
+        ht.make_mdp("six_arms", law="normal"),
+    ],
+    ids=["stable", "student_t", "pareto", "river_swim", "normal"],
+)
+def test_it_finds_the_best_policy_told_nothing(mdp: MDP) -> None:
+    """Four of five seeds end within 10% of the optimum after 20,000 episodes."""
+    assert sum(share_of_optimum(mdp, 20_000, seed) > 0.9 for seed in range(5)) >= 4
+
+
+def test_it_learns_in_a_continuing_problem() -> None:
+    mdp = ht.make_mdp("river_swim", horizon=None)
+    curve = ht.make_agent(mdp, seed=1).learn(steps=200_000, checkpoints=10)
+    last = (curve.mean_reward[-1] - curve.mean_reward[-2]) / 20_000
+    assert last > 0.9 * ht.planning.gain(mdp)
+
+
+# Looking inside
+
+
+def test_beliefs_are_a_row_for_each_state_and_action() -> None:
+    mdp = ht.make_mdp("six_arms", law="pareto", alpha=1.5)
+    learner = ht.make_agent(mdp, seed=0)
+    learner.learn(3000)
+    table = learner.beliefs()
+    assert len(table) == 42
+    visits = learner.agent.model.visits
+    np.testing.assert_array_equal(table["n"], visits)
+    unknown = table[table["n"] < 2]
+    assert unknown[["mean", "mean_low", "skewed"]].isna().all().all()
+    known = table[table["n"] > 500]
+    true = mdp.mean_rewards.reshape(-1)[known.index]
+    assert ((known["mean_low"] - 1e-9 <= true) & (true <= known["mean_high"] + 1e-9)).mean() > 0.7
+    assert (known["right_index"].dropna() >= 1.05).all()
+
+
+def test_an_agent_without_beliefs_says_so() -> None:
+    with pytest.raises(InputError, match="random keeps no beliefs about rewards; heavy_psrl does"):
+        ht.make_agent("random", ht.make_mdp("six_arms")).beliefs()
+
+
+def test_its_counters_say_what_it_has_learnt() -> None:
+    curve = ht.make_agent(ht.make_mdp("six_arms", law="pareto", alpha=1.5), seed=0).learn(2000)
+    frame = curve.to_frame()
+    assert frame["phases"].is_monotonic_increasing
+    assert frame["skewed_cells"].iloc[-1] >= 1
+    assert 0.0 < frame["reward_rate"].iloc[-1] <= 1.0
+
+
+# Hostile rewards
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        ht.laws.constant(0.0),
+        ht.laws.constant(1e300),
+        ht.laws.empirical([1e300, -1e300]),
+        ht.laws.empirical([0.0, 1.0, 2.0, 3.0]),
+        ht.laws.empirical([1e-310, 0.0]),
+        ht.laws.pareto(1.01),
+        ht.laws.student_t(df=1.01, scale=1e200),
+    ],
+)
+@pytest.mark.parametrize("horizon", [4, None])
+def test_hostile_rewards_end_in_numbers(law: ht.Law, horizon: int | None) -> None:
+    mdp = ht.mdp_from_arrays(np.full((2, 2, 2), 0.5), laws=[[law] * 2] * 2, horizon=horizon)
+    learner = ht.make_agent(mdp, seed=0)
+    if horizon:
+        learner.learn(episodes=2000)
+    else:
+        learner.learn(steps=3000)
+    agent: HeavyPSRL = learner.agent
+    assert np.isfinite(agent.rewards).all()
+    assert np.isfinite(agent.values).all()
+    assert agent.policy.max() < 2
