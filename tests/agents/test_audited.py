@@ -242,7 +242,11 @@ def test_mistakes_are_one_line() -> None:
                 " heavy_ucrl2"
             ),
         ),
-        (mdps.mixed(), {"agent": "heavy_ucrl2"}, "^heavy_ucrl2: missing a required"),
+        (
+            mdps.mixed(),
+            {"agent": "heavy_ucrl2", "epsilon": 1.0},
+            "^heavy_ucrl2: rewards have no finite moment",
+        ),
         (mdps.mixed(), {**HEAVY, "bonus": "bernstein"}, "^heavy_ucrl2 has no parameter 'bonus'"),
         (mdps.mixed(horizon=None), {**HEAVY, "agent": "heavy_q_learning"}, "continuing"),
     ]

@@ -31,7 +31,7 @@ from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import push
-from heavytail.laws.law import laws_from_table
+from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
 from heavytail.mdp import MDP
 
@@ -100,11 +100,12 @@ def test_symmetric_cells_are_drawn_around_the_trimmed_mean() -> None:
     assert means.std(axis=0).max() < 0.5
 
 
-def test_cells_of_one_shape_are_ranked_by_what_they_do_not_share() -> None:
-    """Pooling: two Pareto cells 0.3 apart among 20; their difference is known better than either mean."""
+def test_draws_of_cells_of_one_shape_move_together() -> None:
+    """Pooling: what is uncertain of the common offset cancels in comparisons."""
     x = np.array([ht.laws.pareto(1.5, loc=0.3 * (i == 0)).sample(3000, seed=i) for i in range(20)])
-    _, means = draws(sketch_of(x), 1000)
-    assert (means[:, :1] - means[:, 1:]).std(axis=0).mean() < 0.8 * means.std(axis=0).mean()
+    _, means = draws(sketch_of(x), 2000)
+    correlations = np.asarray(np.corrcoef(means.T))
+    assert correlations[np.triu_indices(20, 1)].mean() > 0.1  # 0 if each were drawn by itself, to within 0.01
 
 
 def test_a_rate_is_learnt_from_what_was_new() -> None:
@@ -219,7 +220,7 @@ def test_its_counters_say_what_it_has_learnt() -> None:
     ],
 )
 @pytest.mark.parametrize("horizon", [4, None])
-def test_hostile_rewards_end_in_numbers(law: ht.Law, horizon: int | None) -> None:
+def test_hostile_rewards_end_in_numbers(law: Law, horizon: int | None) -> None:
     mdp = ht.mdp_from_arrays(np.full((2, 2, 2), 0.5), laws=[[law] * 2] * 2, horizon=horizon)
     learner = ht.make_agent(mdp, seed=0)
     if horizon:

@@ -13,7 +13,7 @@ from numba.core.errors import NumbaError
 import heavytail as ht
 from heavytail.arrays import Floats
 from heavytail.kernels import compiling
-from heavytail.kernels.compiling import entry, fingerprint, kernel, record_classes
+from heavytail.kernels.compiling import entry, fingerprint, kernel, record_classes, subroutine
 from heavytail.training import fused
 from heavytail.training.reward_batches import new_reward_batch
 from support.processes import python
@@ -352,3 +352,38 @@ def test_plain_python_is_quiet_about_overflow() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert quiet() == 0
+
+
+# Parts
+
+
+@kernel
+def _halved(x: float) -> float:
+    return 0.5 * x
+
+
+@subroutine
+def _mean_of_three(values: Floats) -> float:
+    total = 0.0
+    for i in range(3):
+        total += _halved(values[i])
+    return 2.0 * total / 3.0
+
+
+def _twice(values: Floats) -> float:
+    return _mean_of_three(values) + _mean_of_three(values[1:])
+
+
+def test_parts_are_compiled_into_an_entry_and_called_from_python() -> None:
+    values = np.array([1.0, 2.0, 6.0, 10.0])
+    assert entry(_twice)(values) == 9.0
+    assert _mean_of_three(values) == 3.0
+    assert _halved(3.0) == 1.5
+
+
+def test_a_part_has_no_machine_code_of_its_own_until_python_calls_it() -> None:
+    part: Any = subroutine(lambda x: x + 1.0)
+    caller: Any = kernel(lambda x: part(x) + part(x))
+    assert entry(lambda x: caller(x))(1.0) == 4.0  # noqa: PLW0108 - an entry is a function, not a kernel
+    (compiled,) = part.overloads.values()
+    assert compiled.fndesc.llvm_cpython_wrapper_name not in str(compiled.library._final_module)

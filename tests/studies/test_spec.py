@@ -278,8 +278,8 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("agents/optimistic/envs", ["arms", "two_state"],
      ("spec.toml: agents.optimistic (transition_scale = 0.01) on two_state: q_learning learns in "
       "episodes and this problem is continuing")),
-    ("agents/heavy/parameters", {},
-     "spec.toml: agents.heavy (moment = 1.0) on arms: heavy_ucrl2: missing a required argument: 'epsilon'"),
+    ("agents/heavy/parameters", {"epsilon": 2.0},
+     "spec.toml: agents.heavy (moment = 1.0) on arms: heavy_ucrl2: epsilon must be at most 1, got 2.0"),
     ("agents/heavy/parameters/epsilon", 0.5,
      ("spec.toml: agents.heavy (moment = 'true') on arms: moment is 'true', and the rewards have no "
       "finite moment of order 1.5; epsilon must be smaller")),
@@ -343,9 +343,9 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("maps/field/axes/delta", [0.1, 2],
      ("spec.toml: maps.field (moment = 1, reward_scale = 0.1, delta = 2) on arms: heavy_q_learning: "
       "delta must be below 1")),
-    ("maps/field/parameters", {},
-     ("spec.toml: maps.field (moment = 1, reward_scale = 0.1) on arms: heavy_q_learning: missing a "
-      "required argument: 'epsilon'")),
+    ("maps/field/parameters", {"epsilon": 2.0},
+     ("spec.toml: maps.field (moment = 1, reward_scale = 0.1) on arms: heavy_q_learning: epsilon must be at "
+      "most 1, got 2.0")),
     ("claims/0/conditions/2/counter", "",
      "spec.toml: claims.0.conditions.2: metric is 'counter' and counter is ''; name a counter if"),
     ("claims/0/conditions/0/counter", "phases",

@@ -4,6 +4,7 @@ An MDP with known laws tells both: the order by `heavytail.planning.reward_momen
 largest moment of that order.
 """
 
+import math
 from typing import Literal, NamedTuple
 
 from heavytail.errors import InputError
@@ -50,6 +51,10 @@ def require_moment(
     epsilon = usable_epsilon(problem.mdp) if epsilon is None else epsilon
     if moment is None:
         moment = float(reward_moments(problem.mdp, 1.0 + epsilon, kind).max())
+        if not math.isfinite(moment):
+            raise InputError(
+                f"{agent}: rewards have no finite moment of order {1.0 + epsilon:g}; epsilon must be smaller"
+            )
     return RewardMoment(epsilon, max(moment, 1e-300))
 
 
@@ -57,7 +62,10 @@ def choose_estimator(
     agent: str, problem: Problem, estimator: str, epsilon: float | None, moment: float | None
 ) -> EstimatorChoice:
     """Choose the estimator that was asked for, or the sketch where it would need a moment nobody knows."""
-    kind = moment_kind_of(estimator)
+    try:
+        kind = moment_kind_of(estimator)
+    except InputError as error:
+        raise InputError(f"{agent}: {error}") from None
     if kind is None:
         return EstimatorChoice(estimator, epsilon, moment)
     if epsilon is None and moment is None and problem.mdp is None:

@@ -3,7 +3,8 @@
 *Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `prefetch`, `full`, `write_counters`; for
 estimators `push`, `mean`, `radius`): give a record a verb by registering a kernel for its class, and call the
 verbs of the records inside it. *Random draws* take the stream that a kernel is handed. *Operations on arrays*
-are those that NumPy would allocate for. `kernel` compiles a helper that several verbs share.
+are those that NumPy would allocate for. `kernel` compiles a helper that several verbs share,
+`subroutine` a larger one, which is called instead of inlined.
 
 >>> from heavytail.kernels import act, argmax_row, integer, reset, uniform, update
 """
@@ -18,7 +19,7 @@ from heavytail.kernels.array_ops import (
     prefetch_cell,
     select,
 )
-from heavytail.kernels.compiling import kernel
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.dispatch import generic, switch
 from heavytail.kernels.elementary import exp, log, power
 from heavytail.kernels.rng import exponential, gamma, integer, normal, uniform
@@ -63,6 +64,7 @@ __all__ = [
     "radius",
     "reset",
     "select",
+    "subroutine",
     "switch",
     "uniform",
     "update",
