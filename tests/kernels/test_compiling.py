@@ -381,9 +381,22 @@ def test_parts_are_compiled_into_an_entry_and_called_from_python() -> None:
     assert _halved(3.0) == 1.5
 
 
-def test_a_part_has_no_machine_code_of_its_own_until_python_calls_it() -> None:
-    part: Any = subroutine(lambda x: x + 1.0)
-    caller: Any = kernel(lambda x: part(x) + part(x))
-    assert entry(lambda x: caller(x))(1.0) == 4.0  # noqa: PLW0108 - an entry is a function, not a kernel
+@subroutine
+def _one_more(x: float) -> float:
+    return x + 1.0
+
+
+@kernel
+def _two_more(x: float) -> float:
+    return _one_more(_one_more(x))
+
+
+def _three_more(x: float) -> float:
+    return _one_more(_two_more(x))
+
+
+def test_a_part_has_no_machine_code_of_its_own() -> None:
+    assert entry(_three_more)(1.0) == 4.0
+    part: Any = _one_more
     (compiled,) = part.overloads.values()
     assert compiled.fndesc.llvm_cpython_wrapper_name not in str(compiled.library._final_module)
