@@ -140,6 +140,17 @@ def test_rewards_in_another_unit_change_no_decision(env: str) -> None:
     assert np.abs(visits[0] - visits[1]).sum() <= 0.02 * visits[0].sum()
 
 
+@pytest.mark.parametrize("shift", [-1000.0, 1000.0])
+def test_a_constant_added_to_all_rewards_changes_little(shift: float) -> None:
+    """Only the first draws, before any range of rewards is known, may differ: it finds the best arm alike."""
+    mdp = ht.make_mdp("six_arms")
+    moved = scaled(mdp, 1.0, shift)
+    plain, other = (ht.make_agent(m, seed=5).learn(3000, checkpoints=10).mean_reward for m in (mdp, moved))
+    steps = 25 * 3000 * np.arange(1, 11) / 10
+    lost = np.abs(plain - (other - shift * steps))
+    assert lost[-1] - lost[-2] < 0.05 * (plain[-1] - plain[-2])
+
+
 # What it learns
 
 
