@@ -105,7 +105,9 @@ def bind_arguments(
     open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for key in kwargs:
         if key not in signature.parameters and not open_ended:
-            raise InputError(f"{name} has no parameter {key!r}; {suggestion(key, signature.parameters)}")
+            others = list(signature.parameters)[len(args) :]  # the caller's to give by name
+            remedy = suggestion(key, others) if others else "it takes none"
+            raise InputError(f"{name} has no parameter {key!r}; {remedy}")
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:

@@ -1,6 +1,7 @@
 """What a sketch believes of each cell, as columns of a table."""
 
 import math
+from copy import deepcopy
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def describe_cells(sketch: Sketch) -> dict[str, Floats]:
     "skewed" is the probability that the law is not symmetric. An infinite index is that of a light tail. What
     is not known yet is NaN.
     """
+    sketch = deepcopy(sketch)  # summaries are renewed here, and looking must not change what is learnt
     table = np.full((len(COLUMNS), sketch.n.size), np.nan)
     entry(_fill, sketch)(sketch, table)
     return dict(zip(COLUMNS, table, strict=True))

@@ -195,7 +195,7 @@ def _summarise_body(estimator: Sketch, atoms: Atoms, block: int, start: int, end
 @kernel
 def skewness(estimator: Sketch, block: int) -> float:
     """Return the probability that a law is skewed."""
-    return skew_probability(estimator.summary[U(block), EVIDENCE], float(estimator.summary[U(block), SEEN]))
+    return skew_probability(estimator.summary[U(block), EVIDENCE], estimator.summary[U(block), SEEN])
 
 
 @kernel
@@ -270,10 +270,8 @@ def _radius(estimator: Sketch, cell: int, log_confidence: float) -> float:
         t = student_quantile(normal_quantile(symmetric), summary[b, FREEDOM])
         reach = abs(_offset(estimator, block)) + t * summary[b, ERROR]
     if skewed > 0.0:
-        z, apart = (
-            normal_quantile(skewed),
-            summary[b, SPREAD] * summary[b, OFFSET] - _offset(estimator, block),
-        )
+        z = normal_quantile(skewed)
+        apart = summary[b, SPREAD] * summary[b, OFFSET] - _offset(estimator, block)
         for sign in range(-1, 2, 2):
             deviation = summary[b, SCALE] * skewed_deviation(estimator, block, sign * z)
             reach = max(reach, sign * apart + deviation)

@@ -37,12 +37,12 @@ class Part(CPUDispatcher):
 
 class _PartCompiler(Compiler):
     def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-        args, return_type, flags, local_types = rest
+        _, _, flags, _ = rest
         flags.no_compile = True
         library = target.codegen().create_library("part")
         library.finalize = lambda: _link(library)
         # Numba has no types.
-        super().__init__(typing, target, library, args, return_type, flags, local_types)  # type: ignore[no-untyped-call]
+        super().__init__(typing, target, library, *rest)  # type: ignore[no-untyped-call]
 
     def _compile_core(self) -> Any:
         # Numba finds a function by its entry point, so each needs one of its own; no one calls it.

@@ -16,6 +16,7 @@ import numpy as np
 from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.studies.claims import ClaimKind, Evidence, TestResult, metric_values, undecided
+from heavytail.studies.results import Runs
 
 STATISTIC: statistics.Statistic = "interquartile_mean"
 
@@ -48,7 +49,7 @@ def compare(evidence: Evidence, margin: float) -> BothDirections | TestResult:
         return undecided(evidence, method, margin, n)
     sign = -1.0 if condition.metric == "final_regret" else 1.0  # less regret is better
     a, b = (sign * metric_values(condition, runs) for runs in pair)
-    paired = bool(np.array_equal(pair[0].replicates, pair[1].replicates))
+    paired = is_paired(evidence.runs, evidence.than)
     test = statistics.paired_permutation_test if paired else statistics.permutation_test
     ahead = test(a, b + margin, STATISTIC, rng=rng, resamples=spec.permutations)
     behind = test(b + margin, a, STATISTIC, rng=rng, resamples=spec.permutations)
@@ -66,6 +67,11 @@ def compare(evidence: Evidence, margin: float) -> BothDirections | TestResult:
         runs=n,
     )
     return BothDirections(ahead, behind, result)
+
+
+def is_paired(runs: Runs, than: Runs) -> bool:
+    """Whether two agents ran the same replicates."""
+    return bool(np.array_equal(runs.replicates, than.replicates))
 
 
 def _improvement(a: Floats, b: Floats, paired: bool) -> float:

@@ -6,6 +6,7 @@ An interval of the number decides: the whole of it must be on one side of the va
 from dataclasses import dataclass
 
 from heavytail import statistics
+from heavytail.arrays import Bools
 from heavytail.errors import InputError
 from heavytail.studies.claims import (
     ClaimKind,
@@ -76,13 +77,8 @@ class RateKind(ClaimKind):
 
     def evaluate(self, evidence: Evidence) -> TestResult:
         """Compare the exact interval of the share with the value."""
-        n, bound = len(evidence.runs.replicates), evidence.value
-        method = "share of runs and its exact interval (Clopper and Pearson)"
-        if n < 2:
-            return undecided(evidence, method, bound, n)
         counted = metric_values(evidence.condition, evidence.runs) > 0
-        interval = statistics.rate_interval(counted, confidence=evidence.statistics.confidence)
-        return decide_by_interval(evidence, method, interval, bound, at_least=self.at_least)
+        return decide_by_rate(evidence, counted, at_least=self.at_least)
 
     def sentence(self, condition: Condition, words: Words) -> str:
         """Say which share is on which side of what."""
@@ -99,6 +95,15 @@ def need_value(condition: Condition, shares_of: str) -> None:
 def side(at_least: bool) -> str:
     """The side of a value in words."""
     return "at least" if at_least else "at most"
+
+
+def decide_by_rate(evidence: Evidence, happened: Bools, *, at_least: bool) -> TestResult:
+    """The result of comparing the share of runs in which something happened with a value."""
+    method = "share of runs and its exact interval (Clopper and Pearson)"
+    if len(happened) < 2:
+        return undecided(evidence, method, evidence.value, len(happened))
+    interval = statistics.rate_interval(happened, confidence=evidence.statistics.confidence)
+    return decide_by_interval(evidence, method, interval, evidence.value, at_least=at_least)
 
 
 def decide_by_interval(

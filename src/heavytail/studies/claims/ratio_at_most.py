@@ -6,7 +6,6 @@ from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.registry import register
 from heavytail.studies.claims import (
-    ClaimKind,
     Evidence,
     TestResult,
     Verdict,
@@ -15,18 +14,17 @@ from heavytail.studies.claims import (
     reject_bound,
     undecided,
 )
+from heavytail.studies.claims._comparison import ComparisonKind, is_paired
 from heavytail.studies.claims._threshold import need_value
 from heavytail.studies.specs.claims import Condition
 
 
-class RatioAtMost(ClaimKind):
+class RatioAtMost(ComparisonKind):
     """The median regret of `agent` is at most `value` times that of `than`.
 
     An interval decides, of the median of one less `value` times the median of the other: a ratio would have
     none where the second may be 0. Runs of the same seeds are resampled together.
     """
-
-    compares = True
 
     def check(self, condition: Condition) -> None:
         """A value and regret are needed."""
@@ -45,7 +43,7 @@ class RatioAtMost(ClaimKind):
         if n < 2:
             return undecided(evidence, method, evidence.value, n)
         a, b = (metric_values(condition, runs) for runs in pair)
-        paired = bool(np.array_equal(pair[0].replicates, pair[1].replicates))
+        paired = is_paired(evidence.runs, evidence.than)
         tops, bottoms = _resampled_medians(a, b, paired, spec.resamples, evidence.rng)
         tails = [0.5 * (1.0 - spec.confidence), 0.5 * (1.0 + spec.confidence)]
         low, high = np.quantile(tops - evidence.value * bottoms, tails)

@@ -1,6 +1,5 @@
 """Test that few runs end far from the optimum."""
 
-from heavytail import statistics
 from heavytail.errors import InputError
 from heavytail.registry import register
 from heavytail.studies.claims import (
@@ -10,9 +9,8 @@ from heavytail.studies.claims import (
     Words,
     metric_values,
     reject_bound,
-    undecided,
 )
-from heavytail.studies.claims._threshold import decide_by_interval, need_value
+from heavytail.studies.claims._threshold import decide_by_rate, need_value
 from heavytail.studies.specs.claims import Condition
 
 
@@ -30,14 +28,9 @@ class StuckAtMost(ClaimKind):
 
     def evaluate(self, evidence: Evidence) -> TestResult:
         """Compare the exact interval of the share with the value."""
-        condition, n = evidence.condition, len(evidence.runs.replicates)
-        method = "share of runs and its exact interval (Clopper and Pearson)"
-        if n < 2:
-            return undecided(evidence, method, evidence.value, n)
-        least = evidence.whole - condition.margin * abs(evidence.whole)
-        stuck = metric_values(condition, evidence.runs) < least
-        interval = statistics.rate_interval(stuck, confidence=evidence.statistics.confidence)
-        return decide_by_interval(evidence, method, interval, evidence.value, at_least=False)
+        least = evidence.whole - evidence.condition.margin * abs(evidence.whole)
+        stuck = metric_values(evidence.condition, evidence.runs) < least
+        return decide_by_rate(evidence, stuck, at_least=False)
 
     def sentence(self, condition: Condition, words: Words) -> str:
         """Say which share of runs may end how far from the optimum."""
