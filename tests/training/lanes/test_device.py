@@ -134,7 +134,7 @@ def test_another_error_of_the_driver_stays_as_it_is(monkeypatch: pytest.MonkeyPa
     ("engine", "lanes", "message"),
     [
         *(
-            (engine, 5, f"^{engine} has no parameter 'lanes'; choose from: ")
+            (engine, 5, f"^{engine} has no parameter 'lanes'; (choose from: |it takes none$)")
             for engine in ("local", "inline", "ray")
         ),
         *(("cuda", lanes, f"^cuda: lanes must be at least 1, got {lanes}$") for lanes in (0, -1)),
