@@ -13,8 +13,10 @@ from heavytail.agents._reward_posterior import (
     OFFSET_PRECISION,
     TAU_STEP,
     TAUS,
-    draw_common_offset,
+    draw_common_shape,
     draw_mean,
+    draw_spread,
+    pool_spreads,
 )
 from heavytail.agents.heavy_psrl import SUCCESSORS, HeavyPSRL, learnt_rate
 from heavytail.arrays import Floats, Stream
@@ -24,6 +26,8 @@ from heavytail.estimators.sketch import (
     OFFSET,
     OFFSET_ERROR,
     SEEN,
+    SPREAD,
+    SPREAD_ERROR,
     Sketch,
     sketch,
 )
@@ -55,7 +59,7 @@ def _push(record: Sketch, cell: int, x: float) -> None:
 
 def _draw(record: Sketch, scratch: Floats, rng: Stream, commons: Floats, means: Floats) -> None:
     for i in range(commons.shape[0]):
-        common = draw_common_offset(record, scratch, rng)
+        common = draw_common_shape(record, scratch, rng)
         commons[i, 0], commons[i, 1] = common.offset, common.tau
         for cell in range(means.shape[1]):
             means[i, cell] = draw_mean(record, cell, common, rng)
@@ -93,6 +97,49 @@ def test_the_common_offset_has_the_posterior_of_the_normal_model() -> None:
     for k, tau in enumerate(taus):
         found = np.isclose(commons[:, 1], tau).mean()
         assert found == pytest.approx(p[k], abs=5.0 * math.sqrt(0.25 / 4000))
+
+
+def _pool_spreads(record: Sketch, scratch: Floats, rng: Stream, pooled: Floats, spreads: Floats) -> None:
+    common = draw_common_shape(record, scratch, rng)
+    pooled[0], pooled[1], pooled[2] = pool_spreads(record)
+    for i in range(spreads.shape[0]):
+        for cell in range(spreads.shape[1]):
+            spreads[i, cell] = draw_spread(record, cell, common, rng)
+
+
+def spreads_of(record: Sketch, n: int = 1000) -> tuple[Floats, Floats]:
+    """What `pool_spreads` returns, and draws of spreads [n, cells]."""
+    pooled, spreads = np.zeros(3), np.zeros((n, record.n.size))
+    entry(_pool_spreads, record)(record, np.zeros(TAUS), stream(1), pooled, spreads)
+    return pooled, spreads
+
+
+def test_spreads_are_pooled_by_the_method_of_moments() -> None:
+    x = np.array([(1.0 + i) * ht.laws.pareto(1.8).sample(300 + 100 * i, seed=i)[:300] for i in range(6)])
+    record = sketch_of(x)
+    pooled, _ = spreads_of(record, 1)
+    rows, n = record.summary[record.histogram.block], record.n
+    odds = np.exp(0.5 * rows[:, EVIDENCE]) / rows[:, SEEN]
+    share, y = odds / (1.0 + odds), np.log(rows[:, SPREAD])
+    noise = np.average(n * rows[:, SPREAD_ERROR] ** 2, weights=share * n)
+    w = share * n / noise
+    q = (w * (y - np.average(y, weights=w)) ** 2).sum()
+    variance = max(q - (share.sum() - 1.0), 0.0) / (w.sum() - (w * share * n / noise).sum() / w.sum())
+    centre = np.average(y, weights=share / (noise / n + variance))
+    assert variance > 0.1
+    assert pooled == pytest.approx([centre, variance, noise], rel=0.02)
+
+
+def test_a_cell_of_few_samples_has_the_spread_of_the_others() -> None:
+    """Few samples miss the tail; with a spread as small as they show a cell would never be tried again."""
+    many = [ht.laws.pareto(1.5).sample(2000, seed=i) for i in range(12)]
+    few = np.linspace(1.0, 1.4, 9)
+    record = sketch_of(cast("Floats", [*many, few]))
+    _, spreads = spreads_of(record)
+    own = float(record.summary[record.histogram.block[-1], SPREAD])
+    typical = float(np.median(spreads[:, :-1]))
+    assert own < 0.3 * typical
+    assert np.median(spreads[:, -1]) == pytest.approx(typical, rel=0.3)
 
 
 def test_symmetric_cells_are_drawn_around_the_trimmed_mean() -> None:

@@ -4,25 +4,29 @@ A draw is from the symmetric posterior m + s t or, with the probability that the
 skewed one.
 
 **Random effects.** One cell learns slowly how skewed its law is, but cells are often of one shape, and then a
-common offset of the mean from the trimmed mean changes no comparison. With the spread sigma of a cell,
+common offset of the mean from the trimmed mean changes no comparison. With the spread sigma_c of a cell,
 
-    o_c = (skewed mean - m) / sigma  with error e_c,    o_c ~ N(o, tau^2),    o ~ N(0, 10^2),
+    o_c = (skewed mean - m) / sigma_c  with error e_c,    o_c ~ N(o, tau^2),    o ~ N(0, 10^2),
 
 where cells count by their probability of being skewed. The common o and tau are drawn once for all cells
 (tau on a grid, by its marginal likelihood), so that what is uncertain of them cancels in comparisons. A
 skewed cell is then
 
-    B (draw of its own) + (1 - B) (m + s t + sigma (o + tau z)),    B = tau^2 / (tau^2 + e_c^2),
+    B (draw of its own) + (1 - B) (m + s t + sigma' (o + tau z)),    B = tau^2 / (tau^2 + e_c^2),
 
 which has the mean and the variance of the posterior of a normal hierarchical model (Lindley and Smith 1972;
-Efron and Morris 1975).
+Efron and Morris 1975). Spreads are pooled likewise: few samples miss the tail and make a spread too small, by
+which a good cell would never be tried again. log sigma_c ~ N(log sigma, omega^2) with error c / sqrt(n), c as
+the cells with many samples have it, omega by the method of moments (DerSimonian and Laird 1986), and sigma'
+is a draw from the posterior of a cell's spread.
 """
 
 import math
 from typing import NamedTuple
 
 from heavytail.arrays import Floats, Stream, U
-from heavytail.estimators._tails import EDGE, LEFT, RIGHT, TAIL_COUNT, draw_excess
+from heavytail.estimators._common_index import draw_excesses
+from heavytail.estimators._tails import EDGE, LEFT, RIGHT, TAIL_COUNT
 from heavytail.estimators.sketch import (
     BODY_COUNT,
     BODY_ERROR,
@@ -51,16 +55,19 @@ TAU_STEP = 2.0
 OFFSET_PRECISION = 0.01  # of the prior of the common offset
 MIN_SHARES = 1.5  # cells, by their probability of being skewed: fewer have nothing in common
 NORMAL_FREEDOM = 100.0  # from which on Student's t is a normal
-MAX_LOG_SPREAD = 3.0
+MIN_NOISE = 1e-12  # of a log spread
 WEIGHT_PRIOR = 0.5  # samples, added to a tail's
 
 
-class CommonOffset(NamedTuple):
-    """What the offsets of all skewed cells have in common, as drawn."""
+class CommonShape(NamedTuple):
+    """What the laws of all skewed cells have in common, as drawn."""
 
-    known: bool
+    known: bool  # whether there is enough for the rest
     offset: float
     tau: float
+    log_spread: float
+    spread_variance: float  # of log spreads between cells
+    spread_noise: float  # of a log spread that is measured by one sample
 
 
 @kernel
@@ -80,11 +87,12 @@ def draw_skewed(sketch: Sketch, block: int, rng: Stream) -> float:
     if tails[b, RIGHT, TAIL_COUNT] + tails[b, LEFT, TAIL_COUNT] > 0.0:
         weight = gamma(rng, count)
         total *= weight
+        right, left = draw_excesses(sketch.common, tails, block, rng)
         for side in range(2):
             k = tails[b, U(side), TAIL_COUNT]
             if k > 0.0:
-                w, excess = gamma(rng, k + WEIGHT_PRIOR), draw_excess(tails, block, side, rng)
-                total += w * (tails[b, U(side), EDGE] + (excess if side == RIGHT else -excess))
+                w = gamma(rng, k + WEIGHT_PRIOR)
+                total += w * (tails[b, U(side), EDGE] + (right if side == RIGHT else -left))
                 weight += w
         total /= weight
     return sketch.summary[b, ORIGIN] + sketch.summary[b, SCALE] * total
@@ -116,15 +124,15 @@ def _weigh(sketch: Sketch, tau: float) -> tuple[float, float, float]:
 
 
 @kernel
-def draw_common_offset(sketch: Sketch, weights: Floats, rng: Stream) -> CommonOffset:
-    """Renew all summaries, and draw what offsets have in common; weights [TAUS] is scratch."""
+def draw_common_shape(sketch: Sketch, weights: Floats, rng: Stream) -> CommonShape:
+    """Renew all summaries, and draw what skewed cells have in common; weights [TAUS] is scratch."""
     shares = 0.0
     for cell in range(sketch.histogram.n.size):
         if sketch.histogram.block[U(cell)] >= 0:
             renew(sketch, cell)
             shares += _share(sketch, cell)
     if shares < MIN_SHARES:
-        return CommonOffset(False, 0.0, 0.0)
+        return CommonShape(False, 0.0, 0.0, 0.0, 0.0, 0.0)
     most, tau, total = -math.inf, FIRST_TAU, 0.0
     for k in range(TAUS):
         weights[U(k)] = _weigh(sketch, tau)[2]
@@ -139,11 +147,54 @@ def draw_common_offset(sketch: Sketch, weights: Floats, rng: Stream) -> CommonOf
         u -= weights[U(k)]
         tau *= TAU_STEP
     precision, moment, _ = _weigh(sketch, tau)
-    return CommonOffset(True, moment / precision + normal(rng) / math.sqrt(precision), tau)
+    offset = moment / precision + normal(rng) / math.sqrt(precision)
+    log_spread, variance, noise = pool_spreads(sketch)
+    return CommonShape(True, offset, tau, log_spread, variance, noise)
 
 
 @kernel
-def draw_mean(sketch: Sketch, cell: int, common: CommonOffset, rng: Stream) -> float:
+def pool_spreads(sketch: Sketch) -> tuple[float, float, float]:
+    """Return the mean of log spreads, their variance between cells, and the noise of one of one sample."""
+    shares, weights, squares, first, second, noise = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for cell in range(sketch.histogram.n.size):
+        share = _share(sketch, cell)
+        if share > 0.0:
+            b, n = U(sketch.histogram.block[U(cell)]), float(sketch.histogram.n[U(cell)])
+            y, error = log(sketch.summary[b, SPREAD]), sketch.summary[b, SPREAD_ERROR]
+            shares += share
+            weights += share * n
+            squares += share * n * n
+            first += share * n * y
+            second += share * n * y * y
+            noise += share * n * (n * error * error)
+    noise = max(noise / weights, MIN_NOISE)
+    first /= weights
+    excess = max(second - weights * first * first, 0.0) / noise - max(shares - 1.0, 0.0)
+    freedom = weights - squares / weights
+    variance = max(excess, 0.0) * noise / freedom if freedom > 0.0 else 0.0
+    precision, total = 0.0, 0.0
+    for cell in range(sketch.histogram.n.size):
+        share = _share(sketch, cell)
+        if share > 0.0:
+            b = U(sketch.histogram.block[U(cell)])
+            w = share / (noise / sketch.histogram.n[U(cell)] + variance)
+            precision += w
+            total += w * log(sketch.summary[b, SPREAD])
+    return total / precision, variance, noise
+
+
+@kernel
+def draw_spread(sketch: Sketch, cell: int, common: CommonShape, rng: Stream) -> float:
+    """Draw the spread of a cell, which counts as much as it is measured, and else as those of others."""
+    error = common.spread_noise / sketch.histogram.n[U(cell)]
+    own = common.spread_variance / (common.spread_variance + error)
+    centre = log(sketch.summary[U(sketch.histogram.block[U(cell)]), SPREAD])
+    centre = own * centre + (1.0 - own) * common.log_spread
+    return exp(centre + math.sqrt(own * error) * normal(rng))
+
+
+@kernel
+def draw_mean(sketch: Sketch, cell: int, common: CommonShape, rng: Stream) -> float:
     """Draw the mean of a cell of at least two samples, of which the summary is up to date."""
     block = sketch.histogram.block[U(cell)]
     if block < 0:
@@ -159,6 +210,5 @@ def draw_mean(sketch: Sketch, cell: int, common: CommonOffset, rng: Stream) -> f
     if own < 1.0:
         mean = sketch.summary[b, MIDDLE] + sketch.summary[b, ERROR] * student(rng, sketch.summary[b, FREEDOM])
         if skewed:
-            stretch = exp(min(sketch.summary[b, SPREAD_ERROR] * normal(rng), MAX_LOG_SPREAD))
-            mean += sketch.summary[b, SPREAD] * stretch * (common.offset + common.tau * normal(rng))
+            mean += draw_spread(sketch, cell, common, rng) * (common.offset + common.tau * normal(rng))
     return mean if own == 0.0 else own * draw_skewed(sketch, block, rng) + (1.0 - own) * mean

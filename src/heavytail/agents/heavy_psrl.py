@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, STEP_SIZE
-from heavytail.agents._reward_posterior import TAUS, draw_common_offset, draw_mean
+from heavytail.agents._reward_posterior import TAUS, draw_common_shape, draw_mean
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Stream, U
 from heavytail.estimators._beliefs import describe_cells
@@ -152,7 +152,7 @@ def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
 def draw_rewards(agent: HeavyPSRL, rng: Stream) -> float:
     """Draw a mean reward for every cell; return the value of a state never seen."""
     rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
-    common = draw_common_offset(agent.sketch, agent.scratch, rng)
+    common = draw_common_shape(agent.sketch, agent.scratch, rng)
     low, high = math.inf, -math.inf
     for cell in range(agent.rewards.size):
         i = U(cell)

@@ -56,10 +56,10 @@ MAX_LOG_ODDS = 50.0
 MIN_SHAPE = 0.01  # of the square of the mean excess: the least variance of excesses
 TINY = 1e-100  # a mean excess below it is 0
 MIN_MEDIAN = 1e-3  # of the mean excess
-GRID = 16  # rates b
+GRID = 12  # rates b
 BELOW = SUMS + GRID  # the probability of this b or a smaller one
 TAIL_COLUMNS = BELOW + GRID
-LOG_STEP = 0.5 * math.log(2.0)  # the widest step of the grid
+LOG_STEP = 0.75 * math.log(2.0)  # the widest step of the grid
 GRID_WIDTH = 10.0  # of the grid, in standard deviations of log b
 FIRST_RATE = 1.0 / 64.0  # the least rate tried, over the median excess
 SEARCH = 10  # rates tried, a factor 2 apart
@@ -88,7 +88,7 @@ class TailFit(NamedTuple):
 def fit_tail(tails: Floats, histogram: Histogram, atoms: Atoms, block: int, side: int) -> int:
     """Fit one tail; return how many of the atoms it has."""
     b, j = U(block), U(side)
-    tails[b, j, TAIL_COUNT] = 0.0
+    tails[b, j, TAIL_COUNT], tails[b, j, LIGHT] = 0.0, 1.0
     if atoms.n < MIN_SAMPLES:
         return 0
     target = min(TAIL_SHARE * atoms.n, TAIL_ROOT * math.sqrt(atoms.n))
@@ -286,10 +286,10 @@ def _fill_grid(
 
 
 @kernel
-def draw_excess(tails: Floats, block: int, side: int, rng: Stream) -> float:
-    """Draw the mean excess of a tail from its posterior."""
+def draw_excess(tails: Floats, block: int, side: int, light: bool, rng: Stream) -> float:
+    """Draw the mean excess of a tail from its posterior, as of a light tail or of a heavy one."""
     i, j = U(block), U(side)
-    if uniform(rng) < tails[i, j, LIGHT]:
+    if light:
         return max(tails[i, j, EXCESS] + tails[i, j, EXCESS_ERROR] * normal(rng), 0.0)
     u, g, b, alpha = uniform(rng), 0, tails[i, j, RATE], 0.0
     while g < GRID - 1 and u >= tails[i, j, U(BELOW + g)]:

@@ -11,7 +11,8 @@ the mean:
       mean = (w_B m_B + w_R (u_R + e_R) + w_L (u_L - e_L)) / (w_B + w_R + w_L),
 
   with m_B the mean of the body, u the edges of the tails, e their mean excesses and gamma weights w of these
-  counts, as in a Bayesian bootstrap (Rubin 1981).
+  counts, as in a Bayesian bootstrap (Rubin 1981). Two heavy tails may have one index in common
+  (`heavytail.estimators._common_index`).
 
 The evidence against symmetry says which of them holds, and how probably. `mean` is the centre of the more
 probable one. `radius` bounds the mixture of both: each may exceed it with probability exp(-L) / 2, and the
@@ -30,6 +31,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, U
 from heavytail.checks import Count
+from heavytail.estimators._common_index import COMMON_COLUMNS, COVARIANCE, fit_common_index
 from heavytail.estimators._histogram import (
     COUNT,
     INITIAL_POOL,
@@ -41,7 +43,16 @@ from heavytail.estimators._histogram import (
 )
 from heavytail.estimators._quantiles import normal_quantile, student_quantile
 from heavytail.estimators._symmetry import asymmetry, skew_probability, trimmed_mean
-from heavytail.estimators._tails import EDGE, RIGHT, TAIL_COLUMNS, TAIL_COUNT, excess_at, fit_tail
+from heavytail.estimators._tails import (
+    EDGE,
+    LOG_ERROR,
+    RIGHT,
+    TAIL_COLUMNS,
+    TAIL_COUNT,
+    TINY,
+    excess_at,
+    fit_tail,
+)
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import log
 from heavytail.kernels.verbs import full, mean, push, radius, reset
@@ -72,6 +83,7 @@ class Sketch(NamedTuple):
 
     histogram: Histogram
     tails: Floats  # [blocks, 2, TAIL_COLUMNS] see `heavytail.estimators._tails`
+    common: Floats  # [blocks, COMMON_COLUMNS] see `heavytail.estimators._common_index`
     summary: Floats  # [blocks, SUMMARY_COLUMNS] see above
 
     @property
@@ -85,7 +97,7 @@ class Sketch(NamedTuple):
 
     def pools(self) -> tuple[str, ...]:
         """Name what grows with the number of blocks."""
-        return ("tails", "summary")
+        return ("tails", "common", "summary")
 
 
 @register("estimator", "sketch")
@@ -100,6 +112,7 @@ def sketch(n_cells: Count = 1) -> Sketch:
     return Sketch(
         histogram=new_histogram(n_cells),
         tails=np.zeros((INITIAL_POOL, 2, TAIL_COLUMNS)),
+        common=np.zeros((INITIAL_POOL, COMMON_COLUMNS)),
         summary=np.zeros((INITIAL_POOL, SUMMARY_COLUMNS)),
     )
 
@@ -149,6 +162,7 @@ def _summarise(estimator: Sketch, cell: int, block: int) -> None:
     for side in range(2):
         used = fit_tail(estimator.tails, histogram, atoms, block, side)
         right, left = (used, left) if side == RIGHT else (right, used)
+    fit_common_index(estimator.common, estimator.tails, block)
     _summarise_body(estimator, atoms, block, left, atoms.size - right)
     unit = atoms.scale / estimator.summary[b, SPREAD]
     estimator.summary[b, OFFSET] = unit * (skewed_mean(estimator, block) - middle)
@@ -228,7 +242,7 @@ def skewed_deviation(estimator: Sketch, block: int, z: float) -> float:
     own = t * share * estimator.summary[b, BODY_ERROR]
     apart = estimator.summary[b, BODY_MEAN] - centre
     between = share * apart * apart
-    squares = own * own
+    squares, product = own * own, estimator.common[b, COVARIANCE]
     for side in range(2):
         share = tails[b, U(side), TAIL_COUNT] / n
         if share > 0.0:
@@ -237,7 +251,9 @@ def skewed_deviation(estimator: Sketch, block: int, z: float) -> float:
             apart = tails[b, U(side), EDGE] + (excess if side == RIGHT else -excess) - centre
             between += share * apart * apart
             squares += own * own
-    return math.sqrt(squares + t * t * between / n)
+            product *= own / max(tails[b, U(side), LOG_ERROR], TINY)
+    # The tails pull the mean apart, so what they have in common cancels: `own` has opposite signs.
+    return math.sqrt(max(squares + 2.0 * product, 0.0) + t * t * between / n)
 
 
 # As an estimator
@@ -282,4 +298,5 @@ def _radius(estimator: Sketch, cell: int, log_confidence: float) -> float:
 def _reset(record: Sketch) -> None:
     reset(record.histogram)
     record.tails[:] = 0.0
+    record.common[:] = 0.0
     record.summary[:] = 0.0
