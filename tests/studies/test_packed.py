@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import zlib
+from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +145,7 @@ def test_pandas_polars_and_duckdb_read_it(folder: Path, packed: Path) -> None:
 def test_the_rest_of_the_folder_is_in_the_metadata(folder: Path, packed: Path) -> None:
     metadata = {key.decode(): value for key, value in pq.read_metadata(packed).metadata.items()}
     assert json.loads(metadata["heavytail.study"]) == json.loads((folder / "study.json").read_text())
-    for part in json.loads(metadata["heavytail.parts"]):
+    for part in json.loads(zlib.decompress(b64decode(metadata["heavytail.parts"]))):
         assert part["sidecar"] == json.loads((folder / f"sidecars/{part['id']}.json").read_text())
     assert json.loads(metadata["heavytail.sweeps"])["command"] == ""
 
