@@ -133,12 +133,12 @@ def test_grids_are_bright_where_returns_are_large(data: ReportData) -> None:
 
 def test_the_map_of_agents_against_environments(data: ReportData, page: Reader) -> None:
     (matrix,) = data.matrices
-    assert (matrix.map.rows, matrix.map.columns) == (
+    assert (matrix.maps[0].rows, matrix.maps[0].columns) == (
         ["unclipped", "clipped", "Heavy-DQN"],
         ["noise 1", "noise 5", "noise 20"],
     )
     runs = {agent.key: agent.runs for agent in data.tasks["louder"].agents}
-    assert matrix.map.values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
+    assert matrix.maps[0].values[2, 2] == np.median(mean_reward_in(runs["heavy"], 0.9, 1.0))
     assert not matrix.measure.by_column  # the same environment under different noise
     assert (
         "Median clean return per episode in the last tenth. Bright is good, on one scale for all."
@@ -155,7 +155,7 @@ def test_scores_for_rliable_are_the_returns_themselves(study: Study, data: Repor
 
 def test_a_scale_for_each_environment_where_they_differ(data: ReportData) -> None:
     apart = Measure("", "", large_is_good=True, by_column=True)
-    (shaded,) = compute_shades([data.matrices[0].map], apart)
+    (shaded,) = compute_shades(data.matrices[0].maps, apart)
     assert (shaded.max(axis=0) == 1.0).all()
     assert (shaded.min(axis=0) == 0.0).all()
 

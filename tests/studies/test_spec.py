@@ -364,7 +364,6 @@ def test_mistakes_are_one_line_with_file_key_value_and_remedy(place: str, value:
     ("place", "message"),
     [
         ("name", "spec.toml: the key name is missing"),
-        ("envs", "spec.toml: the key envs is missing"),
         ("agents", "spec.toml: the key agents is missing"),
         ("claims/0/claim", "spec.toml: the key claims.0.claim is missing"),
         ("claims/0/conditions/0/agent", "spec.toml: the key claims.0.conditions.0.agent is missing"),
@@ -379,6 +378,15 @@ def test_mistakes_are_one_line_with_file_key_value_and_remedy(place: str, value:
 )
 def test_what_is_missing_is_named(place: str, message: str) -> None:
     assert mistake(changed(place, delete=True)).startswith(message)
+
+
+def test_families_are_environments_enough() -> None:
+    agents: dict[str, Any] = {"random": {}}
+    families = {"lengths": {"env": "six_arms", "vary": {"horizon": [5, 10]}}}
+    spec = make_spec({"name": "x", "episodes": 9, "families": families, "agents": agents})
+    assert list(spec.envs) == ["lengths.5", "lengths.10"]
+    with pytest.raises(InputError, match="a study needs at least one environment"):
+        make_spec({"name": "x", "episodes": 9, "agents": agents})
 
 
 def test_a_continuing_environment_wants_steps() -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heavytail.report.figures import make_figures
-from heavytail.report.figures.agent_env_matrix import AgentEnvMatrix, make_agent_env_matrices
+from heavytail.report.figures.agent_env_matrix import EnvMap, make_agent_env_matrices
 from heavytail.report.figures.families import make_family_figures
+from heavytail.report.figures.family_maps import make_family_maps
 from heavytail.report.figures.figure import Figure
 from heavytail.report.figures.sweep_maps import SweepMap
 from heavytail.report.figures.sweep_results import make_sweep_maps
@@ -40,7 +41,7 @@ class ReportData(NamedTuple):
     styles: dict[str, AgentStyle]
     claims: list[ClaimResult]
     families: list[Family]
-    matrices: list[AgentEnvMatrix]
+    matrices: list[EnvMap]
     grids: list[TuningGrid]
     cells: list[Cell]
     sidecars: dict[Phase, list[dict[str, Any]]]
@@ -91,7 +92,7 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
         styles=styles,
         claims=evaluate_claims(spec, curves, optima, _bounds_at_end(spec)),
         families=families,
-        matrices=make_agent_env_matrices(spec, single),
+        matrices=[*make_agent_env_matrices(spec, single), *make_family_maps(spec, tasks)],
         grids=make_tuning_grids(spec, scores, study.choices()),
         cells=evaluation,
         sidecars={phase: list(by_part.values()) for phase, by_part in sidecars.items() if by_part},

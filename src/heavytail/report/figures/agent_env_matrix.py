@@ -17,28 +17,34 @@ from heavytail.studies.specs.spec import Spec, env_kind
 MIN_SIDE = 3  # agents and environments; fewer are seen at a glance in their tables
 
 
-class AgentEnvMatrix(NamedTuple):
-    """A map of agents against environments of one kind."""
+class EnvMap(NamedTuple):
+    """Maps, side by side, of what agents reach in several environments."""
 
     name: str
-    map: HeatMap
+    maps: list[HeatMap]
     measure: Measure
+    title_prefix: str = ""
+
+    @property
+    def title(self) -> str:
+        """The quantity in its tiles, and where."""
+        return self.title_prefix + self.measure.words.capitalize()
 
     def make_figure(self) -> Figure:
         """Describe it for paper."""
-        return make_heat_map_figure([self.map], self.measure, self.measure.words.capitalize())
+        return make_heat_map_figure(self.maps, self.measure, self.title)
 
 
-def make_agent_env_matrices(spec: Spec, tasks: Mapping[str, Task]) -> list[AgentEnvMatrix]:
+def make_agent_env_matrices(spec: Spec, tasks: Mapping[str, Task]) -> list[EnvMap]:
     """Make a map for each kind of environments of which there are enough, with enough agents in common."""
     kinds: dict[str, list[Task]] = {}
     for key, task in tasks.items():
         kinds.setdefault(env_kind(spec.envs[key].env), []).append(task)
     matrices = [_make_matrix(kind, spec, some) for kind, some in kinds.items()]
-    return [matrix for matrix in matrices if min(matrix.map.values.shape) >= MIN_SIDE]
+    return [matrix for matrix in matrices if min(matrix.maps[0].values.shape) >= MIN_SIDE]
 
 
-def _make_matrix(kind: str, spec: Spec, tasks: Sequence[Task]) -> AgentEnvMatrix:
+def _make_matrix(kind: str, spec: Spec, tasks: Sequence[Task]) -> EnvMap:
     medians = {
         (agent.key, task.key): float(np.median(mean_reward_in(agent.runs, 0.9, 1.0)))
         for task in tasks
@@ -61,7 +67,7 @@ def _make_matrix(kind: str, spec: Spec, tasks: Sequence[Task]) -> AgentEnvMatrix
         values=np.reshape(values, (len(agents), len(columns))),
         chosen=None,
     )
-    return AgentEnvMatrix(f"map-{kind}", heat_map, measure)
+    return EnvMap(f"map-{kind}", [heat_map], measure)
 
 
 def _choose_measure(spec: Spec, tasks: Sequence[Task]) -> Measure:

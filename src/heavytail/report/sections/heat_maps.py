@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import colormaps
 
 from heavytail.arrays import Floats
-from heavytail.report.figures.agent_env_matrix import AgentEnvMatrix
+from heavytail.report.figures.agent_env_matrix import EnvMap
 from heavytail.report.figures.heat_maps import HeatMap, Measure, compute_shades, format_level
 from heavytail.report.report_data import ReportData
 from heavytail.report.sections.section import Section, figure_path
@@ -74,17 +74,19 @@ def make_matrix_section(data: ReportData, title: str, title_prefix: str) -> Sect
         {
             "words": _describe_matrix(matrix),
             "file": figure_path(data.prefix + matrix.name),
-            "maps": make_heat_map_tables([matrix.map], matrix.measure),
+            "maps": make_heat_map_tables(matrix.maps, matrix.measure),
         }
         for matrix in data.matrices
     ]
     return Section(f"{data.prefix}map", title, f"{title_prefix}{title}", "matrices", {"matrices": content})
 
 
-def _describe_matrix(matrix: AgentEnvMatrix) -> str:
+def _describe_matrix(matrix: EnvMap) -> str:
     scale = "a scale of each environment's own" if matrix.measure.by_column else "one scale for all"
-    gaps = " A dash: the agent did not run there." if np.isnan(matrix.map.values).any() else ""
-    return f"{matrix.measure.words.capitalize()}. Bright is good, on {scale}.{gaps}"
+    gaps = (
+        " A dash: the agent did not run there." if any(np.isnan(m.values).any() for m in matrix.maps) else ""
+    )
+    return f"{matrix.title}. Bright is good, on {scale}.{gaps}"
 
 
 def make_tuning_content(data: ReportData, env: str) -> dict[str, Any] | None:

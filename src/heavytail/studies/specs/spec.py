@@ -57,7 +57,7 @@ class Spec(Frozen):
     seed: Annotated[int, Ge(0), Le(2**63 - 1)] = 0
     checkpoints: Annotated[int, Ge(10), Le(100_000)] = 100
     spacing: Literal["even", "log"] = "even"
-    envs: dict[Name, EnvSpec]
+    envs: dict[Name, EnvSpec] = Field(default_factory=dict)
     families: dict[Name, FamilySpec] = Field(default_factory=dict)  # their members are environments too
     agents: dict[Name, AgentSpec]
     maps: dict[Name, SweepSpec] = Field(default_factory=dict)
