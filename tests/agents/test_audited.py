@@ -28,7 +28,7 @@ INNER: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("agent", list(INNER))
 def test_an_audit_changes_nothing(agent: str) -> None:
-    parameters = {**INNER[agent], "bonus_scale": 0.1, "delta": 0.2}
+    parameters = {**INNER[agent], "bonus_scale": 0.1, "delta": 0.2, "constants": "tight"}
     alone = ht.make_agent(agent, mdps.mixed(), seed=4, **parameters)
     watched = ht.make_agent("audited", mdps.mixed(), seed=4, agent=agent, **parameters)
     one, two = alone.learn(500, checkpoints=20), watched.learn(500, checkpoints=20)

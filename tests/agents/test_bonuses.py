@@ -300,6 +300,7 @@ def test_heavy_q_learning_stays_above_the_optimal_values(task: str) -> None:
                 delta=delta,
                 planned_steps=episodes * mdp.horizon,
                 bonus_scale=scale,
+                constants="tight",
             )
             above += _always_above(learner, best, episodes)
             if scale == 1.0:

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
     Q after t visits is the weighted mean of truncated rewards and bonuses, summed naively.
     """
     epsilon, moment, horizon = 0.3, 2.0, 1
-    agent = heavy_q_learning(
+    agent: Any = heavy_q_learning(
         PROBLEM, epsilon=epsilon, moment=moment, reward_scale=0.5, transition_scale=0.25, bonus_scale=2.0
     )
     steps = Stepwise(agent, stream(0), PROBLEM)
@@ -62,13 +63,13 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
 
 
 def test_the_papers_constant_is_eight_times_the_horizon() -> None:
-    tight, paper = (
-        heavy_q_learning(PROBLEM, epsilon=0.5, moment=1.0, constants=c) for c in ("tight", "paper")
-    )
+    tight: Any = heavy_q_learning(PROBLEM, epsilon=0.5, moment=1.0, constants="tight")
+    paper: Any = heavy_q_learning(PROBLEM, epsilon=0.5, moment=1.0, constants="paper")
     assert paper.reward_bonus / tight.reward_bonus == pytest.approx(8 / weighted_bernstein_constant(1, 0.5))
 
 
 def test_a_small_moment_does_not_shrink_r_max() -> None:
-    one, two = (heavy_q_learning(PROBLEM, epsilon=0.5, moment=m) for m in (1e-6, 1e6))
+    one: Any = heavy_q_learning(PROBLEM, epsilon=0.5, moment=1e-6)
+    two: Any = heavy_q_learning(PROBLEM, epsilon=0.5, moment=1e6)
     np.testing.assert_array_equal(one.table.q, two.table.q)
     assert one.table.bonus.factor == two.table.bonus.factor

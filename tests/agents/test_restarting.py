@@ -111,7 +111,7 @@ def test_it_learns_again_after_a_change() -> None:
         [ht.mdp_from_arrays(np.ones((1, 2, 1)), laws=[order], horizon=1) for order in (arms, arms[::-1])],
         at=[10_000],
     )
-    known: dict[str, Any] = {"epsilon": 0.5, "moment": 1.0, "bonus_scale": 0.2}
+    known: dict[str, Any] = {"epsilon": 0.5, "moment": 1.0, "bonus_scale": 0.2, "constants": "tight"}
     for seed in range(5):
         learners = (
             ht.make_agent("restarting", changing, seed=seed, agent="heavy_ucrl2", changes=2, **known),

@@ -150,6 +150,7 @@ def test_it_stays_above_the_optimal_values(agent: str) -> None:
                 r_max=1.0,
                 planned_steps=15_000,
                 bonus_scale=scale,
+                constants="tight",
                 **known,  # type: ignore[arg-type]  # the seed is not among them
             )
             always = True

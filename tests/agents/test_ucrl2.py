@@ -139,7 +139,7 @@ def test_phases_are_few(horizon: int | None) -> None:
 def test_clip_optimism_cuts_at_r_max() -> None:
     mdp = small(4)
     cut, given, free = (
-        ht.make_agent("ucrl2", mdp, **parameters)
+        ht.make_agent("ucrl2", mdp, constants="tight", **parameters)
         for parameters in ({"clip_optimism": True}, {"clip_optimism": True, "r_max": 0.5}, {})
     )
     for learner in (cut, given, free):
@@ -269,7 +269,7 @@ def test_the_honest_interval_of_the_sample_mean_learns_nothing() -> None:
     blind = {"with": mdp, "without": without}
     visits = {}
     for name, mdp in blind.items():
-        learner = ht.make_agent("ucrl2", mdp, seed=0, **heavy)
+        learner = ht.make_agent("ucrl2", mdp, seed=0, constants="tight", **heavy)
         learner.learn(20_000)
         visits[name] = learner.agent.model.visits.tolist()
     assert visits["with"] == visits["without"]
@@ -293,7 +293,7 @@ def test_the_honest_interval_of_the_sample_mean_plays_nearly_at_random() -> None
     }.items():
         for seed in range(10, 13):
             # The seed is not among them.
-            learner = ht.make_agent("ucrl2", mdp, seed=seed, **parameters)  # type: ignore[arg-type]
+            learner = ht.make_agent("ucrl2", mdp, seed=seed, constants="tight", **parameters)  # type: ignore[arg-type]
             curve = learner.learn(20_000, checkpoints=10)
             found.setdefault(kind, []).append(curve.counters["uniformity"][-1])
             a_return = float(curve.mean_reward[-1] - curve.mean_reward[-2]) / 2000
@@ -364,7 +364,13 @@ def test_the_best_arm_is_found_although_rewards_are_infinite_now_and_then(name: 
     shares = []
     for seed in range(100):
         learner = ht.make_agent(
-            agent, bandit_with_infinities(), seed=seed, epsilon=1.0, moment=1.0, **parameters
+            agent,
+            bandit_with_infinities(),
+            seed=seed,
+            epsilon=1.0,
+            moment=1.0,
+            constants="tight",
+            **parameters,
         )
         curve = learner.learn(20_000, checkpoints=10)
         shares.append((float(curve.mean_reward[-1] - curve.mean_reward[-2]) / 2000 - 0.3) / 0.4)

@@ -162,7 +162,8 @@ def test_theorem_2_is_wrong_for_large_rewards() -> None:
         "epsilon": 0.5,
     }
     mdp = ht.mdp_from_arrays(np.ones((1, 2, 1)), [[0.0, R]])
-    curve = ht.make_agent("heavy_ucrl2", mdp, epsilon=0.5, moment=R**1.5).learn(steps=T)
+    agent = ht.make_agent("heavy_ucrl2", mdp, epsilon=0.5, moment=R**1.5, constants="tight")
+    curve = agent.learn(steps=T)
     regret = R * T - float(curve.mean_reward[-1])
     stated, repaired = (
         heavy_ucrl2_gap_regret(T, accuracy=1e4, constants=constants, **known)

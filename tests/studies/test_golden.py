@@ -41,8 +41,9 @@ CHANGED = (
 
 def spec_for(agent: str, env: str) -> Spec:
     found = find("agent", agent)
-    scaled = {"bonus_scale": BONUS_SCALE} if {"bonus_scale", "parameters"} & found.parameters.keys() else {}
-    agents = {agent: {"parameters": {**found.example, **scaled}}}
+    scaled = {"bonus_scale": BONUS_SCALE, "constants": "tight"}
+    taken = {"bonus_scale", "parameters"} & found.parameters.keys()
+    agents = {agent: {"parameters": {**found.example, **(scaled if taken else {})}}}
     return make_spec(
         {
             "name": "golden",

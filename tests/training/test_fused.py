@@ -229,6 +229,6 @@ def test_an_agent_that_cannot_grow_says_so() -> None:
 
 
 def test_q_learning_upper_bounds_are_safe_when_rewards_are_negative() -> None:
-    agent = q_learning(Problem(n_states=1, n_actions=1, horizon=3, r_max=-1.0))
+    agent: Any = q_learning(Problem(n_states=1, n_actions=1, horizon=3, r_max=-1.0))
     assert (agent.q == 0).all()
     assert agent.bonus.factor > 0

@@ -127,8 +127,8 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
             "horizon is 200, but the environment cuts its episodes after 100 steps",
         ),
         (
-            lambda: ht.make_agent("q_learning", gymnasium.make("FrozenLake-v1")),
-            "q_learning needs r_max=, the largest expected reward",
+            lambda: ht.make_agent("ucrl2", gymnasium.make("FrozenLake-v1"), clip_optimism=True),
+            "ucrl2 needs r_max=, the largest expected reward",
         ),
         (
             lambda: ht.make_agent("random", ht.make_mdp("six_arms"), horizon=3),

@@ -30,6 +30,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._learnt_unit import change_unit
 from heavytail.arrays import Floats, Record, U
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.verbs import reset
@@ -123,3 +124,16 @@ def _reset_bernstein(record: Bernstein) -> None:
     record.mean[:] = 0.0
     record.spread[:] = 0.0
     record.previous[:] = 0.0
+
+
+@change_unit.method(Hoeffding)
+def _change_unit_of_hoeffding(record: Hoeffding, ratio: float) -> None:
+    pass
+
+
+@change_unit.method(Bernstein)
+def _change_unit_of_bernstein(record: Bernstein, ratio: float) -> None:
+    for i in range(record.mean.size):
+        record.mean[i] *= ratio
+        record.spread[i] *= ratio * ratio
+        record.previous[i] *= ratio

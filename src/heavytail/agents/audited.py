@@ -85,7 +85,7 @@ def audited(
         epsilon: rewards have a finite moment of order 1 + epsilon; for an agent that needs it.
         delta: one minus the confidence; 0.05 throughout heavytail.
         planned_steps: the T inside the logarithm of the agents that have one; the agent's own if not given.
-        **parameters: the agent's own.
+        **parameters: the agent's own; constants are "tight" by default, for only those are promised.
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("two_state", law="student_t", df=3.0)
@@ -99,9 +99,9 @@ def audited(
             " one that changes; give it an MDP such as make_mdp('six_arms')"
         )
     entry = find("agent", agent)
-    shared = {"epsilon": epsilon, "delta": delta, "planned_steps": planned_steps}
+    shared = {"epsilon": epsilon, "delta": delta, "planned_steps": planned_steps, "constants": "tight"}
     known = {key: value for key, value in shared.items() if key in entry.parameters and value is not None}
-    inner = entry.builder(problem, **known, **parameters)
+    inner = entry.builder(problem, **{**known, **parameters})
     if type(inner) not in violates.methods:
         raise InputError(
             f"audited: {agent} promises nothing that could be audited; choose from:"

@@ -25,7 +25,7 @@ which grows towards
 
     (H + 1)/(H + 1 - b) + (H + 1) sqrt(2 / (2 H + 1 + (1-epsilon) a)) + (H + 1)/3,
 
-10 to 13 times less than 8 H: ``constants="tight"``, the default, uses the supremum, ``"paper"`` 8 H.
+10 to 13 times less than 8 H: ``constants="paper"`` uses 8 H, else the supremum is used.
 
 With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The
 paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of it, less than optimism needs; here
@@ -39,15 +39,19 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._bonuses import new_bonus
+from heavytail.agents._learnt_unit import LEARNT_EPSILON, LearntUnit, change_unit, with_learnt_unit
 from heavytail.agents._reward_moments import require_moment
-from heavytail.agents.q_learning import QLearning, q_learning
+from heavytail.agents._scales import Constants, Scales, choose_scales
+from heavytail.agents.q_learning import QLearning, new_q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
+from heavytail.errors import InputError
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
 
+PRACTICAL = Scales(transitions=0.003, rewards=0.1)
 STEPS_PER_HORIZON = 20  # for how many steps, in units of H + 1, K(t) is compared with its limit
 
 
@@ -75,58 +79,73 @@ def heavy_q_learning(
     r_max: float | None = None,
     delta: OpenProbability = 0.05,
     planned_steps: Count = 10_000_000,
-    transition_scale: NonNegative = 1.0,
-    reward_scale: NonNegative = 1.0,
+    transition_scale: NonNegative | None = None,
+    reward_scale: NonNegative | None = None,
     bonus_scale: NonNegative = 1.0,
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
-    constants: Literal["tight", "paper"] = "tight",
-) -> HeavyQLearning:
+    constants: Constants = "practical",
+) -> HeavyQLearning | LearntUnit:
     """Heavy-Q-Learning with UCB bonuses (Zhuang and Sui 2021), for episodes and heavy-tailed rewards.
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say, and 0.05
+            where there is none.
         moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest
-            law, by default as the MDP says. A smaller one truncates harder than the theory allows, and may
-            learn where the true one does not.
-        r_max: the largest expected reward; known for an MDP. A small `moment` does not change it.
+            law. By default as the MDP says, and learnt where there is none. A smaller one truncates harder
+            than the theory allows, and may learn where the true one does not.
+        r_max: the largest expected reward; known for an MDP, and learnt with the moment elsewhere. A small
+            `moment` does not change it.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the first part of the bonus; the c of the analysis, 1 as in theory. The
-            paper searched "within [1e-2, 1]" without saying what it found.
+        transition_scale: multiplies the first part of the bonus; the c of the analysis. The paper searched
+            "within [1e-2, 1]" without saying what it found.
         reward_scale: multiplies the second part; likewise.
         bonus_scale: multiplies both.
         bonus: "hoeffding", which the paper's experiments use, or "bernstein".
-        constants: "tight" for the exact constants, "paper" for the paper's.
+        constants: "practical" for scales that work; "tight" for scales of 1 and the exact constants, "paper"
+            for the paper's.
     """
-    H = require_horizon("heavy_q_learning", problem)
+    scales = choose_scales(constants, PRACTICAL, transition_scale, reward_scale, bonus_scale)
+    formulas = delta, planned_steps, scales, bonus, constants
+    if problem.mdp is None and moment is None:
+        if r_max is not None:
+            raise InputError("heavy_q_learning: give moment= with r_max=, or neither, and both are learnt")
+        order = 1.0 + (LEARNT_EPSILON if epsilon is None else epsilon)
+        return with_learnt_unit(problem, _new(problem, order - 1.0, 1.0, 1.0, *formulas), order)
     epsilon, moment = require_moment("heavy_q_learning", problem, epsilon, moment)
-    table = q_learning(
-        problem,
-        r_max=r_max,
-        delta=delta,
-        planned_steps=planned_steps,
-        transition_scale=transition_scale,
-        bonus_scale=bonus_scale,
-        bonus=bonus,
-        constants=constants,
-    )
+    largest = require_r_max("heavy_q_learning", problem, r_max)
+    return _new(problem, epsilon, moment, largest, *formulas)
+
+
+def _new(
+    problem: Problem,
+    epsilon: float,
+    moment: float,
+    r_max: float,
+    delta: float,
+    planned_steps: int,
+    scales: Scales,
+    bonus: Literal["hoeffding", "bernstein"],
+    constants: Constants,
+) -> HeavyQLearning:
+    H = require_horizon("heavy_q_learning", problem)
+    table = new_q_learning(problem, r_max, delta, planned_steps, scales.transitions, bonus, constants)
     a, b = 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
     sizes = H, problem.n_states, problem.n_actions
     iota = math.log(2 * problem.n_states * problem.n_actions * planned_steps / delta)
-    constant = weighted_bernstein_constant(H, epsilon) if constants == "tight" else 8.0 * H
-    reward_bonus = bonus_scale * reward_scale * constant * moment**a * iota**b
-    if bonus == "bernstein" and constants == "paper":
-        largest = abs(require_r_max("heavy_q_learning", problem, r_max))
-        scale = bonus_scale * transition_scale
-        table = table._replace(bonus=new_bonus(bonus, sizes, largest, iota, scale, literal_epsilon=epsilon))
+    constant = 8.0 * H if constants == "paper" else weighted_bernstein_constant(H, epsilon)
+    literal = bonus == "bernstein" and constants == "paper"
+    if literal:
+        beta = new_bonus(bonus, sizes, abs(r_max), iota, scales.transitions, literal_epsilon=epsilon)
+        table = table._replace(bonus=beta)
     return HeavyQLearning(
         table=table,
         truncated=np.zeros(1, np.int64),
         threshold=(moment / iota) ** a,
-        reward_bonus=reward_bonus,
+        reward_bonus=scales.rewards * constant * moment**a * iota**b,
         decay=make_count_powers(-b),
-        inside=bonus == "bernstein" and constants == "paper",
+        inside=literal,
     )
 
 
@@ -190,3 +209,8 @@ def _write_counters(agent: HeavyQLearning, out: Floats) -> None:
 def _reset(record: HeavyQLearning) -> None:
     reset(record.table)
     record.truncated[0] = 0
+
+
+@change_unit.method(HeavyQLearning)
+def _change_unit(record: HeavyQLearning, ratio: float) -> None:
+    change_unit(record.table, ratio)

@@ -4,14 +4,17 @@
 log-confidence is the same throughout, so that the truncated mean stores no samples: its thresholds are fixed.
 """
 
-from typing import Any, Literal
+from typing import Any
 
-from heavytail.agents._reward_moments import choose_estimator
-from heavytail.agents.ucbvi import UCBVI, new_ucbvi, reward_log_confidence
+from heavytail.agents._reward_moments import SKETCH, choose_estimator
+from heavytail.agents._scales import Constants, Scales, choose_scales, exact_constants
+from heavytail.agents.ucbvi import PRACTICAL_OF_SKETCH, UCBVI, new_ucbvi, reward_log_confidence
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator
-from heavytail.mdp.problem import Problem, require_r_max
+from heavytail.mdp.problem import Problem, known_r_max
 from heavytail.registry import register
+
+PRACTICAL = Scales(transitions=0.003, rewards=0.1)
 
 
 @register("agent", "heavy_ucbvi", example={"epsilon": 0.05, "moment": 14.25})
@@ -25,11 +28,11 @@ def heavy_ucbvi(
     r_max: float | None = None,
     delta: OpenProbability = 0.05,
     planned_steps: Count = 10_000_000,
-    transition_scale: NonNegative = 1.0,
-    reward_scale: NonNegative = 1.0,
+    transition_scale: NonNegative | None = None,
+    reward_scale: NonNegative | None = None,
     bonus_scale: NonNegative = 1.0,
     clip_optimism: bool = False,
-    constants: Literal["tight", "paper"] = "tight",
+    constants: Constants = "practical",
 ) -> UCBVI:
     """UCBVI with a robust mean estimator, for episodes and heavy-tailed rewards.
 
@@ -41,15 +44,16 @@ def heavy_ucbvi(
             is given, the estimator is the sketch, which learns what it needs.
         estimator: the id of a mean estimator; the truncated mean, as in the paper's other agents.
         estimator_options: further parameters of the estimator.
-        r_max: the largest expected reward; known for an MDP.
+        r_max: the largest expected reward; known for an MDP, and learnt elsewhere.
         delta: one minus the confidence; 0.05 throughout heavytail.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the bonus for transitions; 1 as published for UCBVI.
-        reward_scale: multiplies the radius of rewards; 1 as the estimator promises.
+        transition_scale: multiplies the bonus for transitions.
+        reward_scale: multiplies the radius of rewards.
         bonus_scale: multiplies both.
         clip_optimism: never let Q grow, nor pass its cap, as published for UCBVI; off, because with intervals
             as wide as these it ties all actions at the cap and never corrects a Q that noise made too small.
-        constants: "tight" for what optimism needs, "paper" for the published ones.
+        constants: "practical" for scales that work; "tight" for scales of 1 and what optimism needs, "paper"
+            for the published ones.
     """
     choice = choose_estimator("heavy_ucbvi", problem, estimator, epsilon, moment)
     record = build_estimator(
@@ -59,11 +63,12 @@ def heavy_ucbvi(
         estimator_options,
         epsilon=choice.epsilon,
         moment=choice.bound,
-        constants=constants,
+        constants=exact_constants(constants),
         strict=False,
         thresholds="fixed",
         max_log_confidence=reward_log_confidence(problem, planned_steps, delta),
     )
-    largest = require_r_max("heavy_ucbvi", problem, r_max)
-    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    largest = known_r_max(problem, r_max)
+    practical = PRACTICAL_OF_SKETCH if choice.name == SKETCH else PRACTICAL
+    scales = choose_scales(constants, practical, transition_scale, reward_scale, bonus_scale)
     return new_ucbvi(problem, record, largest, delta, planned_steps, scales, clip_optimism, constants)

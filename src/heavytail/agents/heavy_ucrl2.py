@@ -12,14 +12,17 @@ learnt, cutting ties all arms at r_max, and the agent stays with the first.
 """
 
 import math
-from typing import Any, Literal
+from typing import Any
 
-from heavytail.agents._reward_moments import choose_estimator
-from heavytail.agents.ucrl2 import MAX_STEPS, UCRL2, new_ucrl2, reward_log_confidence
+from heavytail.agents._reward_moments import SKETCH, choose_estimator
+from heavytail.agents._scales import Constants, Scales, choose_scales, exact_constants
+from heavytail.agents.ucrl2 import MAX_STEPS, PRACTICAL_OF_SKETCH, UCRL2, new_ucrl2, reward_log_confidence
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator
 from heavytail.mdp.problem import Problem, require_r_max
 from heavytail.registry import register
+
+PRACTICAL = Scales(transitions=0.03, rewards=0.1)
 
 
 @register("agent", "heavy_ucrl2", example={"epsilon": 0.05, "moment": 14.25})
@@ -32,11 +35,11 @@ def heavy_ucrl2(
     estimator_options: dict[str, Any] | None = None,
     r_max: float | None = None,
     delta: OpenProbability = 0.05,
-    transition_scale: NonNegative = 1.0,
-    reward_scale: NonNegative = 1.0,
+    transition_scale: NonNegative | None = None,
+    reward_scale: NonNegative | None = None,
     bonus_scale: NonNegative = 1.0,
     clip_optimism: bool = False,
-    constants: Literal["tight", "paper"] = "tight",
+    constants: Constants = "practical",
 ) -> UCRL2:
     """Heavy-UCRL2 (Zhuang and Sui 2021), for episodes or continuing, and heavy-tailed rewards.
 
@@ -50,13 +53,14 @@ def heavy_ucrl2(
         estimator_options: further parameters of the estimator.
         r_max: the largest expected reward, for `clip_optimism`; known for an MDP.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
-        transition_scale: multiplies the distance of plausible transitions; 1 as in theory. The paper searched
-            "within [1e-2, 1]" without saying what it found.
+        transition_scale: multiplies the distance of plausible transitions. The paper searched "within
+            [1e-2, 1]" without saying what it found.
         reward_scale: multiplies the radius of rewards; likewise.
         bonus_scale: multiplies both.
         clip_optimism: cut optimistic rewards at r_max, which theorem 1 needs and the algorithm as published
             does not do.
-        constants: "tight" for the exact constants of the estimator, "paper" for the paper's.
+        constants: "practical" for scales that work; "tight" for scales of 1, as in theory, and the exact
+            constants of the estimator, "paper" for the paper's.
     """
     choice = choose_estimator("heavy_ucrl2", problem, estimator, epsilon, moment)
     record = build_estimator(
@@ -66,10 +70,11 @@ def heavy_ucrl2(
         estimator_options,
         epsilon=choice.epsilon,
         moment=choice.bound,
-        constants=constants,
+        constants=exact_constants(constants),
         strict=False,
         max_log_confidence=reward_log_confidence(problem, MAX_STEPS, delta),
     )
     largest = require_r_max("heavy_ucrl2", problem, r_max) if clip_optimism else math.inf
-    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    practical = PRACTICAL_OF_SKETCH if choice.name == SKETCH else PRACTICAL
+    scales = choose_scales(constants, practical, transition_scale, reward_scale, bonus_scale)
     return new_ucrl2(problem, record, delta, scales, largest)

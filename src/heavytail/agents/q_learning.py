@@ -24,12 +24,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._bonuses import new_bonus, next_bonus
+from heavytail.agents._learnt_unit import LearntUnit, change_unit, with_learnt_unit
+from heavytail.agents._scales import Constants, Scales, choose_scales
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
-from heavytail.mdp.problem import Problem, require_horizon, require_r_max
+from heavytail.mdp.problem import Problem, known_r_max, require_horizon
 from heavytail.registry import register
+
+PRACTICAL = Scales(transitions=0.001, rewards=1.0)
 
 
 class QLearning(NamedTuple):
@@ -58,36 +62,52 @@ def q_learning(
     r_max: float | None = None,
     delta: OpenProbability = 0.05,
     planned_steps: Count = 10_000_000,
-    transition_scale: NonNegative = 1.0,
+    transition_scale: NonNegative | None = None,
     bonus_scale: NonNegative = 1.0,
     bonus: Literal["hoeffding", "bernstein"] = "hoeffding",
-    constants: Literal["tight", "paper"] = "tight",
-) -> QLearning:
+    constants: Constants = "practical",
+) -> QLearning | LearntUnit:
     """Q-learning with UCB bonuses (Jin et al. 2018), for episodes and light-tailed rewards.
 
     Args:
         problem: the environment's sizes.
-        r_max: the largest expected reward; known for an MDP.
+        r_max: the largest expected reward; known for an MDP, and learnt elsewhere.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the bonus; the c of the analysis, which leaves it open. 1, as no search
-            was made for it.
+        transition_scale: multiplies the bonus; the c of the analysis, which leaves it open.
         bonus_scale: multiplies it too.
         bonus: "hoeffding", which the paper's experiments use, or "bernstein", which needs three more numbers
             per cell.
-        constants: "tight" caps values at what the rest of an episode can give, "paper" at what all of it can.
+        constants: "practical" for a scale that works; "tight" for 1. Both cap values at what the rest of an
+            episode can give, "paper" at what all of it can.
     """
+    known = known_r_max(problem, r_max)
+    scale = choose_scales(constants, PRACTICAL, transition_scale, None, bonus_scale).transitions
+    largest = 1.0 if known is None else known
+    agent = new_q_learning(problem, largest, delta, planned_steps, scale, bonus, constants)
+    return with_learnt_unit(problem, agent, order=0.0) if known is None else agent
+
+
+def new_q_learning(
+    problem: Problem,
+    r_max: float,
+    delta: float,
+    planned_steps: int,
+    scale: float,
+    bonus: Literal["hoeffding", "bernstein"],
+    constants: Constants,
+) -> QLearning:
+    """Make Q-learning for a largest expected reward of `r_max`, with the constant c = `scale`."""
     H, S, A = require_horizon("q_learning", problem), problem.n_states, problem.n_actions
-    largest = require_r_max("q_learning", problem, r_max)
-    left = H - np.arange(H) if constants == "tight" else np.full(H, H)
-    cap = max(largest, 0.0) * left.astype(np.float64)
+    left = np.full(H, H) if constants == "paper" else H - np.arange(H)
+    cap = max(r_max, 0.0) * left.astype(np.float64)
     iota = math.log(2 * S * A * planned_steps / delta)
     return QLearning(
         q=np.array(np.broadcast_to(cap[:, None, None], (H, S, A))),
         visits=np.zeros((H, S, A), np.int64),
         cells_visited=np.zeros(1, np.int64),
         cap=cap,
-        bonus=new_bonus(bonus, (H, S, A), abs(largest), iota, bonus_scale * transition_scale),
+        bonus=new_bonus(bonus, (H, S, A), abs(r_max), iota, scale),
         horizon=float(H),
     )
 
@@ -137,3 +157,13 @@ def _reset(record: QLearning) -> None:
             for a in range(record.q.shape[2]):
                 record.q[h, s, a] = record.cap[h]
                 record.visits[h, s, a] = 0
+
+
+@change_unit.method(QLearning)
+def _change_unit(record: QLearning, ratio: float) -> None:
+    change_unit(record.bonus, ratio)
+    for h in range(record.q.shape[0]):
+        for s in range(record.q.shape[1]):
+            for a in range(record.q.shape[2]):
+                if record.visits[h, s, a] > 0:
+                    record.q[h, s, a] *= ratio

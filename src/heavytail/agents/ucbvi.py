@@ -18,19 +18,21 @@ announces and leaves to the reader.
 The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. What optimism needs is that b_h
 bounds the noise of one fixed function, V*_{h+1}, which lies in an interval of length (H - 1 - h) r_max:
 Hoeffding's inequality gives b_h = (H - 1 - h) r_max sqrt(log(2 H S A T / delta) / 2). That is
-``constants="tight"``, the default, with cap_h = (H - h) r_max; ``"paper"`` takes the published b, times
-r_max, and cap_h = H r_max.
+``constants="tight"``, with cap_h = (H - h) r_max; ``"paper"`` takes the published b, times r_max, and
+cap_h = H r_max. Where r_max is not known, it is the largest estimate so far.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from heavytail.agents._scales import Constants, Scales, choose_scales
 from heavytail.agents._transition_counts import TransitionCounts, expected, new_transition_counts, observe
 from heavytail.arrays import Floats, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.estimators.sample_mean import sample_mean
+from heavytail.estimators.sketch import sketch
 from heavytail.kernels.array_ops import argmax_row
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.verbs import (
@@ -44,8 +46,11 @@ from heavytail.kernels.verbs import (
     update,
     write_counters,
 )
-from heavytail.mdp.problem import Problem, require_horizon, require_r_max
+from heavytail.mdp.problem import Problem, known_r_max, require_horizon
 from heavytail.registry import register
+
+PRACTICAL = Scales(transitions=0.1, rewards=1.0)
+PRACTICAL_OF_SKETCH = Scales(transitions=0.03, rewards=0.001)
 
 
 class UCBVI(NamedTuple):
@@ -59,9 +64,13 @@ class UCBVI(NamedTuple):
     widths: Floats  # [S*A] scratch: one over the square root of the visits
     cap: Floats  # [H]
     bonus: Floats  # [H] b_h
+    unit: (
+        Floats  # [2] what both are in units of: the largest mean so far if it is learnt, and as last planned
+    )
     level: float  # the log-confidence of rewards
     reward_scale: float
     clipped: bool
+    learnt: bool
 
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: those of the estimator."""
@@ -79,64 +88,71 @@ def ucbvi(
     r_max: float | None = None,
     delta: OpenProbability = 0.05,
     planned_steps: Count = 10_000_000,
-    transition_scale: NonNegative = 1.0,
-    reward_scale: NonNegative = 1.0,
+    transition_scale: NonNegative | None = None,
+    reward_scale: NonNegative | None = None,
     bonus_scale: NonNegative = 1.0,
     clip_optimism: bool = True,
-    constants: Literal["tight", "paper"] = "tight",
+    constants: Constants = "practical",
 ) -> UCBVI:
     """UCBVI (Azar et al. 2017) with the sample mean, for episodes and light-tailed rewards.
 
     Args:
         problem: the environment's sizes.
         r_max: the largest expected reward; known for an MDP. Also the range of rewards, as in the published
-            analysis.
+            analysis. Where it is not known it is learnt, and rewards are estimated by the sketch.
         delta: one minus the confidence; 0.05 throughout heavytail.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the bonus for transitions; 1 as published.
-        reward_scale: multiplies the radius of rewards; 1, the rewards being known as published.
+        transition_scale: multiplies the bonus for transitions.
+        reward_scale: multiplies the radius of rewards, which are known as published.
         bonus_scale: multiplies both.
         clip_optimism: never let Q grow, nor pass its cap, as published. Without it only V is cut at the cap,
             so that actions above it can still be told apart.
-        constants: "tight" for what optimism needs, "paper" for the published bonus.
+        constants: "practical" for scales that work; "tight" for scales of 1 and what optimism needs, "paper"
+            for the published bonus.
     """
-    largest = require_r_max("ucbvi", problem, r_max)
-    estimator = sample_mean(problem.n_states * problem.n_actions, scale=max(abs(largest), 1e-300))
-    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    cells, largest = problem.n_states * problem.n_actions, known_r_max(problem, r_max)
+    estimator: Record = sketch(cells)
+    if largest is not None:
+        estimator = sample_mean(cells, scale=max(abs(largest), 1e-300))
+    practical = PRACTICAL_OF_SKETCH if largest is None else PRACTICAL
+    scales = choose_scales(constants, practical, transition_scale, reward_scale, bonus_scale)
     return new_ucbvi(problem, estimator, largest, delta, planned_steps, scales, clip_optimism, constants)
 
 
 def new_ucbvi(
     problem: Problem,
     estimator: Record,
-    r_max: float,
+    r_max: float | None,
     delta: float,
     planned_steps: int,
-    scales: tuple[float, float],
+    scales: Scales,
     clip_optimism: bool,
-    constants: Literal["tight", "paper"],
+    constants: Constants,
 ) -> UCBVI:
-    """Make UCBVI with an estimator of S A cells; `scales` of transitions and of rewards."""
-    transition_scale, reward_scale = scales
+    """Make UCBVI with an estimator of S A cells; without an `r_max` it is learnt."""
     S, A, H = problem.n_states, problem.n_actions, require_horizon("ucbvi", problem)
     left = H - np.arange(H, dtype=np.float64)
-    if constants == "tight":
-        cap, bonus = left, (left - 1.0) * math.sqrt(0.5 * math.log(2 * H * S * A * planned_steps / delta))
-    else:
+    if constants == "paper":
         cap, bonus = np.full(H, float(H)), np.full(H, 7.0 * H * math.log(5 * S * A * planned_steps / delta))
-    cap *= max(r_max, 0.0)
+    else:
+        cap, bonus = left, (left - 1.0) * math.sqrt(0.5 * math.log(2 * H * S * A * planned_steps / delta))
+    unit = 1.0 if r_max is None else r_max
+    cap *= max(unit, 0.0)
+    start = np.full(H, np.inf) if not clip_optimism else cap if r_max is not None else np.zeros(H)
     return UCBVI(
         estimator=estimator,
         model=new_transition_counts(S, A),
-        q=np.array(np.broadcast_to(cap[:, None, None] if clip_optimism else np.inf, (H, S, A))),
+        q=np.array(np.broadcast_to(start[:, None, None], (H, S, A))),
         values=np.zeros((2, S + 1)),
         rewards=np.zeros(S * A),
         widths=np.zeros(S * A),
         cap=cap,
-        bonus=transition_scale * abs(r_max) * bonus,
+        bonus=scales.transitions * abs(unit) * bonus,
+        unit=np.full(2, 1.0 if r_max is not None else 0.0),
         level=reward_log_confidence(problem, planned_steps, delta),
-        reward_scale=reward_scale,
+        reward_scale=scales.rewards,
         clipped=clip_optimism,
+        learnt=r_max is None,
     )
 
 
@@ -148,7 +164,11 @@ def reward_log_confidence(problem: Problem, planned_steps: int, delta: float) ->
 @kernel
 def _plan(agent: UCBVI) -> None:
     H, S, A = agent.q.shape
-    row = 0
+    row, unit = 0, agent.unit[0]
+    if agent.unit[1] != unit:  # what was cut at smaller caps may be larger
+        agent.unit[1] = unit
+        for h in range(H):
+            agent.q[h] = agent.cap[h] * unit if agent.clipped else math.inf
     agent.values[0, :] = 0.0
     agent.values[1, :] = 0.0
     for cell in range(agent.rewards.size):
@@ -163,12 +183,12 @@ def _plan(agent: UCBVI) -> None:
                     new = (
                         agent.rewards[U(cell)]
                         + expected(agent.model, cell, agent.values, row)
-                        + agent.bonus[U(h)] * agent.widths[U(cell)]
+                        + agent.bonus[U(h)] * unit * agent.widths[U(cell)]
                     )
                     if new < agent.q[U(h), U(s), U(a)] or not agent.clipped:
                         agent.q[U(h), U(s), U(a)] = new
                 best = max(best, agent.q[U(h), U(s), U(a)])
-            agent.values[U(1 - row), U(s)] = min(best, agent.cap[U(h)])
+            agent.values[U(1 - row), U(s)] = min(best, agent.cap[U(h)] * unit)
         row = 1 - row
 
 
@@ -190,6 +210,8 @@ def _update(
     push(agent.estimator, cell, r)
     observe(agent.model, cell, s_next, terminated)
     centre = mean(agent.estimator, cell, agent.level)
+    if agent.learnt and agent.unit[0] < abs(centre) < math.inf:
+        agent.unit[0] = abs(centre)
     optimistic = centre + agent.reward_scale * radius(agent.estimator, cell, agent.level)
     # An estimate that is infinite or NaN says nothing, so it must rule nothing out.
     agent.rewards[U(cell)] = optimistic if abs(optimistic) < math.inf else math.inf
@@ -207,5 +229,6 @@ def _reset(record: UCBVI) -> None:
     record.values[:] = 0.0
     record.rewards[:] = 0.0
     record.widths[:] = 0.0
+    record.unit[:] = 0.0 if record.learnt else 1.0
     for h in range(record.q.shape[0]):
-        record.q[h] = record.cap[h] if record.clipped else math.inf
+        record.q[h] = record.cap[h] * record.unit[0] if record.clipped else math.inf

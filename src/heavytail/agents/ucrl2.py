@@ -29,10 +29,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._extended_value_iteration import plan_average, plan_episode
+from heavytail.agents._scales import Scales, choose_scales
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.sample_mean import sample_mean
+from heavytail.estimators.sketch import sketch
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
@@ -47,9 +49,11 @@ from heavytail.kernels.verbs import (
     update,
     write_counters,
 )
-from heavytail.mdp.problem import Problem, require_r_max
+from heavytail.mdp.problem import Problem, known_r_max, require_r_max
 from heavytail.registry import register
 
+PRACTICAL = Scales(transitions=0.03, rewards=0.3)
+PRACTICAL_OF_SKETCH = Scales(transitions=0.001, rewards=0.0001)
 MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of so many steps
 MAX_RADIUS = 1e100
 
@@ -91,10 +95,11 @@ def ucrl2(
     epsilon: MomentOrder = 1.0,
     moment: Positive = 1.0,
     delta: OpenProbability = 0.05,
-    transition_scale: NonNegative = 1.0,
-    reward_scale: NonNegative = 1.0,
+    transition_scale: NonNegative | None = None,
+    reward_scale: NonNegative | None = None,
     bonus_scale: NonNegative = 1.0,
     clip_optimism: bool = False,
+    constants: Literal["practical", "tight"] = "practical",
 ) -> UCRL2:
     """UCRL2 (Jaksch et al. 2010) with the sample mean, for episodes or continuing.
 
@@ -106,30 +111,35 @@ def ucrl2(
             published for rewards in [0, 1]; or "heavy", valid for the sample mean of heavy-tailed rewards
             (Bubeck et al. 2013), so wide that nothing is learnt: the baseline that the paper mentions and
             omits.
-        r_max: the largest expected reward; known for an MDP. For "sub_gaussian", the range of rewards.
+        r_max: the largest expected reward; known for an MDP. For "sub_gaussian", the range of rewards; where
+            it is not known, rewards are estimated by the sketch, with an interval of its own.
         epsilon: for "heavy": rewards have a moment of order 1 + epsilon. 1: a variance.
         moment: for "heavy": a bound on the central moments E|r - mean|**(1 + epsilon).
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
-        transition_scale: multiplies the distance of plausible transitions; 1 as published.
-        reward_scale: multiplies the radius of rewards; 1 as published.
+        transition_scale: multiplies the distance of plausible transitions.
+        reward_scale: multiplies the radius of rewards.
         bonus_scale: multiplies both.
         clip_optimism: cut optimistic rewards at r_max.
+        constants: "practical" for scales that work, "tight" for scales of 1, as published.
     """
     cells = problem.n_states * problem.n_actions + 1
-    scale = abs(require_r_max("ucrl2", problem, r_max)) if interval == "sub_gaussian" else 1.0
-    estimator = sample_mean(
-        cells, interval=interval, scale=max(scale, 1e-300), epsilon=epsilon, moment=moment
-    )
+    learnt = interval == "sub_gaussian" and known_r_max(problem, r_max) is None
+    estimator: Record = sketch(cells)
+    if not learnt:
+        scale = abs(require_r_max("ucrl2", problem, r_max)) if interval == "sub_gaussian" else 1.0
+        estimator = sample_mean(
+            cells, interval=interval, scale=max(scale, 1e-300), epsilon=epsilon, moment=moment
+        )
     largest = require_r_max("ucrl2", problem, r_max) if clip_optimism else math.inf
-    scales = bonus_scale * transition_scale, bonus_scale * reward_scale
+    practical = PRACTICAL_OF_SKETCH if learnt else PRACTICAL
+    scales = choose_scales(constants, practical, transition_scale, reward_scale, bonus_scale)
     return new_ucrl2(problem, estimator, delta, scales, largest)
 
 
 def new_ucrl2(
-    problem: Problem, estimator: Record, delta: float, scales: tuple[float, float], largest_reward: float
+    problem: Problem, estimator: Record, delta: float, scales: Scales, largest_reward: float
 ) -> UCRL2:
-    """Make UCRL2 with an estimator of S A + 1 cells; `scales` of transitions and of rewards."""
-    transition_scale, reward_scale = scales
+    """Make UCRL2 with an estimator of S A + 1 cells."""
     S, cells = problem.n_states, problem.n_states * problem.n_actions
     return UCRL2(
         estimator=estimator,
@@ -144,8 +154,8 @@ def new_ucrl2(
         keys=np.zeros(S + 1),
         weights=np.zeros(S + 1),
         delta=delta,
-        reward_scale=reward_scale,
-        transition_scale=transition_scale,
+        reward_scale=scales.rewards,
+        transition_scale=scales.transitions,
         largest_reward=largest_reward,
         episodic=problem.horizon > 0,
     )

@@ -7,16 +7,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, U
 from heavytail.estimators._quantiles import normal_quantile
-from heavytail.estimators._tails import (
-    BELOW,
-    GRID,
-    LIGHT,
-    MIN_INDEX,
-    PRIOR_COUNT,
-    RIGHT,
-    SUMS,
-    TAIL_COUNT,
-)
+from heavytail.estimators._tails import LIGHT, MIN_INDEX, RIGHT, TAIL_COUNT, index_moments
 from heavytail.estimators.sketch import Sketch, is_constant, renew, skewness
 from heavytail.kernels.compiling import entry, kernel
 from heavytail.kernels.verbs import mean, radius
@@ -64,20 +55,14 @@ def _fill(sketch: Sketch, table: Floats) -> None:
 @kernel
 def _fill_index(tails: Floats, block: int, side: int, table: Floats, cell: int) -> None:
     b, j, row = U(block), U(side), 5 if side == RIGHT else 8
-    k = tails[b, j, TAIL_COUNT] + PRIOR_COUNT
     if tails[b, j, TAIL_COUNT] == 0.0:
         return
     if tails[b, j, LIGHT] > 0.5:
         for i in range(row, row + 3):
             table[i, cell] = math.inf
         return
-    total, squares, before = 0.0, 0.0, 0.0
-    for g in range(GRID):
-        p = tails[b, j, U(BELOW + g)] - before
-        before = tails[b, j, U(BELOW + g)]
-        alpha = k / tails[b, j, U(SUMS + g)]
-        total += p * alpha
-        squares += p * alpha * alpha * (1.0 + 1.0 / k)
-    reach = normal_quantile(LOG_CONFIDENCE) * math.sqrt(max(squares - total * total, 0.0))
-    table[row, cell] = max(total, MIN_INDEX)
-    table[row + 1, cell], table[row + 2, cell] = max(total - reach, MIN_INDEX), max(total + reach, MIN_INDEX)
+    centre, variance = index_moments(tails, block, side)
+    reach = normal_quantile(LOG_CONFIDENCE) * math.sqrt(variance)
+    table[row, cell] = max(centre, MIN_INDEX)
+    table[row + 1, cell] = max(centre - reach, MIN_INDEX)
+    table[row + 2, cell] = max(centre + reach, MIN_INDEX)

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from heavytail.arrays import Floats, Stream, U
 from heavytail.estimators._tails import (
-    BELOW,
     GRID,
     LEFT,
     LIGHT,
@@ -32,6 +31,7 @@ from heavytail.estimators._tails import (
     SUMS,
     TAIL_COUNT,
     draw_excess,
+    index_moments,
 )
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import exp, log
@@ -98,19 +98,6 @@ def _rate_moments(tails: Floats, block: int, side: int, alpha: float) -> RateMom
     return RateMoments(integral, log_rate + first * log_step, variance)
 
 
-@kernel
-def _index_moments(tails: Floats, block: int, side: int) -> tuple[float, float]:
-    """Return the mean and the variance of a tail's own index."""
-    i, j = U(block), U(side)
-    k, before, mean, squares = tails[i, j, TAIL_COUNT] + PRIOR_COUNT, 0.0, 0.0, 0.0
-    for g in range(GRID):
-        p, alpha = tails[i, j, U(BELOW + g)] - before, k / tails[i, j, U(SUMS + g)]
-        before = tails[i, j, U(BELOW + g)]
-        mean += p * alpha
-        squares += p * alpha * alpha * (1.0 + 1.0 / k)
-    return mean, max(squares - mean * mean, mean * mean / k)
-
-
 @subroutine
 def fit_common_index(common: Floats, tails: Floats, block: int) -> None:
     """Find how probably two tails have one index, and mix its posterior into what is said of both."""
@@ -119,8 +106,8 @@ def fit_common_index(common: Floats, tails: Floats, block: int) -> None:
     for side in range(2):
         if tails[b, U(side), TAIL_COUNT] == 0.0 or tails[b, U(side), LIGHT] == 1.0:
             return
-    mean_right, variance_right = _index_moments(tails, block, RIGHT)
-    mean_left, variance_left = _index_moments(tails, block, LEFT)
+    mean_right, variance_right = index_moments(tails, block, RIGHT)
+    mean_left, variance_left = index_moments(tails, block, LEFT)
     precision = 1.0 / variance_right + 1.0 / variance_left
     mean = (mean_right / variance_right + mean_left / variance_left) / precision
     reach = GRID_REACH / math.sqrt(precision)

@@ -315,3 +315,16 @@ def excess_at(tails: Floats, block: int, side: int, z: float) -> float:
         largest = 1.0 / (tails[i, j, RATE] * (MIN_INDEX - 1.0))
         excess += (1.0 - light) * min(exp(tails[i, j, LOG_EXCESS] + z * tails[i, j, LOG_ERROR]), largest)
     return excess
+
+
+@kernel
+def index_moments(tails: Floats, block: int, side: int) -> tuple[float, float]:
+    """Return the mean and the variance of the index of a heavy tail."""
+    i, j = U(block), U(side)
+    k, before, mean, squares = tails[i, j, TAIL_COUNT] + PRIOR_COUNT, 0.0, 0.0, 0.0
+    for g in range(GRID):
+        p, alpha = tails[i, j, U(BELOW + g)] - before, k / tails[i, j, U(SUMS + g)]
+        before = tails[i, j, U(BELOW + g)]
+        mean += p * alpha
+        squares += p * alpha * alpha * (1.0 + 1.0 / k)
+    return mean, max(squares - mean * mean, mean * mean / k)

@@ -31,12 +31,16 @@ def require_horizon(agent: str, problem: Problem) -> int:
     return problem.horizon
 
 
+def known_r_max(problem: Problem, given: float | None) -> float | None:
+    """Return the largest expected reward as given or as the environment says, None if neither does."""
+    return problem.r_max if given is None else given
+
+
 def require_r_max(agent: str, problem: Problem, given: float | None) -> float:
     """Return the largest expected reward, as given or as the environment says."""
-    if given is not None:
-        return given
-    if problem.r_max is None:
+    known = known_r_max(problem, given)
+    if known is None:
         raise InputError(
             f"{agent} needs r_max=, the largest expected reward: this environment does not tell it"
         )
-    return problem.r_max
+    return known
