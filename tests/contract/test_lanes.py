@@ -25,7 +25,7 @@ from heavytail.training.reward_batches import new_reward_batch
 from support import traces
 from support.growing_agent import growing
 from support.mdps import infinite, mixed
-from support.plugin import Stubborn
+from support.wild_agent import Wild
 
 STOPS = (1, 7, 301, 33)  # steps; the fused loop prepares 256 rewards at a time
 UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
@@ -134,4 +134,4 @@ def test_pools_grow_in_both() -> None:
 
 
 def test_an_action_that_does_not_exist_ends_both() -> None:
-    assert statuses_met(lambda: Stubborn(2), mixed()) == [fused.BAD_ACTION]
+    assert statuses_met(lambda: Wild(2), mixed()) == [fused.BAD_ACTION]

@@ -205,10 +205,10 @@ def test_exploration_ends_after_its_share() -> None:
 
 
 def test_the_cap_ends_an_episode_and_is_no_end_of_values() -> None:
-    learner = heavy_dqn("mountain_car", cap=20, **SMALL)
-    curve = learner.learn(400, checkpoints=1)
+    learner = heavy_dqn("mountain_car", cap=30, **SMALL)
+    curve = learner.learn(600, checkpoints=1)
     assert curve.episodes.tolist() == [[20]]
-    assert curve.clean_return.tolist() == [[-400.0]]
+    assert curve.clean_return.tolist() == [[-600.0]]
     assert not replayed(learner.states).terminated.any()
 
 

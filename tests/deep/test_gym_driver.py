@@ -18,7 +18,7 @@ from heavytail.deep.replay import unpack
 from heavytail.deep.settings import check_run, check_settings
 from heavytail.gym import AddRewardNoise
 
-SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
+SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 
 
 class Twin(gymnasium.Env[Any, Any]):
@@ -132,8 +132,8 @@ def test_a_saved_run_goes_on_with_a_new_episode(tmp_path: Path) -> None:
     for mine, other in zip(jax.tree.leaves(learner.states), jax.tree.leaves(again.states), strict=True):
         np.testing.assert_array_equal(np.asarray(mine), np.asarray(other))
     again.learn()
-    assert repr(again) == "DeepLearner('CartPole-v1', runs=1, steps=400 of 400)"
-    assert again.curve.steps[-1] == 400
+    assert repr(again) == "DeepLearner('CartPole-v1', runs=1, steps=600 of 600)"
+    assert again.curve.steps[-1] == 600
     with pytest.raises(ht.InputError, match=r"there is no compiled environment 'CartPole-v1'; .*load.*env="):
         DeepLearner.load(tmp_path / "driven.npz")
     with pytest.raises(

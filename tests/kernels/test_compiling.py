@@ -390,3 +390,36 @@ def test_a_part_has_no_machine_code_of_its_own() -> None:
     assert compiled.fndesc.llvm_func_name in text
     assert compiled.fndesc.llvm_cpython_wrapper_name not in text
     assert not compiled.library._codegen._engine.is_symbol_defined(compiled.fndesc.llvm_func_name)
+
+
+@subroutine
+def _planned(x: float) -> float:
+    return x + 3.0
+
+
+@kernel
+def _begun(x: float) -> float:
+    return _planned(x)
+
+
+@kernel
+def _updated(x: float) -> float:
+    return _planned(_halved(x))
+
+
+def _both(x: float) -> float:
+    return _begun(x) - _updated(x)
+
+
+def test_a_subroutine_is_not_inlined_although_the_kernels_that_call_it_are() -> None:
+    part: Any = kernel(_both)
+    part.compile((float64,))
+    (compiled,) = part.overloads.values()
+    compiled.library.finalize()
+    inlined = {
+        name: any(b"alwaysinline" in attributes for attributes in function.attributes)
+        for function in compiled.library._final_module.functions
+        for name in ("_begun", "_updated", "_planned")
+        if name in function.name
+    }
+    assert inlined == {"_begun": True, "_updated": True, "_planned": False}

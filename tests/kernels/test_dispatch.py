@@ -2,10 +2,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import float64
 
 from heavytail.arrays import Floats, Ints
 from heavytail.kernels import verbs
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import entry, kernel
 from heavytail.kernels.dispatch import generic, switch
 
 
@@ -53,6 +54,17 @@ def test_the_method_is_chosen_by_class_in_python_and_compiled(shape: Any, expect
     out: Floats = np.zeros(2)
     entry(_both, shape)(shape, out)
     assert [area(shape), corners(shape)] == out.tolist() == expected
+
+
+def test_the_method_has_no_machine_code_of_its_own() -> None:
+    part: Any = kernel(_both)
+    part.compile((part.typeof_pyval(Square(3.0)), float64[::1]))
+    (compiled,) = part.overloads.values()
+    compiled.library.finalize()
+    functions = compiled.library._final_module.functions
+    names = [function.name for function in functions if "heavytail" in function.name]
+    assert names
+    assert not any(map(compiled.library._codegen._engine.is_symbol_defined, names))
 
 
 class Shapeless(NamedTuple):

@@ -54,6 +54,7 @@ PICTURES: dict[str, Callable[[], MDP]] = {
 
 
 @cache
+@cache
 def picture(name: str) -> Figure:
     return draw_mdp(PICTURES[name](), title=name)
 

@@ -376,7 +376,7 @@ def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:
         def on_progress(self, event: PartProgress) -> None:
             self.shares.append(event.share)
 
-    Study(raw_study(agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run(
+    Study(raw_study(seeds=6, agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run(
         "local", workers=1, listener=Ears()
     )
     assert np.all(np.diff(Ears.shares) > 0)
@@ -384,7 +384,7 @@ def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:
 
 
 def test_a_mixed_study_runs_and_reports(tmp_path: Path) -> None:
-    raw = small(steps=1000)
+    raw = small(steps=1000, seeds=6)
     raw["envs"] = {"six_arms": {}, **raw_study()["envs"]}
     raw["agents"] = {"random": {}, "raw": raw_study()["agents"]["raw"]}
     study = Study(raw, tmp_path)

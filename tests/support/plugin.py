@@ -1,4 +1,8 @@
-"""A plugin as an outside package would ship it: one agent, one law, one environment."""
+"""A plugin as an outside package would ship it: one agent, one law, one environment.
+
+Tests import it in processes of their own: its law is compiled into every loop of the process that knows it,
+and no other process could use these.
+"""
 
 import math
 from dataclasses import dataclass

@@ -18,6 +18,7 @@ from heavytail.training import fused, stepwise
 from heavytail.training.reward_batches import new_reward_batch
 from support import mdps, naive
 from support.growing_agent import Growing, growing
+from support.wild_agent import Wild
 
 
 def _chunked(
@@ -139,20 +140,6 @@ def test_a_nan_reward_names_its_step() -> None:
     mdp.laws.samples[:] = math.nan
     with pytest.raises(InputError, match=r"the reward of step 2 \(in state 2\) is nan"):
         ht.make_agent("random", mdp).learn(1)
-
-
-class Wild(NamedTuple):
-    action: int
-
-
-@act.method(Wild)
-def _act(agent: Any, s: int, h: int, rng: Stream) -> int:
-    return agent.action
-
-
-@update.method(Wild)
-def _update(agent: Any, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream) -> None:
-    pass
 
 
 class Signs(NamedTuple):

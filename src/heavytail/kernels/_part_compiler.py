@@ -58,3 +58,7 @@ def _link(library: Any) -> None:
         library._final_module.link_in(called._get_module_for_linking(), preserve=True)
     library._finalize_dynamic_globals()
     library._finalized = True
+
+
+# What makes a part of the function that an overload returns, which numba compiles itself.
+PART_OPTIONS: dict[str, Any] = {**NO_WRAPPERS, "pipeline_class": _PartCompiler}

@@ -52,6 +52,7 @@ KEEP_UNUSED_SECONDS = 30 * 24 * 3600
 # step takes 20 ns instead of 128.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 KERNEL_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": True}
+SUBROUTINE_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": False}  # a caller's True is inherited
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -61,7 +62,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 def subroutine(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a larger function that is called, not inlined, so that two callers share its code."""
-    return _part(function, ENTRY_OPTIONS)
+    return _part(function, SUBROUTINE_OPTIONS)
 
 
 def _part(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
@@ -196,7 +197,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
     """Name the machine code that `function` would become with records of these classes."""
-    lines = [repr(ENTRY_OPTIONS), repr(KERNEL_OPTIONS), *map(_describe_value, classes)]
+    options = (ENTRY_OPTIONS, KERNEL_OPTIONS, SUBROUTINE_OPTIONS)
+    lines = [*map(repr, options), *map(_describe_value, classes)]
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting:

@@ -16,10 +16,10 @@ from typing import Any, Protocol, TypeVar, cast
 from numba import types
 from numba.extending import overload
 
-from heavytail.kernels._part_compiler import NO_WRAPPERS
+from heavytail.kernels._part_compiler import PART_OPTIONS
 from heavytail.kernels.compiling import KERNEL_OPTIONS, kernel
 
-INLINED: Any = {**KERNEL_OPTIONS, **NO_WRAPPERS}
+INLINED: Any = {**KERNEL_OPTIONS, **PART_OPTIONS}
 F = TypeVar("F", bound=Callable[..., Any])
 
 

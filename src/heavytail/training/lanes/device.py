@@ -19,7 +19,9 @@ from heavytail.errors import InputError
 from heavytail.kernels.compiling import config
 
 DeviceArray: TypeAlias = Any  # an array in the memory of the GPU
-BLOCK = 128  # threads that are started together
+BLOCK = (
+    8 if config.ENABLE_CUDASIM else 128
+)  # threads that are started together; the simulator's are slow to start
 # Names that NumPy 2.5 removed and numba-cuda 0.30 still looks up
 REMOVED_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}
 INSTALL = "install it with: pip install 'heavytail[cuda]'"

@@ -3,6 +3,7 @@
 import random
 import warnings
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -236,7 +237,9 @@ def test_widths_are_few_and_wide_enough(lanes: int) -> None:
 
 
 def test_there_are_few_widths() -> None:
-    assert len({width_for(lanes) for lanes in range(1, 65_537)}) == 10
+    widths = sorted({width_for(lanes) for lanes in range(1, 65_537)})
+    assert (widths[0], widths[-1]) == (BLOCK, 65_536)
+    assert all(next_width == 2 * width for width, next_width in pairwise(widths))
 
 
 def test_the_memory_of_a_lane_is_that_of_all_lanes_divided() -> None:
