@@ -28,6 +28,28 @@ def short_repr(value: Any) -> str:
     return " ".join(text.split())[:60]
 
 
+def short_text(text: str, length: int = 200) -> str:
+    """Show in a message what another message says: its first line, with its middle left out if it is long.
+
+    >>> short_text("a very long message", length=11)
+    'a ve...sage'
+    """
+    line = next(iter(text.splitlines()), "")
+    half = (length - 3) // 2
+    return line if len(line) <= length else f"{line[:half]}...{line[-half:]}"
+
+
+def one_line(error: BaseException) -> str:
+    """Show an error in a message of one's own.
+
+    >>> one_line(KeyError("agent"))
+    "KeyError: 'agent'"
+    """
+    return short_text(
+        str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}", 300
+    )
+
+
 def suggestion(word: str, choices: Iterable[str]) -> str:
     """End an error message with the nearest valid choice, or with all of them.
 

@@ -31,6 +31,7 @@ from heavytail.kernels.compiling import kernel
 from heavytail.kernels.count_powers import count_power
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.elementary import log
+from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import act, begin, counter_names, mean, radius, reset, update, write_counters
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
@@ -65,6 +66,10 @@ class Audited(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: audits, escapes, the relative width of intervals, and the agent's own."""
         return ("audits", "escapes", "narrowest", *counter_names(self.agent))
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"audits": COUNT, "escapes": COUNT}
 
 
 @register("agent", "audited", example={"epsilon": 0.05, "moment": 14.25, "bonus_scale": 0.1})

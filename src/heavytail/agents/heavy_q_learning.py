@@ -44,6 +44,7 @@ from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
+from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
@@ -64,6 +65,10 @@ class HeavyQLearning(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: those of Q-learning, and how many rewards were truncated."""
         return (*self.table.counter_names(), "truncated")
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"truncated": COUNT}
 
 
 @register("agent", "heavy_q_learning", example={"epsilon": 0.05, "moment": 1.0})

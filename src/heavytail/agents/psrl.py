@@ -27,6 +27,7 @@ from heavytail.kernels.array_ops import argmax_slice, max_slice
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
 from heavytail.kernels.rng import fill_open_uniforms, gamma, integer, to_normal
+from heavytail.kernels.validity import Range
 from heavytail.kernels.verbs import act, begin, reset, update
 from heavytail.mdp.problem import Problem, require_horizon
 from heavytail.registry import register
@@ -51,6 +52,10 @@ class PSRL(NamedTuple):
     prior_precision: float
     noise_precision: float
     scale: float
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a weight and what a count."""
+        return {"weights": Range(0.0, math.inf), "visits": Range(0.0, math.inf)}
 
 
 @register("agent", "psrl")

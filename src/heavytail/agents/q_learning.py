@@ -27,6 +27,7 @@ from heavytail.agents._bonuses import new_bonus, next_bonus
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
+from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.registry import register
@@ -49,6 +50,10 @@ class QLearning(NamedTuple):
     def constant_fields(self) -> tuple[str, ...]:
         """Name what never changes: the caps."""
         return ("cap",)
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"visits": COUNT, "cells_visited": COUNT}
 
 
 @register("agent", "q_learning")

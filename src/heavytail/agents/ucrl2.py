@@ -36,6 +36,7 @@ from heavytail.estimators.sample_mean import sample_mean
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
+from heavytail.kernels.validity import COUNT, Range, below
 from heavytail.kernels.verbs import (
     act,
     begin,
@@ -80,6 +81,11 @@ class UCRL2(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: phases, how evenly actions were played, and those of the estimator."""
         return ("phases", "uniformity", *counter_names(self.estimator))
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is an action and what a count."""
+        actions = self.rewards.size // self.model.n_states
+        return {"policy": below(actions), "in_phase": COUNT, "steps": COUNT, "phases": COUNT}
 
 
 @register("agent", "ucrl2")

@@ -3,6 +3,7 @@
 What can be loaded must go on: predict, tell its beliefs, learn, be saved and be loaded again.
 """
 
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,8 +14,9 @@ import numpy as np
 import heavytail as ht
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
 from heavytail.errors import InputError
+from heavytail.files import write_arrays
 from heavytail.registry import Registered
-from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
+from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from support.mdps import MDPS
 
 SHARE = 12
@@ -62,7 +64,9 @@ def try_one(files: list[AgentFile], path: Path, rng: Generator) -> None:
             write_agent_file(path, AgentFile(metadata, arrays))
             path.write_bytes(mutate_bytes(path.read_bytes(), rng))
         case x if x < 0.3:
-            write_agent_file(path, AgentFile(mutate_tree(metadata, rng), arrays))
+            text = json.dumps(mutate_tree(metadata, rng)).encode()
+            text = mutate_bytes(text, rng) if x < 0.12 else b"[" * 10**5 if x < 0.13 else text
+            write_arrays(path, {METADATA: np.frombuffer(text, np.uint8), **arrays})
         case _:
             write_agent_file(path, AgentFile(metadata, _mutate_some(arrays, rng)))
     use(path)
