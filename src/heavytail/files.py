@@ -85,18 +85,18 @@ def _check_unpacked_size(archive: zipfile.ZipFile, size: int) -> None:
 
 
 def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """Read an array, once its header is known to ask for no more than there is."""
+    """Read an array, if its header asks for no more than there is."""
+    npy = np.lib.format
     with archive.open(entry) as stored:
-        # NumPy has a function for each version of the header, and names that of the first two only.
-        version = np.lib.format.read_magic(stored)
-        read_header = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read_header(stored)
-        if not dtype.hasobject and math.prod(shape) * dtype.itemsize != entry.file_size - stored.tell():
+        # NumPy has a function for each version of the header; that of the third is no public one.
+        old = npy.read_magic(stored) == (1, 0)
+        header = npy.read_array_header_1_0(stored) if old else npy.read_array_header_2_0(stored)
+        shape, is_fortran, dtype = header
+        if dtype.hasobject:
+            raise InputError("Object arrays cannot be loaded")
+        if math.prod(shape) * dtype.itemsize != entry.file_size - stored.tell():
             raise InputError(f"{entry.filename} is not as long as it says")
-    with archive.open(entry) as stored:
-        return np.lib.format.read_array(stored, allow_pickle=False)
+        return np.ndarray(shape, dtype, bytearray(stored.read()), order="F" if is_fortran else "C")
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
