@@ -93,7 +93,7 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray
         header = npy.read_array_header_1_0(stored) if old else npy.read_array_header_2_0(stored)
         shape, is_fortran, dtype = header
         if dtype.hasobject:
-            raise InputError("Object arrays cannot be loaded")
+            raise InputError("Object arrays cannot be loaded when allow_pickle=False")
         if math.prod(shape) * dtype.itemsize != entry.file_size - stored.tell():
             raise InputError(f"{entry.filename} is not as long as it says")
         return np.ndarray(shape, dtype, bytearray(stored.read()), order="F" if is_fortran else "C")

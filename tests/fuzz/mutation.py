@@ -148,8 +148,9 @@ def _lengthen(array: Array, rng: Generator) -> Array:
 
 
 def _retype(array: Array, rng: Generator) -> Array:
+    kinds = ["U1", "U99"] if array.dtype.kind == "U" else ["f8", "i8", "u4", "u8", "?", "f4", "U3", "c16"]
     with np.errstate(all="ignore"):
-        return array.astype(str(rng.choice(["f8", "i8", "u4", "u8", "?", "f4", "U3", "c16"])))
+        return array.astype(str(rng.choice(kinds)))
 
 
 def _reshape(array: Array, rng: Generator) -> Array:

@@ -18,8 +18,8 @@ from heavytail.arrays import Floats, Indices, Ints, U
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
-from heavytail.kernels.validity import COUNT, FLAG, Fact, Range, below, blocks_fit
 from heavytail.kernels.verbs import full, reset
+from heavytail.ranges import COUNT, FLAG, Fact, Range, below, blocks_fit
 
 MIN_CAPACITY = 4  # of a cell's block
 

@@ -31,12 +31,12 @@ from heavytail.kernels.compiling import kernel
 from heavytail.kernels.count_powers import count_power
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.elementary import log
-from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import act, begin, counter_names, mean, radius, reset, update, write_counters
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.planning.episodic import episodic_plan
 from heavytail.planning.matrices import transition_matrix
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import find, register
 
 ROUNDING = 1e-9  # relative to the largest value: so little below Q* is no escape

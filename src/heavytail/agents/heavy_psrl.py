@@ -41,9 +41,9 @@ from heavytail.estimators.sketch import MIDDLE, SEEN, Sketch, is_constant, sketc
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
-from heavytail.kernels.validity import COUNT, FINITE, Fact, Range, below
 from heavytail.kernels.verbs import act, begin, full, push, reset, update, write_counters
 from heavytail.mdp.problem import Problem
+from heavytail.ranges import COUNT, FINITE, Fact, Range, below
 from heavytail.registry import register
 
 MIN_KNOWN = 2  # visits below which a cell is unknown

@@ -44,9 +44,9 @@ from heavytail.agents.q_learning import QLearning, q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
-from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 STEPS_PER_HORIZON = 20  # for how many steps, in units of H + 1, K(t) is compared with its limit

@@ -27,9 +27,9 @@ from heavytail.kernels.array_ops import argmax_slice, max_slice
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
 from heavytail.kernels.rng import fill_open_uniforms, gamma, integer, to_normal
-from heavytail.kernels.validity import Range
 from heavytail.kernels.verbs import act, begin, reset, update
 from heavytail.mdp.problem import Problem, require_horizon
+from heavytail.ranges import Range
 from heavytail.registry import register
 
 MAX_NUMBERS = 10**9  # that a record may hold

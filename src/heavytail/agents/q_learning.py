@@ -27,9 +27,9 @@ from heavytail.agents._bonuses import new_bonus, next_bonus
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
-from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 

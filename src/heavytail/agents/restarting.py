@@ -25,9 +25,9 @@ from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import MAX_EXPONENT, log, power
-from heavytail.kernels.validity import COUNT, Fact, Range
 from heavytail.kernels.verbs import act, begin, counter_names, reset, update, write_counters
 from heavytail.mdp.problem import Problem
+from heavytail.ranges import COUNT, Fact, Range
 from heavytail.registry import find, register
 
 ROUNDING = 1e-13  # so that 5^22 / 5^21 is at most 5 before it is rounded up

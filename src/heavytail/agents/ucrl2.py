@@ -36,7 +36,6 @@ from heavytail.estimators.sample_mean import sample_mean
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
-from heavytail.kernels.validity import COUNT, Range, below
 from heavytail.kernels.verbs import (
     act,
     begin,
@@ -49,6 +48,7 @@ from heavytail.kernels.verbs import (
     write_counters,
 )
 from heavytail.mdp.problem import Problem, require_r_max
+from heavytail.ranges import COUNT, Range, below
 from heavytail.registry import register
 
 MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of so many steps

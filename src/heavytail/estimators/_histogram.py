@@ -19,9 +19,9 @@ import numpy as np
 from heavytail.arrays import Floats, Indices, Ints, U
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import from_bits, to_bits
-from heavytail.kernels.validity import COUNT as NATURAL
-from heavytail.kernels.validity import FINITE, Fact, Range
 from heavytail.kernels.verbs import full, push, reset
+from heavytail.ranges import COUNT as NATURAL
+from heavytail.ranges import FINITE, Fact, Range
 
 HELD = 16
 BINS_PER_OCTAVE_LOG2 = 1

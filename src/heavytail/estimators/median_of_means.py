@@ -31,8 +31,8 @@ from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.array_ops import median
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import power
-from heavytail.kernels.validity import COUNT, MAX_COUNT, NUMBER, Fact, Range, blocks_fit
 from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.ranges import COUNT, MAX_COUNT, NUMBER, Fact, Range, blocks_fit
 from heavytail.registry import register
 
 MIN_CAPACITY = 8

@@ -16,8 +16,8 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.elementary import exp, log
-from heavytail.kernels.validity import COUNT, Range
 from heavytail.kernels.verbs import mean, push, radius, reset
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 

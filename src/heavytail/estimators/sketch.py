@@ -45,8 +45,8 @@ from heavytail.estimators._symmetry import asymmetry, skew_probability, trimmed_
 from heavytail.estimators._tails import EDGE, RIGHT, TAIL_COLUMNS, TAIL_COUNT, excess_at, fit_tail
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import log
-from heavytail.kernels.validity import Fact
 from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.ranges import Fact
 from heavytail.registry import register
 
 # Columns of a summary:

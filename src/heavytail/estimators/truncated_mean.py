@@ -31,8 +31,8 @@ from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.array_ops import SURE
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import power
-from heavytail.kernels.validity import COUNT, NUMBER, Fact, Range
 from heavytail.kernels.verbs import full, mean, push, radius, reset, write_counters
+from heavytail.ranges import COUNT, NUMBER, Fact, Range
 from heavytail.registry import register
 
 EXACT, AT_ARRIVAL, FIXED = 0, 1, 2

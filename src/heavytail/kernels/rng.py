@@ -18,7 +18,7 @@ from heavytail.arrays import Floats, Stream, U
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import ONE, exp, from_bits, log, sin
-from heavytail.kernels.validity import Fact, Range
+from heavytail.ranges import Fact, Range
 
 
 class Streams(NamedTuple):

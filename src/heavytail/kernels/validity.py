@@ -13,56 +13,18 @@ Nothing need be said of the rest: numbers and what ``constant_fields()`` names m
 makes them, up to rounding, and all types and shapes as well, but for the length of pools.
 """
 
-import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.arrays import Bools, Ints, Record
+from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.kernels.pools import constant_fields
+from heavytail.ranges import Fact, Range
 
-Fact: TypeAlias = tuple[str, bool | np.bool_]
 ROUNDING = 1e-6  # relative: other machines round otherwise, and an altered constant differs by more
-
-
-class Range(NamedTuple):
-    """The least and the largest number that an array may hold; NaN is in no range."""
-
-    low: float
-    high: float
-
-    def holds(self, array: npt.NDArray[Any]) -> Bools:
-        """Tell for each entry whether it is in the range."""
-        return np.asarray((array >= self.low) & (array <= self.high))
-
-
-MAX_COUNT = 2**53  # whole numbers up to it are floats too, and far from those that overflow
-COUNT = Range(0, MAX_COUNT)
-FLAG = Range(0, 1)
-NUMBER = Range(-math.inf, math.inf)  # anything but NaN
-FINITE = Range(-np.finfo(np.float64).max, np.finfo(np.float64).max)
-
-
-def below(n: float) -> Range:
-    """Return the range of indices into n things."""
-    return Range(0, n - 1)
-
-
-def blocks_fit(start: Ints, length: Ints, used: int) -> bool:
-    """Tell whether blocks lie within the first `used` places of a pool, and none of them overlap.
-
-    >>> blocks_fit(np.array([4, 0]), np.array([2, 4]), used=6)
-    True
-    >>> blocks_fit(np.array([3, 0]), np.array([2, 4]), used=6)
-    False
-    """
-    order = np.argsort(start, kind="stable")
-    first, end = start[order], (start + length)[order]
-    first, end = first[end > first], end[end > first]
-    return bool((end[:-1] <= first[1:]).all() and end.max(initial=0) <= used)
 
 
 def check_record(path: str, record: Record, built: Record) -> None:

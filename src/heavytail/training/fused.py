@@ -20,9 +20,9 @@ from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.validity import COUNT, FLAG, Range
 from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
 from heavytail.mdp import MDP, first_state
+from heavytail.ranges import COUNT, FLAG, Range
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
 

@@ -35,6 +35,7 @@ from heavytail.training.agent_file import (
     write_agent_file,
 )
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
+from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
 from heavytail.training.stepwise import Stepwise
@@ -58,6 +59,7 @@ class Learner:
         streams: its random streams.
         run_state: how far it is.
         curve: the curve of the last `learn`, also after an interruption.
+        in_use: whether it is learning now.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Learner:
         self.streams = streams
         self.run_state = run_state
         self.curve: Curve | None = None
+        self.in_use = False
         self._warned = False
 
     def __repr__(self) -> str:
@@ -130,8 +133,14 @@ class Learner:
         >>> curve.episodes
         array([ 500, 1000])
         """
+        with one_thread(self):
+            return self._learn(self._amount(episodes, steps), checkpoints, spacing, progress=progress)
+
+    def _learn(
+        self, units: int, checkpoints: int | Sequence[int], spacing: Spacing, *, progress: bool
+    ) -> Curve:
         first = int(self.run_state.episodes_or_steps[0])
-        until = first + self._amount(episodes, steps)
+        until = first + units
         self._warn_if_past_plan(until)
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
         with self._shown(progress, until) as redraw:
@@ -235,7 +244,7 @@ class Learner:
                 f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
                 f" {steps:,}: its bonuses grow no further than planned"
             )
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=4)
 
     @contextmanager
     def _shown(self, progress: bool, until: int) -> Iterator[Callable[[], None]]:
