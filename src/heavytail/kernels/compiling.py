@@ -197,6 +197,8 @@ def _locked(folder: Path) -> Iterator[None]:
 def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
     """Name the machine code that `function` would become with records of these classes."""
     lines = [repr(ENTRY_OPTIONS), repr(KERNEL_OPTIONS), *map(_describe_value, classes)]
+    if config.BOUNDSCHECK:  # NUMBA_BOUNDSCHECK=1: an index out of range is an error, in other code
+        lines.append("bounds are checked")
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting:

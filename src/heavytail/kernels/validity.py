@@ -29,15 +29,20 @@ ROUNDING = 1e-6  # relative: other machines round otherwise, and an altered cons
 
 def check_record(path: str, record: Record, built: Record) -> None:
     """Raise a one-line error if a record is not valid; `built` is the same record as its builder makes it."""
-    ranges: Mapping[str, Range] = record.ranges() if hasattr(record, "ranges") else {}
+    changing = {}
     for name, value, own in zip(record._fields, record, built, strict=True):
         if hasattr(own, "_fields"):
             check_record(f"{path}/{name}", value, own)
-        elif not isinstance(own, np.ndarray) or name in constant_fields(record):
-            _check_constant(f"{path}/{name}", value, own)
-        elif name in ranges:
-            _check_range(f"{path}/{name}", value, ranges[name])
-        elif own.dtype.kind in "iu":
+        elif isinstance(own, np.ndarray) and name not in constant_fields(record):
+            changing[name] = value
+        elif not _same(np.asarray(value), np.asarray(own)):
+            shown = f" is {value}, and" if np.ndim(value) == 0 else ""
+            raise InputError(f"{path}/{name}{shown} differs from what this agent is built with")
+    ranges: Mapping[str, Range] = record.ranges() if hasattr(record, "ranges") else {}
+    for name, array in changing.items():
+        if name in ranges:
+            _check_range(f"{path}/{name}", array, ranges[name])
+        elif array.dtype.kind in "iu":
             raise InputError(
                 f"{path}/{name} cannot be trusted: {type(record).__name__} does not say what it may hold; its"
                 f" method ranges() must name {name}"
@@ -54,12 +59,6 @@ def _check_range(path: str, array: npt.NDArray[Any], allowed: Range) -> None:
         raise InputError(
             f"{path} holds {outside.flat[0]}; what it holds must be between {allowed.low} and {allowed.high}"
         )
-
-
-def _check_constant(path: str, value: Any, built: Any) -> None:
-    if not _same(np.asarray(value), np.asarray(built)):
-        shown = f" is {value}, and" if np.ndim(value) == 0 else ""
-        raise InputError(f"{path}{shown} differs from what this agent is built with")
 
 
 def _same(value: npt.NDArray[Any], built: npt.NDArray[Any]) -> bool:
