@@ -16,7 +16,7 @@ def key_path(keys: Iterable[str]) -> str:
     >>> key_path(["envs", "six arms", "horizon"])
     "envs.'six arms'.horizon"
     """
-    return ".".join(key if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
+    return ".".join(key[:60] if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
 
 
 def short_repr(value: Any) -> str:

@@ -127,7 +127,9 @@ def check_names(given: Mapping[str, Any]) -> None:
     """Raise an error for a parameter that does not exist."""
     for name in given:
         if name not in DEFAULTS:
-            raise InputError(f"heavy_dqn has no parameter {name!r}; {suggestion(str(name), DEFAULTS)}")
+            raise InputError(
+                f"heavy_dqn has no parameter {short_repr(name)}; {suggestion(str(name), DEFAULTS)}"
+            )
 
 
 def _cast(record: Any, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gymnasium import Space
 
 from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.gym import reward_transforms
 from heavytail.gym.observation_codes import BITS
@@ -217,7 +217,9 @@ def _make_transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> Re
         )
     if isinstance(coefficient, str):
         if coefficient != "auto":
-            raise InputError(f"coefficient is {coefficient!r}; it must be a number above 0, or 'auto'")
+            raise InputError(
+                f"coefficient is {short_repr(coefficient)}; it must be a number above 0, or 'auto'"
+            )
         coefficient = reward_transforms.MIN_SIZE  # until the first reward of the warm-up
         return reward_transforms.truncate(epsilon, coefficient, mode)
     return reward_transforms.truncate(cast_value(epsilon, MomentOrder, "epsilon"), coefficient, mode)

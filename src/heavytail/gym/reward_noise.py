@@ -12,7 +12,7 @@ from gymnasium.core import ActType, ObsType
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import stream
 from heavytail.laws import Law
@@ -129,7 +129,7 @@ def _check_law(law: Any, parameters: dict[str, Any]) -> Law:
         )
     if not isinstance(law, Law):
         raise InputError(
-            f"AddRewardNoise: law is {law!r}; it must be a law, such as"
+            f"AddRewardNoise: law is {short_repr(law)}; it must be a law, such as"
             " heavytail.laws.alpha_stable(alpha=1.1), or the name of one"
         )
     if any(map(math.isnan, law.row())):

@@ -156,7 +156,7 @@ def visit_counter(
             " from an observation to its code, or a VisitCounter"
         )
     if counter not in COUNTERS:
-        raise InputError(f"counter is {counter!r}; {suggestion(counter, COUNTERS)}")
+        raise InputError(f"counter is {short_repr(counter)}; {suggestion(counter, COUNTERS)}")
     return VisitCounter(make_code(counter, observation_space, bits, seed), actions)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Floats, Stream, U
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import ONE, exp, from_bits, log, sin
 from heavytail.ranges import Fact, Range
@@ -48,7 +48,8 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
-            f"seed is {seed!r}; it must be a whole number, at least 0, or a numpy.random.SeedSequence"
+            f"seed is {short_repr(seed)};"
+            " it must be a whole number, at least 0, or a numpy.random.SeedSequence"
         )
     return np.random.SeedSequence(int(seed))
 

@@ -232,7 +232,9 @@ class Learner:
             )
         is_number = isinstance(given, (int, float, np.number))
         if not is_number or not 1 <= given < 2**62 or given != math.floor(given):
-            raise InputError(f"learn: {self.unit} is {given!r:.60}; it must be a whole number, at least 1")
+            raise InputError(
+                f"learn: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
+            )
         return int(given)
 
     def _warn_if_past_plan(self, until: int) -> None:
@@ -377,7 +379,9 @@ def make_agent(
 def _name_first(function: str, name: Any, other: Any) -> tuple[str, Any]:
     """Fill in the agent to start with, where only an environment or a problem is given."""
     if isinstance(name, str) and other is None:
-        raise InputError(f"{function}({name!r}) has no environment; give one after the agent's name")
+        raise InputError(
+            f"{function}({short_repr(name)}) has no environment; give one after the agent's name"
+        )
     if not isinstance(name, str) and other is not None:
         raise InputError(f"{function}: name is a {type(name).__name__}; it must be an agent's id")
     return (name, other) if isinstance(name, str) else (DEFAULT_AGENT, name)
