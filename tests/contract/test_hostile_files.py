@@ -12,9 +12,7 @@ SECONDS = 600.0  # far more than it takes; without end it would not end
 
 def test_every_array_of_every_agent_may_be_altered(tmp_path: Path) -> None:
     """In another process: what this is about ends processes."""
-    folders = os.pathsep.join(
-        [str(Path(hostile_files.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
-    )
+    tests = str(Path(hostile_files.__file__).parents[1])
     in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else str(tmp_path)  # noqa: S108 - files are synced
     done = subprocess.run(
         [sys.executable, "-m", "support.hostile_files", in_memory],
