@@ -62,6 +62,7 @@ def run_targets(names: Sequence[str], given: Namespace, folder: Path) -> list[Fa
         for name, share in shares.items()
         for job in _cut(name, given, max(1, round(given.inputs * share / sum(shares.values()))))
     ]
+    jobs.sort(key=lambda job: job.until - job.first)  # if time runs out, it does for the longest
     with ThreadPoolExecutor(given.workers) as pool:
         found = pool.map(lambda job: _run_job(job, folder, deadline), jobs)
         return [fault for faults in found for fault in faults]
@@ -81,7 +82,8 @@ def _run_job(job: Job, folder: Path, deadline: float) -> list[Fault]:
         with Child(job._replace(first=next_index), folder) as child:
             next_index = child.watch(faults, deadline)
     seconds = time.monotonic() - started
-    done = f"{next_index - job.first:,} inputs in {seconds:,.0f} s, {len(faults)} faults"
+    tried, inputs = next_index - job.first, job.until - job.first
+    done = f"{tried:,} of {inputs:,} inputs in {seconds:,.0f} s, {len(faults)} faults"
     print(f"{job.target}: {done}", flush=True)  # noqa: T201 - a script
     return faults
 

@@ -19,7 +19,7 @@ from heavytail.registry import Registered
 from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from support.mdps import MDPS
 
-SHARE = 12
+SHARE = 6
 LEARNT = 150  # episodes or steps before the file is written: enough for pools to grow
 MORE = 4  # episodes or steps after it was read
 UNREAD = ("streams", "mdp0")  # arrays that are mutated less often: there is little to get wrong in them

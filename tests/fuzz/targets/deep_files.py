@@ -15,7 +15,7 @@ from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
 from heavytail.files import write_arrays
 from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 
-SHARE = 2
+SHARE = 1
 SMALL = {
     "total_steps": 200,
     "hidden": (4,),
