@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats, Indices, Ints
 from heavytail.checks import as_bools, as_count, as_finite_floats, as_floats, as_ints
-from heavytail.errors import InputError, short_repr
+from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.laws.table import law_table
@@ -261,7 +261,7 @@ def _parse_start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
     p = as_floats("start", start)
     if p.ndim == 0:
         if not (p == np.floor(p) and 0 <= p < n_states):
-            raise InputError(f"start is {short_repr(start)}; states go from 0 to {n_states - 1}")
+            raise InputError(f"start is {start!r}; states go from 0 to {n_states - 1}")
         p = np.eye(1, n_states, int(p))[0]
     if p.shape != (n_states,) or not (p >= 0).all() or abs(p.sum() - 1) > SUM_TOLERANCE:
         raise InputError(
@@ -295,7 +295,7 @@ def parse_horizon(horizon: Any, n_stages: int) -> int:
         real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
         if not (real and horizon >= 1 and not np.isinf(horizon) and horizon == np.floor(horizon)):
             raise InputError(
-                f"horizon is {short_repr(horizon)}; it must be a whole number, at least 1, or left out for a"
+                f"horizon is {horizon!r}; it must be a whole number, at least 1, or left out for a"
                 " continuing problem"
             )
         number = int(horizon)
