@@ -78,10 +78,12 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
 
 
 def _check_unpacked_size(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse a file that is larger unpacked: what `write_arrays` writes is not packed at all."""
+    """Refuse a file that would be larger unpacked; what `write_arrays` writes is not packed at all."""
     unpacked = sum(entry.file_size for entry in archive.filelist)
     if unpacked > size:
         raise InputError(f"its {size:,} bytes would become {unpacked:,}")
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.filelist):
+        raise InputError("it is compressed")  # and may unpack to more than it says
 
 
 def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:

@@ -188,6 +188,14 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
         ht.load_agent(tmp_path / "bomb.npz")
 
 
+def test_a_zip_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("q.npy", b"\x00" * 10**7)
+        archive.filelist[0].file_size = 100
+    with pytest.raises(InputError, match="it is compressed"):
+        ht.load_agent(tmp_path / "bomb.npz")
+
+
 def test_a_header_that_asks_for_terabytes_is_not_believed(tmp_path: Path) -> None:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
