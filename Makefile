@@ -10,7 +10,7 @@ PIP := pip install --quiet --disable-pip-version-check -c constraints.txt
 # $(call environment,FOLDER): an empty environment; older versions of pip know no dependency groups
 environment = $(PYTHON) -m venv $(1) && $(1)/bin/$(PIP) --upgrade pip
 
-.PHONY: help test test-interop test-browser test-gpu check bench peers reproduce format clean
+.PHONY: help test test-interop test-browser test-gpu test-memory fuzz check bench peers reproduce format clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -49,6 +49,13 @@ $(GPU)/.ready: pyproject.toml constraints.txt
 
 test-gpu: $(GPU)/.ready  ## Run lanes on this machine's GPU against the CPU (in an environment of its own)
 	$(GPU)/bin/pytest -n 0 tests/gpu $(ARGS)
+
+test-memory: $(READY)  ## Run agents, also from hostile files, in code that checks every index
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/contract/test_agents.py -k fused_equals_stepwise $(ARGS)
+	NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests $(BIN)/python -m fuzz agent_files --inputs 3000 --seed 1
+
+fuzz: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 reproduce: $(READY)  ## Reproduce the paper: results/paper/report.html; ARGS=--quick at a smaller scale
 	$(BIN)/heavytail reproduce $(ARGS)

@@ -107,7 +107,7 @@ def bind_arguments(
         if key not in signature.parameters and not open_ended:
             others = list(signature.parameters)[len(args) :]  # the caller's to give by name
             remedy = suggestion(key, others) if others else "it takes none"
-            raise InputError(f"{name} has no parameter {key!r}; {remedy}")
+            raise InputError(f"{name} has no parameter {short_repr(key)}; {remedy}")
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -143,23 +143,23 @@ def cast_value(value: Any, hint: Any, where: str) -> Any:
     if origin is Literal:
         return _choice(value, get_args(hint), where)
     if origin is dict and not isinstance(value, dict):
-        raise InputError(f"{where} must be a table of names and values, got {value!r:.60}")
+        raise InputError(f"{where} must be a table of names and values, got {short_repr(value)}")
     if hint in _CASTS:
         return _CASTS[hint](value, where)
     if isinstance(hint, type) and hint.__module__.startswith("heavytail.") and not isinstance(value, hint):
-        raise InputError(f"{where} must be a {hint.__name__}, got {value!r:.60}")
+        raise InputError(f"{where} must be a {hint.__name__}, got {short_repr(value)}")
     return value
 
 
 def _choice(value: Any, choices: tuple[Any, ...], where: str) -> Any:
     if value not in choices:
-        raise InputError(f"{where} is {value!r}; {suggestion(str(value), map(str, choices))}")
+        raise InputError(f"{where} is {short_repr(value)}; {suggestion(str(value), map(str, choices))}")
     return value
 
 
 def _float(value: Any, where: str) -> float:
     if isinstance(value, (bool, str)) or not isinstance(value, numbers.Real):
-        raise InputError(f"{where} must be a number, got {value!r}")
+        raise InputError(f"{where} must be a number, got {short_repr(value)}")
     try:
         number = float(value)
     except OverflowError:
@@ -172,19 +172,19 @@ def _float(value: Any, where: str) -> float:
 def _int(value: Any, where: str) -> int:
     number = _float(value, where)
     if number != int(number):
-        raise InputError(f"{where} must be a whole number, got {value!r}")
+        raise InputError(f"{where} must be a whole number, got {short_repr(value)}")
     return int(value)
 
 
 def _bool(value: Any, where: str) -> bool:
     if not isinstance(value, (bool, numbers.Integral)) or value not in (0, 1):
-        raise InputError(f"{where} must be True or False, got {value!r}")
+        raise InputError(f"{where} must be True or False, got {short_repr(value)}")
     return bool(value)
 
 
 def _str(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise InputError(f"{where} must be a string, got {value!r}")
+        raise InputError(f"{where} must be a string, got {short_repr(value)}")
     return value
 
 
@@ -196,7 +196,7 @@ def _within(value: Any, bounds: list[Any], where: str) -> Any:
         for bound in bounds:
             holds, words = _bound(value, bound)
             if not holds:
-                raise InputError(f"{where} must be {words}, got {value!r}")
+                raise InputError(f"{where} must be {words}, got {short_repr(value)}")
     return value
 
 

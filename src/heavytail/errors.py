@@ -16,7 +16,7 @@ def key_path(keys: Iterable[str]) -> str:
     >>> key_path(["envs", "six arms", "horizon"])
     "envs.'six arms'.horizon"
     """
-    return ".".join(key if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
+    return ".".join(key[:60] if re.fullmatch(r"[\w-]+", key) else f"{key!r:.60}" for key in keys)
 
 
 def short_repr(value: Any) -> str:
@@ -26,6 +26,28 @@ def short_repr(value: Any) -> str:
     except (ValueError, RecursionError):  # a number with thousands of digits, a list that holds itself
         text = f"a {type(value).__name__} too large to show"
     return " ".join(text.split())[:60]
+
+
+def short_text(text: str, length: int = 200) -> str:
+    """Show in a message what another message says: its first line, with its middle left out if it is long.
+
+    >>> short_text("a very long message", length=11)
+    'a ve...sage'
+    """
+    line = next(iter(text.splitlines()), "")
+    half = (length - 3) // 2
+    return line if len(line) <= length else f"{line[:half]}...{line[-half:]}"
+
+
+def one_line(error: BaseException) -> str:
+    """Show an error in a message of one's own.
+
+    >>> one_line(KeyError("agent"))
+    "KeyError: 'agent'"
+    """
+    return short_text(
+        str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}", 300
+    )
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:

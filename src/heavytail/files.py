@@ -1,5 +1,6 @@
 """Files written whole or not at all: any bytes, arrays as ``.npz``, figures as SVG or PNG."""
 
+import math
 import os
 import tempfile
 import zipfile
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,16 +65,40 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
     """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
     target = Path(path)
     try:
-        # ZipFile refuses a file of another kind, so that np.load sees zip files only.
-        with target.open("rb") as source, zipfile.ZipFile(source):
-            source.seek(0)
-            with np.load(source, allow_pickle=False) as stored:
-                return {name: stored[name] for name in stored.files}
+        with target.open("rb") as source, zipfile.ZipFile(source) as archive:
+            _check_unpacked_size(archive, os.fstat(source.fileno()).st_size)
+            return {
+                entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.filelist
+            }
     except OSError as error:
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
     except Exception as error:
-        why = next(iter(str(error).splitlines()), type(error).__name__)
+        why = short_text(next(iter(str(error).splitlines()), type(error).__name__))
         raise InputError(f"{target} is no {what}, or a damaged one: {why}") from error
+
+
+def _check_unpacked_size(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse a file that would be larger unpacked; what `write_arrays` writes is not packed at all."""
+    unpacked = sum(entry.file_size for entry in archive.filelist)
+    if unpacked > size:
+        raise InputError(f"its {size:,} bytes would become {unpacked:,}")
+    if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.filelist):
+        raise InputError("it is compressed")  # and may unpack to more than it says
+
+
+def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """Read an array, if its header asks for no more than there is."""
+    npy = np.lib.format
+    with archive.open(entry) as stored:
+        # NumPy has a function for each version of the header; that of the third is no public one.
+        old = npy.read_magic(stored) == (1, 0)
+        header = npy.read_array_header_1_0(stored) if old else npy.read_array_header_2_0(stored)
+        shape, is_fortran, dtype = header
+        if dtype.hasobject:
+            raise InputError("Object arrays cannot be loaded when allow_pickle=False")
+        if math.prod(shape) * dtype.itemsize != entry.file_size - stored.tell():
+            raise InputError(f"{entry.filename} is not as long as it says")
+        return np.ndarray(shape, dtype, bytearray(stored.read()), order="F" if is_fortran else "C")
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:

@@ -142,7 +142,7 @@ def find(kind: Kind, name: str) -> Registered:
     if (kind, name) not in _table:
         what = "environment" if kind == "env" else kind
         names = (entry.name for entry in registered(kind))
-        raise InputError(f"there is no {what} {name!r}; {suggestion(name, names)}")
+        raise InputError(f"there is no {what} {short_repr(name)}; {suggestion(name, names)}")
     return _table[kind, name]
 
 
@@ -172,7 +172,7 @@ def plugin_modules() -> list[str]:
 
 def _check_kind(kind: str) -> None:
     if kind not in FOLDERS:
-        raise InputError(f"there is no kind {kind!r}; {suggestion(str(kind), FOLDERS)}")
+        raise InputError(f"there is no kind {short_repr(kind)}; {suggestion(str(kind), FOLDERS)}")
 
 
 @cache

@@ -151,6 +151,47 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
         ht.deep.DeepLearner.load(tmp_path / "short.npz")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"settings": {"hidden": [2**30, 2**30]}}, r"states/network/0/\w+ is .* is expected"),
+        ({"settings": {"hidden": [2] * 10**5}}, "there are 100,000 layers, and does not hold them"),
+        ({"settings": {"batch": 10**9, "start": 10**9}}, "random words in a period; there is room for"),
+        ({"settings": {"total_steps": 2**40}}, "total_steps must be below 2147483648"),
+        ({"settings": {"discount": "x" * 10**5}}, "discount must be a number, got 'xxx"),
+        ({"settings": {"speed": 1}}, "heavy_dqn has no parameter 'speed'"),
+        ({"parameters": "x"}, "its parameters must be a list of runs"),
+        ({"parameters": []}, "its parameters must be a list of runs"),
+        ({"parameters": [{"seed": -1}]}, "seed must be at least 0"),
+        ({"parameters": [{"seed": 0}] * 2}, r"is expected"),
+        ({"steps": -50}, "its steps must be at least 0"),
+        ({"steps": 51}, "its steps are 51, no multiple of target_every, 50"),
+        ({"steps": 10**6}, "its steps must be at most 600"),
+        ({"deep": ["cart_pole"]}, "there is no compiled environment"),
+        ({"made_with": None}, "AttributeError"),
+        ({"totals": np.full((3, 1), np.nan)}, "its totals have a count that is none"),
+        ({"totals": np.zeros((3, 2))}, r"totals is float64\[3, 2\] where float64\[3, 1\] is expected"),
+        ({"curve/steps": np.array([100, 50])}, "the steps of its curve do not ascend"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_one_line(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Nothing is allocated for settings that ask for terabytes: shapes are compared first."""
+    learner = heavy_dqn("cart_pole", **SMALL)
+    learner.learn(100, checkpoints=2)
+    learner.save(tmp_path / "deep.npz")
+    metadata, arrays = read_agent_file(tmp_path / "deep.npz")
+    for key, value in change.items():
+        if key in arrays:
+            arrays[key] = value
+        else:
+            metadata[key] = {**metadata[key], **value} if key == "settings" else value
+    write_agent_file(tmp_path / "bad.npz", AgentFile(metadata, arrays))
+    with pytest.raises(ht.InputError, match=message) as caught:
+        ht.deep.DeepLearner.load(tmp_path / "bad.npz")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
 def test_without_jax_runs_can_be_planned_and_no_more(tmp_path: Path) -> None:
     script = """
     import sys

@@ -722,3 +722,30 @@ def test_counts_of_a_counter_of_one_s_own() -> None:
     for action in (0, 0, 1, 0):
         env.step(action)
     assert counter.counts == {("anywhere", 0): 3, ("anywhere", 1): 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"steps": np.array([2**63 - 1, 0])}, r"steps is \[9223372036854775807, 0\]; it must be how many"),
+        ({"steps": np.array([-5, -6])}, r"steps is \[-5, -6\]"),
+        ({"steps": np.array([3, 4])}, r"steps is \[3, 4\]"),
+        ({"counts": np.array([2**63 - 1])}, "counts must be at least 1 and at most 9007199254740992 each"),
+        ({"counts": np.array([-5])}, "counts must be at least 1"),
+        ({"warm_up": np.array([np.nan])}, "warm_up has a size that is not finite and above 0"),
+        ({"warm_up": np.array([-1.0])}, "warm_up has a size that is not finite and above 0"),
+        ({"observation_hash/matrix": np.full((4, 4), np.inf)}, "observation_hash has a number that is not"),
+        ({"observation_hash/low": np.full(4, 2.0)}, "observation_hash has a number .* a low end above the"),
+    ],
+)
+def test_state_that_is_none_is_one_line_and_changes_nothing(change: dict[str, Any], message: str) -> None:
+    env = TruncateReward(gymnasium.make("CartPole-v1"), epsilon=0.5, coefficient="auto", bits=4)
+    env.reset(seed=0)
+    env.step(0)
+    before = env.state_dict()
+    with pytest.raises(ht.InputError, match=message):
+        env.load_state_dict({**before, **change})
+    after = env.state_dict()
+    assert {name: array.tolist() for name, array in after.items()} == {
+        name: array.tolist() for name, array in before.items()
+    }

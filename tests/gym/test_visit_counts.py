@@ -254,7 +254,7 @@ def test_a_code_that_cannot_be_read_back_is_not_saved() -> None:
     [
         ({"counts": None}, "counts is missing"),
         ({"counts": np.array([1.0])}, "counts is float64[1] where int64[n] is expected"),
-        ({"counts": np.array([0] * 5)}, "counts must be at least 1 each"),
+        ({"counts": np.array([0] * 5)}, "counts must be at least 1 and at most 9007199254740992 each"),
         ({"actions": None}, "actions must be 5 codes, and is missing"),
         ({"actions": np.array([1], np.uint64)}, "actions must be 5 codes, got uint64[1]"),
         (

@@ -292,3 +292,10 @@ def test_the_far_tail_is_as_frequent_as_it_should_be(name: str, threshold: float
     count = np.count_nonzero(values > threshold if threshold > 0 else values < threshold)
     lower, upper = scipy.stats.binom.interval(1.0 - LEVEL, N_TAIL, probability)
     assert lower <= count <= upper
+
+
+@pytest.mark.parametrize("shape", [math.nan, math.inf, -math.inf, -0.5, -1e300, 0.0, 1e-320])
+def test_a_gamma_variate_of_any_shape_comes_to_an_end(shape: float) -> None:
+    """A shape from a hostile file must not hold a process for ever."""
+    out = np.zeros(100)
+    entry(_fill_gamma)(stream(1), shape, out)

@@ -7,6 +7,7 @@ import numpy as np
 from heavytail.arrays import Floats, Ints, Stream
 from heavytail.kernels.rng import integer
 from heavytail.kernels.verbs import act, full, update, write_counters
+from heavytail.ranges import Range
 
 
 class Growing(NamedTuple):
@@ -18,6 +19,9 @@ class Growing(NamedTuple):
 
     def pools(self) -> tuple[str, ...]:
         return ("rewards",)
+
+    def ranges(self) -> dict[str, Range]:
+        return {"used": Range(0, len(self.rewards))}
 
 
 def growing(room: int) -> Growing:

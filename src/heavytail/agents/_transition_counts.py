@@ -9,6 +9,7 @@ Nothing follows a terminal state: reaching one counts as successor number S, *th
 always 0.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import log
 from heavytail.kernels.verbs import full, reset
+from heavytail.ranges import COUNT, FLAG, Fact, Range, below, blocks_fit
 
 MIN_CAPACITY = 4  # of a cell's block
 
@@ -39,6 +41,36 @@ class TransitionCounts(NamedTuple):
     def pools(self) -> tuple[str, ...]:
         """Name the arrays that may grow: successors and their counts."""
         return ("successor", "counts")
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is an index and what a count."""
+        place = Range(0, len(self.counts))
+        return {
+            "visits": COUNT,
+            "start": place,
+            "capacity": place,
+            "size": place,
+            "successor": below(self.n_states + 1),
+            "counts": COUNT,
+            "pool_used": place,
+            "max_capacity": place,
+            "saw_terminal": FLAG,
+        }
+
+    def facts(self) -> Iterator[Fact]:
+        """Say how blocks lie in the pool, and what is in them."""
+        yield "a block has more successors than places", (self.size <= self.capacity).all()
+        yield "blocks overlap", blocks_fit(self.start, self.capacity, self.pool_used[0])
+        largest = max(self.capacity.max(), MIN_CAPACITY // 2)
+        yield "the largest block is another", self.max_capacity[0] == largest
+        cell = np.repeat(np.arange(self.size.size), self.size)
+        first = np.repeat(self.start - np.concatenate([[0], np.cumsum(self.size)[:-1]]), self.size)
+        places = first + np.arange(cell.size)
+        ascends = np.diff(cell * (self.n_states + 1) + self.successor[places]) > 0
+        yield "successors do not ascend", ascends.all()
+        seen = np.zeros_like(self.visits)
+        np.add.at(seen, cell, self.counts[places])
+        yield "visits and counts of successors differ", (seen == self.visits).all()
 
 
 def new_transition_counts(n_states: int, n_actions: int) -> TransitionCounts:

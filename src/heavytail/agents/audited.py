@@ -36,6 +36,7 @@ from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.planning.episodic import episodic_plan
 from heavytail.planning.matrices import transition_matrix
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import find, register
 
 ROUNDING = 1e-9  # relative to the largest value: so little below Q* is no escape
@@ -65,6 +66,10 @@ class Audited(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: audits, escapes, the relative width of intervals, and the agent's own."""
         return ("audits", "escapes", "narrowest", *counter_names(self.agent))
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"audits": COUNT, "escapes": COUNT}
 
 
 @register("agent", "audited", example={"epsilon": 0.05, "moment": 14.25, "bonus_scale": 0.1})

@@ -27,6 +27,7 @@ Rewards times a factor, or plus a constant, give the same decisions up to roundi
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
 from heavytail.kernels.verbs import act, begin, full, push, reset, update, write_counters
 from heavytail.mdp.problem import Problem
+from heavytail.ranges import COUNT, FINITE, Fact, Range, below
 from heavytail.registry import register
 
 MIN_KNOWN = 2  # visits below which a cell is unknown
@@ -78,6 +80,26 @@ class HeavyPSRL(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: phases, uniformity of play, cells probably skewed, and the two learnt rates."""
         return ("phases", "uniformity", "skewed_cells", "successor_rate", "reward_rate")
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a state, an action and a count."""
+        S = self.model.n_states
+        return {
+            "elsewhere": below(S),
+            "policy": below(self.rewards.size // S),
+            "known": Range(0, S),
+            "in_phase": COUNT,
+            "phase": COUNT,
+            "news": Range(0.0, FINITE.high),
+        }
+
+    def facts(self) -> Iterator[Fact]:
+        """Say how its parts go together."""
+        yield "drawn has not the length of the model's pools", len(self.drawn) == len(self.model.counts)
+        yield "visits and rewards were not counted alike", (self.model.visits == self.sketch.n).all()
+        known = self.known[:-1]
+        yield "states seen are not counted right", known.max() <= 1 and known.sum() == self.known[-1]
+        yield "a phase is neither over nor not", self.phase[IS_OVER] <= 1
 
     def beliefs(self) -> dict[str, Floats]:
         """Return what it believes of each cell's rewards."""

@@ -49,6 +49,7 @@ from heavytail.errors import InputError
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.003, rewards=0.1)
@@ -68,6 +69,10 @@ class HeavyQLearning(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: those of Q-learning, and how many rewards were truncated."""
         return (*self.table.counter_names(), "truncated")
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"truncated": COUNT}
 
 
 @register("agent", "heavy_q_learning", example={"epsilon": 0.05, "moment": 1.0})

@@ -29,6 +29,7 @@ from heavytail.kernels.elementary import log
 from heavytail.kernels.rng import fill_open_uniforms, gamma, integer, to_normal
 from heavytail.kernels.verbs import act, begin, reset, update
 from heavytail.mdp.problem import Problem, require_horizon
+from heavytail.ranges import Range
 from heavytail.registry import register
 
 MAX_NUMBERS = 10**9  # that a record may hold
@@ -51,6 +52,10 @@ class PSRL(NamedTuple):
     prior_precision: float
     noise_precision: float
     scale: float
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a weight and what a count."""
+        return {"weights": Range(0.0, math.inf), "visits": Range(0.0, math.inf)}
 
 
 @register("agent", "psrl")

@@ -31,6 +31,7 @@ from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, known_r_max, require_horizon
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.001, rewards=1.0)
@@ -53,6 +54,10 @@ class QLearning(NamedTuple):
     def constant_fields(self) -> tuple[str, ...]:
         """Name what never changes: the caps."""
         return ("cap",)
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"visits": COUNT, "cells_visited": COUNT}
 
 
 @register("agent", "q_learning")

@@ -15,6 +15,7 @@ A restart may fall into an episode: the agent then begins in the state and plays
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import MAX_EXPONENT, log, power
 from heavytail.kernels.verbs import act, begin, counter_names, reset, update, write_counters
 from heavytail.mdp.problem import Problem
+from heavytail.ranges import COUNT, Fact, Range
 from heavytail.registry import find, register
 
 ROUNDING = 1e-13  # so that 5^22 / 5^21 is at most 5 before it is rounded up
@@ -46,6 +48,16 @@ class Restarting(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: restarts, and those of the agent since the last one."""
         return ("restarts", *counter_names(self.agent))
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"steps": COUNT, "stage": COUNT, "restarts": COUNT}
+
+    def facts(self) -> Iterator[Fact]:
+        """Say when the next restart is; one that is overdue would look for a later one step by step."""
+        yield "a restart is overdue", self.next_restart[0] > self.steps[0] + 1.0
+        scheduled = restart_step(int(self.stage[0]), self.power, self.divisor)
+        yield "the next restart is not on the schedule", self.next_restart[0] == scheduled
 
 
 @register(

@@ -50,6 +50,7 @@ from heavytail.kernels.verbs import (
     write_counters,
 )
 from heavytail.mdp.problem import Problem, known_r_max, require_r_max
+from heavytail.ranges import COUNT, Range, below
 from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.03, rewards=0.3)
@@ -84,6 +85,11 @@ class UCRL2(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: phases, how evenly actions were played, and those of the estimator."""
         return ("phases", "uniformity", *counter_names(self.estimator))
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is an action and what a count."""
+        actions = self.rewards.size // self.model.n_states
+        return {"policy": below(actions), "in_phase": COUNT, "steps": COUNT, "phases": COUNT}
 
 
 @register("agent", "ucrl2")

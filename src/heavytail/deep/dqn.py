@@ -26,9 +26,7 @@ from heavytail.deep.envs._environment import GENERATOR, Environment, State, scal
 from heavytail.deep.network import Parameters, init_network, q_values
 from heavytail.deep.replay import Transition, init_replay, sample, store
 from heavytail.deep.rewards import RewardModel, hash_code, stable_noise, transform_reward
-from heavytail.deep.settings import Settings
-
-WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise, two of a reset key
+from heavytail.deep.settings import WORDS_PER_STEP, Settings
 
 
 class RunParameters(NamedTuple):

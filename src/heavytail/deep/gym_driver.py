@@ -32,6 +32,7 @@ from heavytail.deep.dqn import (
 from heavytail.deep.envs._environment import Environment, State, scale_observation
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError, short_repr
+from heavytail.training.gym_answers import check_reset, check_step, to_float
 
 Observation = npt.NDArray[np.float32]
 
@@ -112,7 +113,7 @@ class GymDriver:
         seed = self.seed
         if period:  # a run that continues after it was saved must not repeat its first episode
             seed = int(np.random.SeedSequence((self.seed, period)).generate_state(1)[0])
-        observation = _flatten(self.gym_env.reset(seed=seed)[0])
+        observation = _flatten(check_reset(self.gym_env.reset(seed=seed)))
         self.episode_steps = 0
         return states._replace(
             observation=scale_observation(self.env, jnp.asarray(observation))[None],
@@ -139,15 +140,15 @@ class GymDriver:
         return _store(self.env, self.settings, self.runs, states, randomness, index, t, action, observed)
 
     def _move(self, action: int) -> Observed:
-        observation, own_reward, terminated, truncated, info = self.gym_env.step(action)
+        observation, reward, terminated, truncated, info = check_step(self.gym_env.step(action))
         self.episode_steps += 1
-        next_observation, reward = _flatten(observation), float(own_reward)
-        over = bool(terminated or truncated or self.episode_steps >= self.settings.cap)
+        next_observation = _flatten(observation)
+        over = terminated or truncated or self.episode_steps >= self.settings.cap
         start = next_observation
         if over:
-            start, self.episode_steps = _flatten(self.gym_env.reset()[0]), 0
-        clean_reward = float(info.get("mean_reward", reward))
-        return Observed(reward, clean_reward, next_observation, bool(terminated), over, start)
+            start, self.episode_steps = _flatten(check_reset(self.gym_env.reset())), 0
+        clean_reward = to_float("mean_reward", info.get("mean_reward", reward))
+        return Observed(reward, clean_reward, next_observation, terminated, over, start)
 
 
 # The functions of a run, compiled for a batch of one

@@ -9,14 +9,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+from annotated_types import Ge, Le
 
 from heavytail.arrays import Floats
+from heavytail.checks import as_floats, cast_value
 from heavytail.deep.curve import DeepCurve, make_deep_curve
 from heavytail.deep.dqn import DQN, RunParameters, first_learning_period, init_batch, run_periods
 from heavytail.deep.envs import find_environment
@@ -33,9 +35,12 @@ from heavytail.deep.settings import (
     check_settings,
     with_default_cap,
 )
-from heavytail.errors import InputError, short_repr
-from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
+from heavytail.errors import InputError, one_line, short_repr
+from heavytail.files import Arrays
+from heavytail.ranges import COUNT
+from heavytail.training.agent_file import AgentFile, check_array, read_agent_file, write_agent_file
 from heavytail.training.interrupts import deferred_interrupts
+from heavytail.training.one_thread import one_thread
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
 
@@ -54,6 +59,7 @@ class DeepLearner:
         steps: of training so far.
         made_with: the version of JAX and the kind of device with which the runs began.
         curve: results of the runs at the checkpoints so far, over all calls of `learn`.
+        in_use: whether it is learning now.
     """
 
     def __init__(
@@ -62,16 +68,18 @@ class DeepLearner:
         settings: Settings,
         runs: Sequence[RunSettings],
         gym_env: "gymnasium.Env[Any, Any] | None" = None,
+        states: DQN | None = None,
     ) -> None:
         self.env = env
         self.settings = settings
         self.parameters = [run._asdict() for run in runs]
         self.runs = stack_runs(runs)
-        self.states = init_batch(env, settings, self.runs)
+        self.states = init_batch(env, settings, self.runs) if states is None else states
         self.steps = 0
         self.made_with = {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
         self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, in which whole numbers add up exactly
         self.curve = make_deep_curve([], [], len(runs))
+        self.in_use = False
         self._rows: list[Floats] = []  # totals at the checkpoints
         self._periods_per_call = 1
         self._advance: Advance = self._advance_compiled
@@ -106,7 +114,7 @@ class DeepLearner:
         """
         until = self.settings.total_steps if steps is None else self.steps + self._check_steps(steps)
         marks = self._place_marks(until, checkpoints) if at is None else self._check_marks(until, at)
-        with deferred_interrupts() as let_interrupt_through:
+        with one_thread(self), deferred_interrupts() as let_interrupt_through:
             for stop in sorted({*marks, until}):
                 while self.steps < stop:
                     self._advance_towards(stop)
@@ -163,16 +171,33 @@ class DeepLearner:
         """
         metadata, arrays = read_agent_file(path)
         try:
-            settings = Settings(**{**metadata["settings"], "hidden": tuple(metadata["settings"]["hidden"])})
-            runs = [RunSettings(**run) for run in metadata["parameters"]]
-            learner = cls(_load_environment(metadata, env), settings, runs, env)
-            learner.states = _restore(learner.states, arrays)
-            learner.made_with = dict(metadata["made_with"])
-            learner.steps, learner.totals = int(metadata["steps"]), arrays["totals"]
-            learner._rows = list(arrays["curve/totals"])
-            learner.curve = make_deep_curve(arrays["curve/steps"].tolist(), learner._rows, len(runs))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{os.fspath(Path(path))} cannot be used: {error}") from error
+            return cls._restored(metadata, arrays, env)
+        except Exception as error:  # whatever JAX or a check says of numbers from a file
+            raise InputError(f"{os.fspath(Path(path))} cannot be used: {one_line(error)}") from error
+
+    @classmethod
+    def _restored(
+        cls, metadata: Mapping[str, Any], arrays: Arrays, gym_env: "gymnasium.Env[Any, Any] | None"
+    ) -> "DeepLearner":
+        environment = _load_environment(metadata, gym_env)
+        settings, runs = check_settings(metadata["settings"]), _load_runs(metadata["parameters"], gym_env)
+        if len(settings.hidden) > len(arrays):
+            raise InputError(
+                f"it says that there are {len(settings.hidden):,} layers, and does not hold them"
+            )
+        # The shapes of what would be made, without making it: it may be far larger than what is stored.
+        shapes = jax.eval_shape(partial(init_batch, environment, settings), stack_runs(runs))
+        learner = cls(environment, settings, runs, gym_env, _restore(shapes, arrays))
+        learner.made_with = {str(key): str(value) for key, value in metadata["made_with"].items()}
+        learner.steps = cast_value(
+            metadata["steps"], Annotated[int, Ge(0), Le(settings.total_steps)], "its steps"
+        )
+        if learner.steps % settings.target_every:
+            raise InputError(
+                f"its steps are {learner.steps}, no multiple of target_every, {settings.target_every}"
+            )
+        learner.totals, marks, learner._rows = _load_curve(arrays, learner.steps, len(runs))
+        learner.curve = make_deep_curve(marks, learner._rows, len(runs))
         return learner
 
     def _advance_compiled(self, states: DQN, first: int, until: int) -> DQN:
@@ -331,6 +356,26 @@ def _check_varied(run: Mapping[str, Any]) -> None:
             )
 
 
+def _load_runs(parameters: Any, gym_env: "gymnasium.Env[Any, Any] | None") -> list[RunSettings]:
+    if not isinstance(parameters, list) or not parameters or (gym_env is not None and len(parameters) > 1):
+        raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
+    return [check_run(run) for run in parameters]
+
+
+def _load_curve(arrays: Arrays, steps: int, runs: int) -> tuple[Floats, list[int], list[Floats]]:
+    """Return the totals, the steps of the curve and its rows."""
+    marks, rows, totals = (arrays[name] for name in ("curve/steps", "curve/totals", "totals"))
+    check_array("curve/steps", marks, np.zeros(marks.size, np.int64))
+    check_array("curve/totals", rows, np.zeros((marks.size, 3, runs)))
+    check_array("totals", totals, np.zeros((3, runs)))
+    if (np.diff(marks, prepend=0, append=steps) < 0).any():
+        raise InputError("the steps of its curve do not ascend from 0 to its steps")
+    counts = np.concatenate([rows, totals[None]])[:, [0, 2]]  # episodes and truncated rewards
+    if not COUNT.holds(counts).all():
+        raise InputError("its totals have a count that is none")
+    return totals, marks.tolist(), list(rows)
+
+
 def _load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, Any] | None") -> Environment:
     if gym_env is None:
         try:
@@ -341,12 +386,13 @@ def _load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, 
                 " DeepLearner.load(path, env=env)"
             ) from None
     environment = environment_from_gymnasium(gym_env)
-    if len(environment.low) != len(metadata["low"]):
+    if not len(environment.low) == len(metadata["low"]) == len(metadata["high"]):
         raise InputError(
             f"its runs saw {len(metadata['low'])} numbers in an observation, those of {environment.name}"
             f" have {len(environment.low)}"
         )
-    return environment._replace(low=tuple(metadata["low"]), high=tuple(metadata["high"]))
+    low, high = (tuple(as_floats(name, metadata[name]).tolist()) for name in ("low", "high"))
+    return environment._replace(low=low, high=high)
 
 
 def _name_arrays(states: DQN) -> dict[str, Any]:
@@ -364,9 +410,6 @@ def _restore(template: DQN, arrays: Mapping[str, Any]) -> DQN:
     for path, old in leaves:
         name = _array_name(path)
         new = arrays[name]
-        if new.shape != old.shape or new.dtype != old.dtype:
-            raise InputError(
-                f"{name} is {new.dtype}{list(new.shape)} where {old.dtype}{list(old.shape)} is expected"
-            )
+        check_array(name, new, old)
         restored.append(jnp.asarray(new))
     return jax.tree.unflatten(structure, restored)

@@ -5,27 +5,31 @@ Needs no JAX, so that runs can be planned without it.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from heavytail.checks import Count, MomentOrder, NonNegative, Positive, Probability, cast_value
+from heavytail.checks import MomentOrder, NonNegative, Positive, Probability, cast_value
 from heavytail.deep.envs import find_environment
 from heavytail.errors import InputError, short_repr, suggestion
+
+Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # compiled code counts in 32 bits
+WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise, two of a reset key
+MAX_WORDS = 2**28  # of random bits in a period, a gigabyte
 
 
 class Settings(NamedTuple):
     """Parameters that all runs of a batch share; each combination is compiled."""
 
-    cap: Count  # steps in an episode; the environment's limit by default, since the paper does not say
-    total_steps: Count = 500_000
+    cap: Count32  # steps in an episode; the environment's limit by default, since the paper does not say
+    total_steps: Count32 = 500_000
     hidden: tuple[int, ...] = (512, 512)
     discount: Probability = 0.99
-    batch: Count = 64
-    replay: Count = 500_000
-    start: Count = 500
-    update_every: Count = 2
-    target_every: Count = 50
+    batch: Count32 = 64
+    replay: Count32 = 500_000
+    start: Count32 = 500
+    update_every: Count32 = 2
+    target_every: Count32 = 50
     adam_epsilon: Positive = 0.0003125
     last_exploration: Probability = 0.01
     exploration_share: Annotated[float, Gt(0), Le(1)] = 0.1
@@ -104,6 +108,12 @@ def check_settings(given: Mapping[str, Any]) -> Settings:
         raise InputError(
             f"heavy_dqn: total_steps is {settings.total_steps}; it must be at least target_every, {period}"
         )
+    words = period // settings.update_every * (WORDS_PER_STEP * settings.update_every + settings.batch)
+    if words > MAX_WORDS:
+        raise InputError(
+            f"heavy_dqn: target_every {period} and batch {settings.batch} take {words:,} random words in a"
+            f" period; there is room for {MAX_WORDS:,}"
+        )
     return settings._replace(total_steps=settings.total_steps // period * period)
 
 
@@ -117,7 +127,9 @@ def check_names(given: Mapping[str, Any]) -> None:
     """Raise an error for a parameter that does not exist."""
     for name in given:
         if name not in DEFAULTS:
-            raise InputError(f"heavy_dqn has no parameter {name!r}; {suggestion(str(name), DEFAULTS)}")
+            raise InputError(
+                f"heavy_dqn has no parameter {short_repr(name)}; {suggestion(str(name), DEFAULTS)}"
+            )
 
 
 def _cast(record: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,4 +143,4 @@ def _check_widths(hidden: Any) -> tuple[int, ...]:
             f"heavy_dqn: hidden is {short_repr(hidden)}; it must be the widths of the layers, such as"
             " (512, 512)"
         )
-    return tuple(cast_value(width, Count, f"heavy_dqn: hidden[{i}]") for i, width in enumerate(hidden))
+    return tuple(cast_value(width, Count32, f"heavy_dqn: hidden[{i}]") for i, width in enumerate(hidden))

@@ -5,7 +5,7 @@ The docstring of that function is the environment's documentation page.
 
 from typing import Any
 
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.mdp import MDP
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.registry import find
@@ -62,7 +62,7 @@ def _build(name: str, parameters: dict[str, Any]) -> MDP | ChangingMDP:
         for key in others:
             if key not in law.parameters:
                 raise InputError(
-                    f"neither {name} nor {law.name} has a parameter {key!r};"
+                    f"neither {name} nor {law.name} has a parameter {short_repr(key)};"
                     f" {suggestion(key, {**env.parameters, **law.parameters})}"
                 )
         parameters = {**own, "law": law.builder(**others)}

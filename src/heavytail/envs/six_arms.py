@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from heavytail.checks import Count
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.laws import Law
 from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
@@ -75,12 +75,14 @@ def six_arms(*, probabilities: Any = "episodic", law: Law | None = None, horizon
 def _probabilities(given: str | Sequence[float]) -> Sequence[float]:
     if isinstance(given, str):
         if given not in PROBABILITIES:
-            raise InputError(f"six_arms: probabilities is {given!r}; {suggestion(given, PROBABILITIES)}")
+            raise InputError(
+                f"six_arms: probabilities is {short_repr(given)}; {suggestion(given, PROBABILITIES)}"
+            )
         return PROBABILITIES[given]
     p = np.asarray(given, np.float64)
     if p.shape != (ARMS,) or not ((p > 0) & (p <= 1)).all():
         raise InputError(
             "six_arms: probabilities must be six numbers above 0 and at most 1, or one of"
-            f" {', '.join(PROBABILITIES)}; got {given!r}"
+            f" {', '.join(PROBABILITIES)}; got {short_repr(given)}"
         )
     return [float(x) for x in p]

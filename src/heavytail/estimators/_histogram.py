@@ -11,6 +11,7 @@ relative to an origin and in units of a scale, so that no sum of squares overflo
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from heavytail.arrays import Floats, Indices, Ints, U
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import from_bits, to_bits
 from heavytail.kernels.verbs import full, push, reset
+from heavytail.ranges import COUNT as NATURAL
+from heavytail.ranges import FINITE, Fact, Range
 
 HELD = 16
 BINS_PER_OCTAVE_LOG2 = 1
@@ -51,6 +54,28 @@ class Histogram(NamedTuple):
     def pools(self) -> tuple[str, ...]:
         """Name what grows with the number of blocks."""
         return ("held", "counts", "sums")
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a block, a count and a sample."""
+        return {
+            "n": NATURAL,
+            "first": Range(-MAX_SAMPLE, MAX_SAMPLE),
+            "block": Range(-1, int(self.used[0]) - 1),
+            "used": Range(0, len(self.held)),
+            "held": FINITE,
+            "counts": Range(0, MAX_COUNT),
+            "sums": FINITE,
+        }
+
+    def facts(self) -> Iterator[Fact]:
+        """Say which cells have blocks, and which blocks have bins."""
+        cells = np.flatnonzero(self.block >= 0)
+        block, n = self.block[cells], self.n[cells]
+        yield "blocks and cells do not match", len(cells) == self.used[0] == np.unique(block).size
+        yield "a cell of one sample has a block", (n >= 2).all()
+        yield "samples are held beyond their number", ((self.held[block, UNIT] > 0.0) == (n >= HELD)).all()
+        binned = self.counts[block[n >= HELD]].sum(axis=1, dtype=np.int64)
+        yield "bins hold none or too many samples", ((binned >= 1) & (binned <= n[n >= HELD])).all()
 
 
 class Atoms(NamedTuple):

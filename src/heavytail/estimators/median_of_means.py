@@ -21,6 +21,7 @@ A block with infinities of both signs counts as infinite.
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from heavytail.kernels.array_ops import median
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import power
 from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.ranges import COUNT, MAX_COUNT, NUMBER, Fact, Range, blocks_fit
 from heavytail.registry import register
 
 MIN_CAPACITY = 8
@@ -60,6 +62,33 @@ class MedianOfMeans(NamedTuple):
     def pools(self) -> tuple[str, ...]:
         """The sums of blocks."""
         return ("blocks",)
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a place in the pool and what a count."""
+        place, k_max = Range(0, len(self.blocks)), len(self.scratch)
+        return {
+            "n": COUNT,
+            "blocks": NUMBER,
+            "start": place,
+            "capacity": Range(0, 2 * k_max),
+            "n_blocks": Range(0, 2 * k_max - 1),
+            "pool_used": place,
+            "block_size": Range(1, MAX_COUNT),
+            "partial": NUMBER,
+            "filled": COUNT,
+        }
+
+    def facts(self) -> Iterator[Fact]:
+        """Say how blocks lie in the pool, and how samples fill them."""
+        yield "a cell has more blocks than places", (self.n_blocks <= self.capacity).all()
+        yield "places overlap", blocks_fit(self.start, self.capacity, self.pool_used[0])
+        yield "a block is full and not closed", (self.filled < self.block_size).all()
+        closed = self.n_blocks * self.block_size.astype(np.float64)  # which cannot overflow
+        yield "samples and blocks differ", (closed + self.filled == self.n).all()
+        yield (
+            "blocks were joined too early",
+            ((self.block_size == 1) | (self.n_blocks >= len(self.scratch))).all(),
+        )
 
 
 @register("estimator", "median_of_means", example={"epsilon": 0.5, "moment": 10.0})

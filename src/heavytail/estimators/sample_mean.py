@@ -17,6 +17,7 @@ from heavytail.arrays import Floats, Ints
 from heavytail.checks import Count, MomentOrder, Positive
 from heavytail.kernels.elementary import exp, log
 from heavytail.kernels.verbs import mean, push, radius, reset
+from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 
@@ -33,6 +34,10 @@ class SampleMean(NamedTuple):
     def moment_kind(self) -> str | None:
         """The heavy radius needs a central moment, the other none."""
         return None if self.scale > 0 else "central"
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count."""
+        return {"n": COUNT}
 
 
 @register("estimator", "sample_mean")

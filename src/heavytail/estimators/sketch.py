@@ -25,6 +25,7 @@ The summary of a cell is renewed when its samples have grown by 2%.
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,7 @@ from heavytail.estimators._tails import (
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import log
 from heavytail.kernels.verbs import full, mean, push, radius, reset
+from heavytail.ranges import Fact
 from heavytail.registry import register
 
 # Columns of a summary:
@@ -98,6 +100,13 @@ class Sketch(NamedTuple):
     def pools(self) -> tuple[str, ...]:
         """Name what grows with the number of blocks."""
         return ("tails", "common", "summary")
+
+    def facts(self) -> Iterator[Fact]:
+        """Say of what there are summaries."""
+        yield "histograms and summaries differ in number", len(self.summary) == len(self.histogram.held)
+        cells = np.flatnonzero(self.histogram.block >= 0)
+        seen = self.summary[self.histogram.block[cells], SEEN]
+        yield "a summary is of other samples", ((seen >= 0) & (seen <= self.n[cells])).all()
 
 
 @register("estimator", "sketch")

@@ -21,6 +21,7 @@ L throughout, and its radius too. Both hold nothing.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -31,6 +32,7 @@ from heavytail.kernels.array_ops import SURE
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import power
 from heavytail.kernels.verbs import full, mean, push, radius, reset, write_counters
+from heavytail.ranges import COUNT, NUMBER, Fact, Range
 from heavytail.registry import register
 
 EXACT, AT_ARRIVAL, FIXED = 0, 1, 2
@@ -68,6 +70,30 @@ class TruncatedMean(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """The number of samples that do not count."""
         return ("truncated",)
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a node and what a count."""
+        node = Range(-1, int(self.nodes_used[0]) - 1)
+        return {
+            "n": COUNT,
+            "safe": NUMBER,
+            "asked": Range(0.0, self.max_level),
+            "head": node,
+            "value": NUMBER,
+            "level": NUMBER,
+            "next_node": Range(-1, len(self.value) - 1),
+            "free_node": node,
+            "nodes_used": Range(0, len(self.value)),
+            "truncated": COUNT,
+        }
+
+    def facts(self) -> Iterator[Fact]:
+        """Say that lists end: where no node follows two, none that can be reached is in a cycle."""
+        following = self.next_node[: self.nodes_used[0]]
+        yield "a list goes on beyond the nodes in use", (following < self.nodes_used[0]).all()
+        pointers = np.concatenate([self.head, self.free_node, following])
+        nodes = pointers[pointers >= 0]
+        yield "a node is in two lists, or twice in one", np.unique(nodes).size == nodes.size
 
 
 @register("estimator", "truncated_mean", example={"epsilon": 0.5, "moment": 10.0})

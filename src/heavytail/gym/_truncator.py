@@ -10,12 +10,13 @@ import numpy.typing as npt
 from gymnasium import Space
 
 from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.gym import reward_transforms
 from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
 from heavytail.gym.visit_counts import VisitCounter, visit_counter
+from heavytail.ranges import MAX_COUNT
 
 Mode: TypeAlias = Literal["zero", "clip", "sign", "none"]
 Counter: TypeAlias = str | Callable[[Any], Hashable] | VisitCounter
@@ -114,6 +115,10 @@ class Truncator:
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Continue from what was saved."""
         steps = _check_array("steps", arrays, (2,), np.int64)
+        if not 0 <= steps[1] <= steps[0] <= MAX_COUNT:
+            raise InputError(
+                f"steps is {steps.tolist()}; it must be how many there were, and how many truncated"
+            )
         if self.counter is None and "counts" in arrays:
             raise InputError("there are counts in it, for which a fixed threshold has no use")
         if self._automatic:
@@ -123,6 +128,8 @@ class Truncator:
             sizes = _check_array("warm_up", arrays, None, np.float64)
             if not 0 < coefficient < np.inf:
                 raise InputError(f"coefficient is {coefficient}; it must be finite and above 0")
+            if not ((sizes > 0) & (sizes < np.inf)).all():
+                raise InputError("warm_up has a size that is not finite and above 0")
         if self.counter is not None:
             own = ("steps", "coefficient", "warm_up")
             self.counter.load_state_dict({name: array for name, array in arrays.items() if name not in own})
@@ -210,7 +217,9 @@ def _make_transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> Re
         )
     if isinstance(coefficient, str):
         if coefficient != "auto":
-            raise InputError(f"coefficient is {coefficient!r}; it must be a number above 0, or 'auto'")
+            raise InputError(
+                f"coefficient is {short_repr(coefficient)}; it must be a number above 0, or 'auto'"
+            )
         coefficient = reward_transforms.MIN_SIZE  # until the first reward of the warm-up
         return reward_transforms.truncate(epsilon, coefficient, mode)
     return reward_transforms.truncate(cast_value(epsilon, MomentOrder, "epsilon"), coefficient, mode)

@@ -74,7 +74,9 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         **parameters: Any,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise InputError(f"{name}: render_mode is {render_mode!r}; it must be None or 'rgb_array'")
+            raise InputError(
+                f"{name}: render_mode is {short_repr(render_mode)}; it must be None or 'rgb_array'"
+            )
         # An MDP may be large and never changes, so it is not copied.
         RecordConstructorArgs.__init__(
             self, _disable_deepcopy=True, name=name, render_mode=render_mode, mdp=mdp, **parameters

@@ -12,13 +12,14 @@ from gymnasium.core import ActType, ObsType
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import stream
 from heavytail.laws import Law
 from heavytail.laws.law import fill
 from heavytail.laws.table import law_table
 from heavytail.registry import find
+from heavytail.training.gym_answers import check_step, to_float
 
 BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
 # The spawn key of the noise under the environment's seed, of which an MDPEnv uses the first few
@@ -92,8 +93,8 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
         """Make one step, with noise added to its reward."""
         if self.noise_seed is None:
             raise ResetNeeded("step: no episode has begun; call reset() first")
-        observation, env_reward, terminated, truncated, info = self.env.step(action)
-        raw, noise = float(env_reward), self._draw()
+        observation, raw, terminated, truncated, info = check_step(self.env.step(action))
+        noise = self._draw()
         reward = raw + noise
         if math.isnan(reward):
             raise InputError(
@@ -101,7 +102,7 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
                 " reward must be a number"
             )
         shift = 0.0 if self.mean_reward_shift is None else self.mean_reward_shift
-        mean = float(info.get("mean_reward", raw)) + shift
+        mean = to_float("mean_reward", info.get("mean_reward", raw)) + shift
         info = {**info, "mean_reward": mean, "raw_reward": raw, "reward_noise": noise}
         return observation, reward, terminated, truncated, info
 
@@ -128,7 +129,7 @@ def _check_law(law: Any, parameters: dict[str, Any]) -> Law:
         )
     if not isinstance(law, Law):
         raise InputError(
-            f"AddRewardNoise: law is {law!r}; it must be a law, such as"
+            f"AddRewardNoise: law is {short_repr(law)}; it must be a law, such as"
             " heavytail.laws.alpha_stable(alpha=1.1), or the name of one"
         )
     if any(map(math.isnan, law.row())):

@@ -12,6 +12,7 @@ from gymnasium.utils import RecordConstructorArgs
 from heavytail.errors import InputError, short_repr
 from heavytail.gym._truncator import QUANTILE, VISITS, WARM_UP, Counter, Mode, Truncating, Truncator
 from heavytail.gym.observation_codes import BITS
+from heavytail.training.gym_answers import check_step
 
 NOTHING: Any = ...  # before the first reset
 
@@ -168,8 +169,7 @@ class TruncateReward(
         """Make one step, with its reward truncated."""
         if self._observation is NOTHING:
             raise ResetNeeded("step: no episode has begun; call reset() first")
-        observation, env_reward, terminated, truncated, info = self.env.step(action)
-        raw = float(env_reward)
+        observation, raw, terminated, truncated, info = check_step(self.env.step(action))
         ((reward, threshold, beyond),) = self._truncator.apply([self._code], [action], [raw])
         self._remember(observation)
         info = {**info, "raw_reward": raw, "reward_threshold": threshold, "reward_truncated": beyond}

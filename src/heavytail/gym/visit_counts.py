@@ -25,6 +25,7 @@ from gymnasium import Space
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.files import Arrays
 from heavytail.gym.observation_codes import BITS, Code, Projection, SimHash, make_code
+from heavytail.ranges import MAX_COUNT
 
 COUNTERS = ("auto", "exact", "simhash")
 
@@ -101,8 +102,8 @@ class VisitCounter:
                 " counter does not have"
             )
         counts = _check_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
-        if (counts < 1).any():
-            raise InputError("counts must be at least 1 each")
+        if not ((counts >= 1) & (counts <= MAX_COUNT)).all():
+            raise InputError(f"counts must be at least 1 and at most {MAX_COUNT} each")
         codes, actions = (
             _codes_from_array(name, arrays, len(counts)) for name in ("observations", "actions")
         )
@@ -155,7 +156,7 @@ def visit_counter(
             " from an observation to its code, or a VisitCounter"
         )
     if counter not in COUNTERS:
-        raise InputError(f"counter is {counter!r}; {suggestion(counter, COUNTERS)}")
+        raise InputError(f"counter is {short_repr(counter)}; {suggestion(counter, COUNTERS)}")
     return VisitCounter(make_code(counter, observation_space, bits, seed), actions)
 
 
@@ -205,7 +206,10 @@ def _codes_from_array(name: str, arrays: Mapping[str, npt.NDArray[Any]], length:
 
 def _check_projection(name: str, arrays: Mapping[str, npt.NDArray[Any]], hashed: SimHash) -> Projection:
     fields = hashed.projection._asdict().items()
-    return Projection(*(_check_array(f"{name}/{field}", arrays, old) for field, old in fields))
+    found = Projection(*(_check_array(f"{name}/{field}", arrays, old) for field, old in fields))
+    if not all(np.isfinite(array).all() for array in found) or not (found.low <= found.high).all():
+        raise InputError(f"{name} has a number that is not finite, or a low end above the high one")
+    return found
 
 
 def _check_array(

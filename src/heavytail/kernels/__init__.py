@@ -6,6 +6,9 @@ verbs of the records inside it. *Random draws* take the stream that a kernel is 
 are those that NumPy would allocate for. `kernel` compiles a helper that several verbs share,
 `subroutine` a larger one, which is called instead of inlined.
 
+A record with arrays of whole numbers says in a method ``ranges()`` what they may hold, or else no file of it
+is loaded: `heavytail.kernels.validity`.
+
 >>> from heavytail.kernels import act, argmax_row, integer, reset, uniform, update
 """
 

@@ -199,6 +199,8 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
     """Name the machine code that `function` would become with records of these classes."""
     options = (ENTRY_OPTIONS, KERNEL_OPTIONS, SUBROUTINE_OPTIONS)
     lines = [*map(repr, options), *map(_describe_value, classes)]
+    if config.BOUNDSCHECK:  # NUMBA_BOUNDSCHECK=1: an index out of range is an error, in other code
+        lines.append("bounds are checked")
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting:

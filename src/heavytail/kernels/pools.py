@@ -34,23 +34,24 @@ def constant_fields(record: Record) -> tuple[str, ...]:
 
 
 def with_larger_pools(record: Record) -> Record:
-    """Return the record with twice the capacity in every pool that is full."""
+    """Return the record with twice the capacity in every pool that is full, until none is."""
     larger = {
         name: with_larger_pools(value)
         for name, value in zip(record._fields, record, strict=True)
         if hasattr(value, "_fields")
     }
-    if type(record) in full.methods and entry(_full, record)(record):
+    record = record._replace(**larger)
+    while type(record) in full.methods and entry(_full, record)(record):
         if not pool_fields(record):
             raise TypeError(
                 f"{type(record).__name__} is full and has no pools; name them in its method pools()"
             )
-        larger |= {name: _doubled(getattr(record, name)) for name in pool_fields(record)}
-    return record._replace(**larger)
+        record = record._replace(**{name: _doubled(getattr(record, name)) for name in pool_fields(record)})
+    return record
 
 
 def _doubled(pool: Any) -> Any:
-    return np.concatenate([pool, np.zeros_like(pool)])
+    return np.concatenate([pool, np.zeros((max(len(pool), 1), *pool.shape[1:]), pool.dtype)])
 
 
 def _full(record: Record) -> bool:

@@ -9,14 +9,16 @@ Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 
 """
 
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from heavytail.arrays import Floats, Stream, U
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import ONE, exp, from_bits, log, sin
+from heavytail.ranges import Fact, Range
 
 
 class Streams(NamedTuple):
@@ -26,6 +28,14 @@ class Streams(NamedTuple):
     rewards: Stream  # [4]
     agent: Stream  # [4]
     predictions: Stream  # [4]; never drawn from while learning
+
+    def ranges(self) -> dict[str, Range]:
+        """Say that any bits will do."""
+        return dict.fromkeys(self._fields, Range(0, 2**64 - 1))
+
+    def facts(self) -> Iterator[Fact]:
+        """Say what they must not be: xoshiro256++ stays at zero."""
+        yield "a random stream is all zeros, and would stay so", all(stream.any() for stream in self)
 
 
 Seed: TypeAlias = int | np.integer[Any] | np.random.SeedSequence
@@ -38,7 +48,8 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
-            f"seed is {seed!r}; it must be a whole number, at least 0, or a numpy.random.SeedSequence"
+            f"seed is {short_repr(seed)};"
+            " it must be a whole number, at least 0, or a numpy.random.SeedSequence"
         )
     return np.random.SeedSequence(int(seed))
 
@@ -178,7 +189,7 @@ def gamma(rng: Stream, shape: float) -> float:
     while True:
         x = normal(rng)
         v = 1.0 + c * x
-        if v > 0.0:
+        if not v <= 0.0:  # a shape that is no number ends here too, as one
             v = v * v * v
             u = open_uniform(rng)
             # The first condition implies the second and mostly spares its logarithms.

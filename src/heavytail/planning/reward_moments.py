@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.mdp import MDP
 
@@ -22,7 +22,7 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
     14.24
     """
     if kind not in ("raw", "central"):
-        raise InputError(f"reward_moments: kind is {kind!r}; it must be 'raw' or 'central'")
+        raise InputError(f"reward_moments: kind is {short_repr(kind)}; it must be 'raw' or 'central'")
     laws, rows = laws_from_table(mdp.laws), mdp.rows()
     centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
     slots = zip(mdp.law.tolist(), centers.tolist(), strict=True)

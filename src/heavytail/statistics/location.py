@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.registry import find, register, registered
 from heavytail.statistics._inputs import as_probabilities, as_runs
 
@@ -50,7 +50,7 @@ def find_statistic(name: Any) -> Location:
     """
     if not isinstance(name, str):
         names = (entry.name for entry in registered("statistic"))
-        raise InputError(f"there is no statistic {name!r}; {suggestion(str(name), names)}")
+        raise InputError(f"there is no statistic {short_repr(name)}; {suggestion(str(name), names)}")
     location: Location = find("statistic", name).builder()
     return location
 

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Record
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.kernels.pools import pool_fields
+from heavytail.kernels.validity import check_record
 
 FORMAT = 2  # rises with every change of the name or type of an array
 METADATA = "heavytail.json"  # the entry of the metadata
@@ -38,8 +39,15 @@ def flatten(prefix: str, record: Record) -> Arrays:
     return arrays
 
 
+def restore_valid(prefix: str, built: Record, arrays: Arrays) -> Record:
+    """Make a valid record from the arrays of a file, like one that is fresh from its builder."""
+    record = restore(prefix, built, arrays, same_shape=True)
+    check_record(prefix, record, built)
+    return record
+
+
 def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) -> Record:
-    """Make a record like `template` from the arrays of a file.
+    """Make a record like `template` from the arrays of a file; what they hold is not looked at.
 
     They must have the same types and, where `same_shape`, the same shapes except for pools, which may grow.
     """
@@ -50,7 +58,10 @@ def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) 
         if hasattr(old, "_fields"):
             values.append(restore(path, old, arrays, same_shape=same_shape))
         else:
-            new = _read_array(path, old, arrays, same_shape=same_shape and name not in pools)
+            if path not in arrays:
+                raise InputError(f"{path} is missing")
+            new = arrays[path]
+            check_array(path, new, np.asarray(old), same_shape=same_shape, grows=name in pools)
             values.append(np.ascontiguousarray(new) if isinstance(old, np.ndarray) else type(old)(new[()]))
     return type(template)(*values)
 
@@ -61,16 +72,23 @@ def _check_pool_lengths(prefix: str, pools: tuple[str, ...], arrays: Arrays) -> 
         raise InputError(f"the pools {', '.join(pools)} of {prefix} have different lengths")
 
 
-def _read_array(path: str, old: Any, arrays: Arrays, *, same_shape: bool) -> npt.NDArray[Any]:
-    if path not in arrays:
-        raise InputError(f"{path} is missing")
-    new, expected = arrays[path], np.asarray(old)
-    same_type = new.dtype == expected.dtype and new.ndim == expected.ndim
-    if not same_type or (same_shape and new.shape != expected.shape):
+def check_array(
+    path: str,
+    new: npt.NDArray[Any],
+    expected: npt.NDArray[Any],
+    *,
+    same_shape: bool = True,
+    grows: bool = False,
+) -> None:
+    """Raise a one-line error for an array of another type or shape; one that grows may be longer."""
+    fits = new.dtype == expected.dtype and new.ndim == expected.ndim
+    if fits and same_shape:
+        longer = grows and new.shape[1:] == expected.shape[1:] and len(new) >= len(expected)
+        fits = longer or new.shape == expected.shape
+    if not fits:
         raise InputError(
             f"{path} is {new.dtype}{list(new.shape)} where {expected.dtype}{list(expected.shape)} is expected"
         )
-    return new
 
 
 def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
@@ -91,11 +109,11 @@ def _pop_metadata(target: Path, arrays: Arrays) -> dict[str, Any]:
     try:
         metadata: dict[str, Any] = json.loads(arrays.pop(METADATA).tobytes())
         version = metadata["format"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{target} is damaged: its description cannot be read") from error
     if version != FORMAT:
         raise InputError(
-            f"{target} has format {version}, this version of heavytail reads format {FORMAT}; load it"
-            " with the version that wrote it, or learn again"
+            f"{target} has format {short_repr(version)}, this version of heavytail reads format {FORMAT};"
+            " load it with the version that wrote it, or learn again"
         )
     return metadata

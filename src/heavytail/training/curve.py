@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints
 
 if TYPE_CHECKING:
@@ -96,5 +96,5 @@ def _space_checkpoints(first: int, last: int, count: int, spacing: Spacing) -> I
     elif spacing == "log":
         at = first + np.rint(np.geomspace(1, n, count)) if count > 1 else np.array([last])
     else:
-        raise InputError(f"spacing is {spacing!r}; it must be 'even' or 'log'")
+        raise InputError(f"spacing is {short_repr(spacing)}; it must be 'even' or 'log'")
     return np.unique(at.astype(np.int64))

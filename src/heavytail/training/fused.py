@@ -22,6 +22,7 @@ from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
 from heavytail.mdp import MDP, first_state
+from heavytail.ranges import COUNT, FLAG, Range
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
 
@@ -60,6 +61,18 @@ class RunState(NamedTuple):
     in_episode: Ints  # [1] whether an episode is under way
     totals: Floats  # [2] cumulative mean and realised rewards
 
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count; what its environment allows, `check_run_state` knows."""
+        units = Range(0, 2**63 - 1)  # a lane that failed has no more of them to do
+        index = Range(0, 2**32 - 1)
+        return {
+            "steps": COUNT,
+            "episodes_or_steps": units,
+            "state": index,
+            "h": index,
+            "in_episode": FLAG,
+        }
+
 
 class Checkpoints(NamedTuple):
     """A curve: where to record it, and its values so far."""
@@ -72,6 +85,10 @@ class Checkpoints(NamedTuple):
         """Name what never changes: where to record."""
         return ("at",)
 
+    def ranges(self) -> dict[str, Range]:
+        """Say how many rows there can be."""
+        return {"reached": Range(0, len(self.at))}
+
 
 def new_run_state() -> RunState:
     """Make the state of a run at its start."""
@@ -83,6 +100,14 @@ def new_run_state() -> RunState:
         in_episode=np.zeros(1, np.int64),
         totals=np.zeros(2),
     )
+
+
+def check_run_state(run_state: RunState, n_states: int, horizon: int) -> None:
+    """Raise a one-line error for a valid run state that is not one of this environment's."""
+    in_episode, h = int(run_state.in_episode[0]), int(run_state.h[0])
+    valid_h = h < max(horizon, 1) if in_episode else h <= horizon
+    if not valid_h or run_state.state[0] >= n_states:
+        raise InputError("its run state does not fit its environment")
 
 
 def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:

@@ -8,12 +8,14 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from annotated_types import Ge
 
 from heavytail.arrays import Record
-from heavytail.errors import InputError
+from heavytail.checks import Count, cast_value
+from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.kernels.rng import Seed, Streams, seed_sequence, streams
 from heavytail.kernels.verbs import counter_names
@@ -24,8 +26,16 @@ from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find
 from heavytail.training import fused
-from heavytail.training.agent_file import AgentFile, flatten, read_agent_file, restore, write_agent_file
+from heavytail.training.agent_file import (
+    AgentFile,
+    flatten,
+    read_agent_file,
+    restore,
+    restore_valid,
+    write_agent_file,
+)
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
+from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
 from heavytail.training.stepwise import Stepwise
@@ -34,6 +44,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_AGENT = "heavy_psrl"
+MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
+MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
 
 
 class Learner:
@@ -47,6 +59,7 @@ class Learner:
         streams: its random streams.
         run_state: how far it is.
         curve: the curve of the last `learn`, also after an interruption.
+        in_use: whether it is learning now.
     """
 
     def __init__(
@@ -65,6 +78,7 @@ class Learner:
         self.streams = streams
         self.run_state = run_state
         self.curve: Curve | None = None
+        self.in_use = False
         self._warned = False
 
     def __repr__(self) -> str:
@@ -119,8 +133,14 @@ class Learner:
         >>> curve.episodes
         array([ 500, 1000])
         """
+        with one_thread(self):
+            return self._learn(self._amount(episodes, steps), checkpoints, spacing, progress=progress)
+
+    def _learn(
+        self, units: int, checkpoints: int | Sequence[int], spacing: Spacing, *, progress: bool
+    ) -> Curve:
         first = int(self.run_state.episodes_or_steps[0])
-        until = first + self._amount(episodes, steps)
+        until = first + units
         self._warn_if_past_plan(until)
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
         with self._shown(progress, until) as redraw:
@@ -200,8 +220,8 @@ class Learner:
         metadata, arrays = read_agent_file(path)
         try:
             return cls(*_restore_parts(metadata, arrays, env))
-        except (InputError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{os.fspath(path)} cannot be used: {error}") from error
+        except Exception as error:  # whatever a builder or a check says of numbers from a file
+            raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
     def _amount(self, episodes: Any, steps: Any) -> int:
         given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
@@ -212,7 +232,9 @@ class Learner:
             )
         is_number = isinstance(given, (int, float, np.number))
         if not is_number or not 1 <= given < 2**62 or given != math.floor(given):
-            raise InputError(f"learn: {self.unit} is {given!r:.60}; it must be a whole number, at least 1")
+            raise InputError(
+                f"learn: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
+            )
         return int(given)
 
     def _warn_if_past_plan(self, until: int) -> None:
@@ -224,7 +246,7 @@ class Learner:
                 f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
                 f" {steps:,}: its bonuses grow no further than planned"
             )
-            warnings.warn(message, stacklevel=3)
+            warnings.warn(message, stacklevel=4)
 
     @contextmanager
     def _shown(self, progress: bool, until: int) -> Iterator[Callable[[], None]]:
@@ -239,15 +261,12 @@ def _restore_parts(
     metadata: dict[str, Any], arrays: Arrays, env: Any
 ) -> tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]:
     """Restore the arguments of `Learner` from the contents of a file."""
-    name, parameters, problem = (
-        str(metadata["agent"]),
-        dict(metadata["parameters"]),
-        Problem(**metadata["problem"]),
-    )
-    run_state = restore("run_state", fused.new_run_state(), arrays, same_shape=True)
-    run_streams = restore("streams", streams(0), arrays, same_shape=True)
-    if any(not stream.any() for stream in run_streams):
-        raise InputError("one of its random streams is all zeros, and would stay so")
+    name, parameters, problem = _read_metadata(metadata)
+    _check_size(problem, sum(array.nbytes for array in arrays.values()))
+    run_state = restore_valid("run_state", fused.new_run_state(), arrays)
+    run_streams = restore_valid("streams", streams(0), arrays)
+    fused.check_run_state(run_state, problem.n_states, problem.horizon)
+    _check_clock(run_state)
     # A Gymnasium environment gets a new seed: the learner's first one would replay what it has seen.
     new_seed = np.random.SeedSequence([*map(int, run_streams.transitions), int(run_state.steps[0])])
     if env is not None:
@@ -259,18 +278,40 @@ def _restore_parts(
             f"it is for {problem[:3]} states, actions and steps, and the environment has {runner.problem[:3]}"
         )
     template = find("agent", name).builder(problem._replace(mdp=runner.problem.mdp), **parameters)
-    agent = restore("agent", template, arrays, same_shape=True)
-    _check_run_state(run_state, problem)
+    agent = restore_valid("agent", template, arrays)
+    if isinstance(runner, MDPRunner) and not math.isfinite(run_state.totals[fused.MEAN]):
+        raise InputError(f"its sum of expected rewards is {run_state.totals[fused.MEAN]}; it must be finite")
     return name, parameters, agent, runner, run_streams, run_state
 
 
-def _check_run_state(run_state: fused.RunState, problem: Problem) -> None:
-    in_episode, h = int(run_state.in_episode[0]), int(run_state.h[0])
-    valid_h = h < max(problem.horizon, 1) if in_episode else h <= problem.horizon
-    valid_state = run_state.state[0] < problem.n_states and in_episode in (0, 1)
-    valid_counts = 0 <= run_state.episodes_or_steps[0] <= run_state.steps[0] < 2**62
-    if not (valid_h and valid_state and valid_counts):
-        raise InputError("its run state does not fit its environment")
+def _read_metadata(metadata: dict[str, Any]) -> tuple[str, dict[str, Any], Problem]:
+    """Return the agent's name, its parameters and its problem."""
+    parameters, problem = (_read_table(metadata, key) for key in ("parameters", "problem"))
+    types = {"n_states": Count, "n_actions": Count, "horizon": Annotated[int, Ge(0)], "r_max": float | None}
+    sizes = {key: cast_value(problem[key], hint, f"its {key}") for key, hint in types.items()}
+    return metadata["agent"], parameters, Problem(**sizes)
+
+
+def _read_table(metadata: dict[str, Any], key: str) -> dict[str, Any]:
+    table = metadata[key]
+    if not isinstance(table, dict):
+        raise InputError(f"its {key} is {short_repr(table)}; it must be a table of names and values")
+    return table
+
+
+def _check_size(problem: Problem, stored: int) -> None:
+    """Refuse a problem that is far larger than what the file holds, before an agent is built for it."""
+    cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
+    if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
+        raise InputError(
+            f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
+        )
+
+
+def _check_clock(run_state: fused.RunState) -> None:
+    units, steps = int(run_state.episodes_or_steps[0]), int(run_state.steps[0])
+    if units > steps:
+        raise InputError(f"it says that {steps:,} steps were made in {units:,} episodes or steps")
 
 
 def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
@@ -338,7 +379,9 @@ def make_agent(
 def _name_first(function: str, name: Any, other: Any) -> tuple[str, Any]:
     """Fill in the agent to start with, where only an environment or a problem is given."""
     if isinstance(name, str) and other is None:
-        raise InputError(f"{function}({name!r}) has no environment; give one after the agent's name")
+        raise InputError(
+            f"{function}({short_repr(name)}) has no environment; give one after the agent's name"
+        )
     if not isinstance(name, str) and other is not None:
         raise InputError(f"{function}: name is a {type(name).__name__}; it must be an agent's id")
     return (name, other) if isinstance(name, str) else (DEFAULT_AGENT, name)

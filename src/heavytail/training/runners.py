@@ -3,7 +3,6 @@
 `MDPRunner` runs the fused loop in MDP records, `GymRunner` steps through a Gymnasium environment.
 """
 
-import numbers
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,7 @@ from heavytail.mdp.from_gymnasium import max_episode_steps
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, stepwise
+from heavytail.training.gym_answers import check_reset, check_step, to_float
 
 # Gymnasium's wrappers that leave rewards unchanged
 REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
@@ -91,18 +91,15 @@ class GymRunner:
 
     def reset(self) -> int:
         """Start an episode and return its first state; the environment is seeded once."""
-        observation, _ = self.env.reset(seed=self._seed)
+        observation = check_reset(self.env.reset(seed=self._seed))
         self._seed = None
         return self.to_state(observation)
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
         """Make one transition; the expected reward is that of `info`, or NaN where it is unknown."""
-        observation, reward, terminated, truncated, info = self.env.step(self.to_action(a))
-        if not isinstance(reward, (numbers.Real, np.number)):
-            raise InputError(f"the environment gave the reward {reward!r:.60}; it must be a number")
-        mean = float(info.get("mean_reward", np.nan)) if self._knows_means else np.nan
-        self.truncated = bool(truncated)
-        return self.to_state(observation), float(reward), bool(terminated), mean
+        observation, reward, terminated, self.truncated, info = check_step(self.env.step(self.to_action(a)))
+        mean = to_float("mean_reward", info.get("mean_reward", np.nan)) if self._knows_means else np.nan
+        return self.to_state(observation), reward, terminated, mean
 
     def to_state(self, observation: Any) -> int:
         """Return an observation as a state counted from 0; an error for one outside the space."""

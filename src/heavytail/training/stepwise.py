@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from heavytail.arrays import Floats, Record, Stream
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
@@ -104,13 +104,15 @@ def _within(value: Any, n: int, what: str) -> int:
     except TypeError:
         number = -1
     if not 0 <= number < n:
-        raise InputError(f"there is no {what} {value!r:.60}; {what}s are whole numbers from 0 to {n - 1}")
+        raise InputError(
+            f"there is no {what} {short_repr(value)}; {what}s are whole numbers from 0 to {n - 1}"
+        )
     return number
 
 
 def _reward(r: Any) -> float:
     if not isinstance(r, numbers.Real):
-        raise InputError(f"a reward must be a number, got {r!r:.60}")
+        raise InputError(f"a reward must be a number, got {short_repr(r)}")
     return float(r)
 
 

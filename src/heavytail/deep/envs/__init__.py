@@ -6,7 +6,7 @@ registers its environment in the same way, and may import JAX as usual.
 """
 
 from heavytail.deep.envs._environment import Environment
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.registry import find, registered
 
 __all__ = ["GYMNAX", "Environment", "environment_names", "find_environment", "is_environment"]
@@ -28,7 +28,8 @@ def find_environment(name: str) -> Environment:
     """Build the environment of this name: a registered one, or after "gymnax/" one of gymnax's."""
     if not isinstance(name, str) or not is_environment(name):
         raise InputError(
-            f"there is no compiled environment {name!r}; {suggestion(str(name), environment_names())}"
+            f"there is no compiled environment {short_repr(name)};"
+            f" {suggestion(str(name), environment_names())}"
         )
     if name.startswith(GYMNAX):
         from heavytail.deep.envs._gymnax import gymnax_environment  # here, because gymnax is an extra

@@ -13,7 +13,7 @@ import numpy as np
 
 from heavytail.deep.envs._environment import GENERATOR, Environment
 from heavytail.deep.envs._lazy_jax import Array, jax, jnp
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 
 NEVER = 2**30  # steps until gymnax would end an episode
 
@@ -80,5 +80,7 @@ def _make(name: str) -> Any:
         raise InputError(f"gymnax/{name} needs gymnax; install it with: pip install 'heavytail[gymnax]'")
     gymnax = import_module("gymnax")
     if name not in gymnax.registered_envs:
-        raise InputError(f"gymnax has no environment {name!r}; {suggestion(name, gymnax.registered_envs)}")
+        raise InputError(
+            f"gymnax has no environment {short_repr(name)}; {suggestion(name, gymnax.registered_envs)}"
+        )
     return gymnax.make(name)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.errors import InputError, suggestion
+from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.mdp.diagram.contents import END, Arrow
 
 STEP = 1.55  # between neighbours
@@ -49,7 +49,7 @@ def choose_layout(
     if name is None:
         name = next(candidate for candidate, (fits, _) in LAYOUTS.items() if fits(pairs, n_states))
     if name not in LAYOUTS:
-        raise InputError(f"there is no layout {name!r}; {suggestion(name, LAYOUTS)}")
+        raise InputError(f"there is no layout {short_repr(name)}; {suggestion(name, LAYOUTS)}")
     positions, angles = LAYOUTS[name][1](pairs, n_states)
     centers, outward = np.array(positions, np.float64).reshape(n_states, 2), np.array(angles, np.float64)
     if name in ROW_STEPS:

@@ -17,13 +17,16 @@ from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import Streams
+from heavytail.kernels.validity import check_record
 from heavytail.mdp.changing import ChangingMDP
+from heavytail.training.agent_file import check_array
 from heavytail.training.fused import (
     ERROR_MESSAGES,
     FULL,
     PAUSED,
     Checkpoints,
     RunState,
+    check_run_state,
     new_checkpoints,
     new_run_state,
     next_chunk,
@@ -33,7 +36,9 @@ from heavytail.training.lanes.layout import (
     Deduplicated,
     in_lanes,
     lane_bytes,
+    on_host,
     own_arrays,
+    pool_paths,
     read_lane,
     with_arrays,
 )
@@ -129,13 +134,34 @@ class Lanes:
         return {"error_status": self.error_status, **own}
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue from the `arrays` of other lanes, which were made with the same arguments."""
-        if set(arrays) != {"error_status", *dict(own_arrays("lanes", self.state))}:
+        """Continue from the `arrays` of other lanes, which were made with the same arguments.
+
+        Where they do not fit it is a one-line error, and these lanes stay as they were.
+        """
+        begun = on_host(self.state)
+        if set(arrays) != {"error_status", *dict(own_arrays("lanes", begun))}:
             raise InputError(
                 "these lanes were left by another version of heavytail, which remembered other"
                 " things; remove their file to start them again"
             )
-        self.error_status, self.state = arrays["error_status"], with_arrays("lanes", self.state, arrays)
+        self._check(arrays, begun)
+        own = {path: to_device(arrays[path]) for path, _ in own_arrays("lanes", begun)}
+        self.error_status, self.state = arrays["error_status"], with_arrays("lanes", self.state, own)
+
+    def _check(self, arrays: Arrays, begun: LaneState) -> None:
+        """Check the arrays of other lanes, one lane after the other: compiled code trusts them."""
+        check_array("error_status", arrays["error_status"], self.error_status)
+        if not np.isin(arrays["error_status"], [0, *ERROR_MESSAGES]).all():
+            raise InputError("error_status names an error that does not exist")
+        pools = set(pool_paths("lanes", begun))
+        for path, array in own_arrays("lanes", begun):
+            check_array(path, arrays[path], array, grows=path in pools)
+        mdp, left = self.mdps.unique[0].mdps[0], with_arrays("lanes", begun, arrays)
+        for i in range(self.size):
+            lane = read_lane(left, i)
+            for name, record, fresh in zip(LaneState._fields, lane, read_lane(begun, i), strict=True):
+                check_record(f"lane {i}/{name}", record, fresh)
+            check_run_state(lane.run_states, mdp.n_states, mdp.horizon)
 
     def errors(self) -> dict[int, str]:
         """Return the error messages of the lanes that failed, by lane."""

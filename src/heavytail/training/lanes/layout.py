@@ -10,13 +10,12 @@ Lanes begin as copies of a few records: many differ in their seed alone. So a re
 unique ones and their index in each lane.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heavytail.arrays import Ints, Record
-from heavytail.files import Arrays
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.pools import constant_fields, pool_fields
 from heavytail.training.lanes.array_views import View, view_intrinsic
@@ -112,7 +111,7 @@ def own_arrays(prefix: str, record: Record) -> Iterator[tuple[str, DeviceArray]]
         yield from own_arrays(path, value) if hasattr(value, "_fields") else [(path, value)]
 
 
-def with_arrays(prefix: str, record: Record, arrays: Arrays) -> Record:
+def with_arrays(prefix: str, record: Record, arrays: Mapping[str, DeviceArray]) -> Record:
     """Return the record with these arrays in place of what lanes have of their own."""
     fields = []
     for name, value in zip(record._fields, record, strict=True):
@@ -120,8 +119,23 @@ def with_arrays(prefix: str, record: Record, arrays: Arrays) -> Record:
         if hasattr(value, "_fields") and not isinstance(value, (SharedArray, IndexedArrays)):
             fields.append(with_arrays(path, value, arrays))
         else:
-            fields.append(to_device(arrays[path]) if path in arrays else value)
+            fields.append(arrays.get(path, value))
     return type(record)(*fields)
+
+
+def pool_paths(prefix: str, record: Record) -> Iterator[str]:
+    """Yield the paths of the arrays that may be longer than they were."""
+    yield from (f"{prefix}/{name}" for name in pool_fields(record))
+    for name, value in zip(record._fields, record, strict=True):
+        if hasattr(value, "_fields") and not isinstance(value, (SharedArray, IndexedArrays)):
+            yield from pool_paths(f"{prefix}/{name}", value)
+
+
+def on_host(record: Record) -> Record:
+    """Copy the record of all lanes back to the host."""
+    if hasattr(record, "_fields"):
+        return type(record)(*map(on_host, record))
+    return record if isinstance(record, int) else to_host(record)
 
 
 def read_lane(record: Record, i: int) -> Record:

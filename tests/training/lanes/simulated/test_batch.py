@@ -263,3 +263,25 @@ def test_what_another_version_left_is_refused() -> None:
     arrays["lanes/agents/elsewhere"] = arrays.pop("lanes/agents/truncated")
     with pytest.raises(InputError, match="left by another version"):
         lanes.restore(arrays)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("agents/policy", 9, r"lane 3/agents/policy holds 9; .* between 0 and 5"),
+        ("agents/model/start", 10**6, "lane 3/agents/model/start holds 1000000"),
+        ("agents/delta", 0.5, "lane 3/agents/delta is 0.5, and differs"),
+        ("checkpoints/reached", -1, "lane 3/checkpoints/reached holds -1"),
+        ("run_states/state", 7, "run state does not fit"),
+        ("streams/agent", 0, "a random stream is all zeros"),
+    ],
+)
+def test_lanes_that_are_not_valid_are_refused(path: str, value: float, message: str) -> None:
+    mdp = sequence(ht.make_mdp("six_arms"))
+    runs = [Run("ucrl2", {"delta": 0.1 if seed < 2 else 0.2}, mdp, seed) for seed in range(5)]
+    lanes = make_lanes(runs)
+    arrays = lanes.arrays()
+    lanes.restore(arrays)
+    arrays[f"lanes/{path}"][..., 3] = value
+    with pytest.raises(InputError, match=message):
+        lanes.restore(arrays)

@@ -1,0 +1,76 @@
+"""The answers of Gymnasium environments: one that is not as Gymnasium says is an error of one line."""
+
+import numbers
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heavytail.errors import InputError, short_repr
+
+
+class GymStep(NamedTuple):
+    """What a step of an environment gives."""
+
+    observation: Any
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: Mapping[str, Any]
+
+
+def check_step(answer: Any) -> GymStep:
+    """Return what ``env.step(action)`` gave, as numbers and booleans of Python.
+
+    >>> check_step((3, 10**400, False, False, {}))
+    Traceback (most recent call last):
+    heavytail.errors.InputError: the environment gave the reward 100..., which is too large for a float
+    """
+    try:
+        observation, reward, terminated, truncated, info = answer
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the environment's step gave {short_repr(answer)}; it must give an observation, a reward,"
+            " terminated, truncated and info"
+        ) from None
+    if not isinstance(info, Mapping):
+        raise InputError(f"the environment gave the info {short_repr(info)}; it must be a dictionary")
+    return GymStep(
+        observation,
+        to_float("reward", reward),
+        _to_bool("terminated", terminated),
+        _to_bool("truncated", truncated),
+        info,
+    )
+
+
+def check_reset(answer: Any) -> Any:
+    """Return the observation that ``env.reset()`` gave."""
+    try:
+        observation, _ = answer
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the environment's reset gave {short_repr(answer)}; it must give an observation and info"
+        ) from None
+    return observation
+
+
+def to_float(name: str, value: Any) -> float:
+    """Return a number that an environment gave as a float."""
+    if isinstance(value, float):  # as most are
+        return float(value)
+    if not isinstance(value, numbers.Real) and (np.ndim(value) or not hasattr(value, "__float__")):
+        raise InputError(f"the environment gave the {name} {short_repr(value)}; it must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        large = f"the environment gave the {name} {short_repr(value)}"
+        raise InputError(f"{large}, which is too large for a float") from None
+
+
+def _to_bool(name: str, value: Any) -> bool:
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    if np.ndim(value) or value not in (0, 1):
+        raise InputError(f"the environment gave {short_repr(value)} for {name}; it must be True or False")
+    return bool(value)

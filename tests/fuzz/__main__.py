@@ -1,0 +1,39 @@
+"""Try hostile inputs: ``make fuzz``, or one of them: ``python -m fuzz agent_files --first 1234 --inputs 1``.
+
+A target is a module in ``targets/`` for one kind of input. Its function ``start(folder)`` prepares what all
+inputs share and returns a function that makes and tries one input, ``try_one(rng)``; its number `SHARE` says
+how many inputs it gets, relative to the others. An `InputError` of one line is an answer; everything else
+that is raised is a fault, and so are a signal, an input that takes more than five seconds, memory beyond two
+gigabytes, and a file written outside of `folder`. An input follows from the seed and its number alone.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from fuzz.driver import run_targets, target_names
+
+
+def main() -> int:
+    """Run the targets that the command line names, all of them if it names none; 1 if there is a fault."""
+    parser = argparse.ArgumentParser(prog="fuzz", description="Try hostile inputs.")
+    parser.add_argument("targets", nargs="*", choices=[[], *target_names()], metavar="target")
+    parser.add_argument("--inputs", type=int, default=100_000, help="in all targets together")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first input of each target")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    given = parser.parse_args()
+    names = given.targets or target_names()
+    in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - files are synced, one by one
+    with tempfile.TemporaryDirectory(prefix="heavytail-fuzz-", dir=in_memory) as folder:
+        faults = run_targets(names, given, Path(folder))
+    for fault in faults:
+        print(fault, file=sys.stderr)  # noqa: T201 - a script
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

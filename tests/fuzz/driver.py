@@ -1,0 +1,170 @@
+"""The fuzzer's parent process: it starts children on the inputs of targets, and watches them.
+
+A child says which input it tries; one that dies or stays silent has met a fault, and another child goes on
+with the next input.
+"""
+
+import json
+import os
+import pkgutil
+import select
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import fuzz.targets
+
+MAX_SECONDS = 5.0  # for an input
+START_SECONDS = 600.0  # for what all inputs share, which may have to be compiled
+MAX_FAULTS = 10  # of a job, which then ends
+TESTS = Path(__file__).parents[1]
+
+
+class Job(NamedTuple):
+    """Some inputs of a target."""
+
+    target: str
+    seed: int
+    first: int
+    until: int
+
+
+class Fault(NamedTuple):
+    """What went wrong with an input."""
+
+    job: Job
+    number: int
+    what: str
+
+    def __str__(self) -> str:
+        again = f"python -m fuzz {self.job.target} --seed {self.job.seed} --first {self.number} --inputs 1"
+        return f"{self.job.target}, input {self.number}: {self.what}\n  again: {again}"
+
+
+def target_names() -> list[str]:
+    """List the targets: the modules of their folder."""
+    return sorted(module.name for module in pkgutil.iter_modules(fuzz.targets.__path__))
+
+
+def run_targets(names: Sequence[str], given: Namespace, folder: Path) -> list[Fault]:
+    """Run the targets side by side in `given.workers` processes, and return what went wrong."""
+    shares = {name: import_module(f"fuzz.targets.{name}").SHARE for name in names}
+    deadline = time.monotonic() + given.seconds
+    jobs = [
+        job
+        for name, share in shares.items()
+        for job in _cut(name, given, max(1, round(given.inputs * share / sum(shares.values()))))
+    ]
+    jobs.sort(key=lambda job: job.until - job.first)  # if time runs out, it does for the longest
+    with ThreadPoolExecutor(given.workers) as pool:
+        found = pool.map(lambda job: _run_job(job, folder, deadline), jobs)
+        return [fault for faults in found for fault in faults]
+
+
+def _cut(name: str, given: Namespace, inputs: int) -> Iterator[Job]:
+    """Cut the inputs of a target into jobs of about the same length."""
+    length = max(1, -(-given.inputs // given.workers))
+    for first in range(given.first, given.first + inputs, length):
+        yield Job(name, given.seed, first, min(first + length, given.first + inputs))
+
+
+def _run_job(job: Job, folder: Path, deadline: float) -> list[Fault]:
+    faults: list[Fault] = []
+    next_index, started = job.first, time.monotonic()
+    while next_index < job.until and len(faults) < MAX_FAULTS and time.monotonic() < deadline:
+        with Child(job._replace(first=next_index), folder) as child:
+            next_index = child.watch(faults, deadline)
+    seconds = time.monotonic() - started
+    tried, inputs = next_index - job.first, job.until - job.first
+    done = f"{tried:,} of {inputs:,} inputs in {seconds:,.0f} s, {len(faults)} faults"
+    print(f"{job.target}: {done}", flush=True)  # noqa: T201 - a script
+    return faults
+
+
+class Child:
+    """A process that tries the inputs of a job."""
+
+    def __init__(self, job: Job, folder: Path) -> None:
+        self.job = job
+        self.folder = folder / f"{job.target}-{job.first}"
+        self.folder.mkdir(exist_ok=True)
+        self._buffer = b""
+
+    def __enter__(self) -> Self:
+        self._read, write = os.pipe()
+        self._errors = (self.folder / "stderr").open("w+b")
+        arguments = [json.dumps(self.job), str(self.folder), str(write)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "fuzz.child", *arguments],
+            cwd=TESTS,
+            pass_fds=[write],
+            stderr=self._errors,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")])},
+        )
+        os.close(write)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._read)
+        self._errors.close()
+
+    def watch(self, faults: list[Fault], deadline: float) -> int:
+        """Follow the child to its end, noting faults; return the number of the next input to try."""
+        index, patience = self.job.first - 1, START_SECONDS
+        while True:
+            message = self._receive(min(patience, max(deadline - time.monotonic(), 0.0)))
+            if message is None:
+                if time.monotonic() >= deadline:
+                    return index
+                faults.append(self._fault(index, f"no answer for {patience:g} s"))
+                return self._after(index)
+            match message:
+                case {"try": int(number)}:
+                    index, patience = number, MAX_SECONDS
+                case {"fault": str(text)}:
+                    faults.append(self._fault(index, text))
+                    if len(faults) >= MAX_FAULTS:
+                        return index + 1
+                case {"end": True}:
+                    return self.job.until
+                case _:
+                    faults.append(self._fault(index, self._death()))
+                    return self._after(index)
+
+    def _after(self, index: int) -> int:
+        """Return the next input; there is none where not even the first was reached."""
+        return index + 1 if index >= self.job.first else self.job.until
+
+    def _fault(self, index: int, what: str) -> Fault:
+        return Fault(self.job, index, what)
+
+    def _receive(self, seconds: float) -> dict[str, Any] | None:
+        """Wait for the next message; None if there is none in time, an empty one if the child is dead."""
+        stop = time.monotonic() + seconds
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self._read], [], [], max(stop - time.monotonic(), 0.0))
+            if not ready:
+                return None
+            received = os.read(self._read, 65536)
+            if not received:
+                return {}
+            self._buffer += received
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+    def _death(self) -> str:
+        code = self.process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace")[-2000:]
+        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return f"the process died: {name}\n{said}"
