@@ -53,6 +53,7 @@ class DeepLearner:
     Attributes:
         steps: of training so far.
         made_with: the version of JAX and the kind of device with which the runs began.
+        note: of whoever made it, such as what the runs are for; it is kept in the file.
         curve: results of the runs at the checkpoints so far, over all calls of `learn`.
     """
 
@@ -70,6 +71,7 @@ class DeepLearner:
         self.states = init_batch(env, settings, self.runs)
         self.steps = 0
         self.made_with = {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
+        self.note = ""
         self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, in which whole numbers add up exactly
         self.curve = make_deep_curve([], [], len(runs))
         self._rows: list[Floats] = []  # totals at the checkpoints
@@ -139,6 +141,7 @@ class DeepLearner:
             "parameters": self.parameters,
             "steps": self.steps,
             "made_with": self.made_with,
+            "note": self.note,
         }
         curve = {
             "totals": self.totals,
@@ -167,7 +170,7 @@ class DeepLearner:
             runs = [RunSettings(**run) for run in metadata["parameters"]]
             learner = cls(_load_environment(metadata, env), settings, runs, env)
             learner.states = _restore(learner.states, arrays)
-            learner.made_with = dict(metadata["made_with"])
+            learner.made_with, learner.note = dict(metadata["made_with"]), str(metadata.get("note", ""))
             learner.steps, learner.totals = int(metadata["steps"]), arrays["totals"]
             learner._rows = list(arrays["curve/totals"])
             learner.curve = make_deep_curve(arrays["curve/steps"].tolist(), learner._rows, len(runs))

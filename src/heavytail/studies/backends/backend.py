@@ -63,6 +63,7 @@ class WorkContext(NamedTuple):
 
     report_progress: Callable[[float], None]  # called now and then with the share that is done
     resume_file: Path | None  # where a long part may save its state, and find it again
+    say: Callable[[str], None] = lambda words: None  # a line for the user
 
     @classmethod
     def bare(cls) -> "WorkContext":

@@ -18,7 +18,7 @@ from types import ModuleType
 from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.registry import register
-from heavytail.studies.engines import Event, PartProgress, Result
+from heavytail.studies.engines import Event, Message, PartProgress, Result
 from heavytail.studies.engines._scheduling import run_scheduled
 from heavytail.studies.engines._worker import begin_worker, modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
@@ -54,7 +54,7 @@ class LocalEngine:
             done = wait(busy, SECONDS_BETWEEN_UPDATES, return_when=FIRST_COMPLETED).done
             return sorted(done, key=lambda future: future.exception() is not None)
 
-        def latest() -> Iterator[PartProgress]:
+        def latest() -> Iterator[PartProgress | Message]:
             while not updates.empty():
                 yield updates.get()
 
