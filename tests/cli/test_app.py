@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import heavytail as ht
 from heavytail.cli import app
-from heavytail.cli.app import ORDER, OrderedGroup
+from heavytail.cli.app import ORDER, OrderedGroup, print_table
 from support.processes import python
 
 runner = CliRunner()
@@ -84,3 +84,10 @@ def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert done.stderr.startswith("heavytail: there is no engine 'locl'; ")
     assert not (tmp_path / "out").exists()
+
+
+def test_tables_show_words_from_outside_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("[/title]", [{"name": "[/x]\x1b[0m", "number": 1.5}])
+    heading, _, row = capsys.readouterr().out.splitlines()[:3]
+    assert heading.strip() == "[/title]"
+    assert row.split() == [r"[/x]\x1b[0m", "1.5"]

@@ -405,5 +405,5 @@ def test_bars_know_maps(tmp_path: Path) -> None:
         study.run("inline", listener=watcher)
         tasks = {task.description: task for task in progress.tasks}
     n, steps = len(parts(mapped())), sum(part.steps * len(part.replicates) for part in parts(mapped()))
-    assert set(tasks) == {f"[bold]map[/], {n} of {n} parts", "  a field"}
+    assert set(tasks) == {f"map, {n} of {n} parts", "  a field"}
     assert all(task.completed == pytest.approx(task.total) == pytest.approx(steps) for task in tasks.values())

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import heavytail as ht
-from heavytail.errors import InputError
+from heavytail.errors import InputError, printable
 
 ORDER = ("reproduce", "run", "resume", "status", "report", "pack", "list", "show", "bounds", "bench")
 
@@ -44,6 +45,7 @@ def main(
     ] = False,
 ) -> None:
     """Reinforcement learning when rewards have heavy tails."""
+    warnings.formatwarning = lambda message, *_: f"heavytail: {message}\n"
 
 
 @contextmanager
@@ -95,13 +97,16 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
     """Print rows of equal keys; columns of numbers are aligned on the right."""
     from rich.console import Console  # here, because `--help` and `--json` do without
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    # Text is not looked through for markup: titles and labels come from outside.
+    heading = Text(printable(title), style="table.title")
+    table = Table(title=heading, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:
         numeric = all(row[name] is None or isinstance(row[name], int | float) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name == "name" or numeric)
     for row in rows:
-        table.add_row(*map(_format_cell, row.values()))
+        table.add_row(*(Text(printable(_format_cell(value))) for value in row.values()))
     Console(width=None if sys.stdout.isatty() else 140).print(table, "")
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.errors import printable
 
 if TYPE_CHECKING:
+    from heavytail.studies.plan_size import PhaseSize
     from heavytail.studies.progress import Stage
     from heavytail.studies.study import Study
 
@@ -49,10 +51,17 @@ def run(
     lanes: Lanes = None,
     as_json: Json = False,
     report: Report = True,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Check the spec and print what it would take; compute nothing."),
+    ] = False,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
     with one_line_errors():
         study = _study_class().from_toml(spec, out, quick=quick)
+        if dry_run:
+            _print_sizes(study.check(), as_json)
+            return
         options = {"workers": workers, "address": address, "lanes": lanes}
         _run_and_finish(study, engine, options, as_json, report)
 
@@ -120,7 +129,7 @@ def status(folder: Finished, *, as_json: Json = False) -> None:
     print_table(study.spec.title or study.spec.name, rows)
     for failure in failures:
         where = f"{failure['agent_key']} on {failure['env_key']}, seed {failure['replicate']}"
-        typer.echo(f"failed: {where}: {failure['error']}")
+        typer.echo(printable(f"failed: {where}: {failure['error']}"))
     if unfinished:
         typer.echo(f"go on with: heavytail resume {folder}")
 
@@ -163,6 +172,14 @@ def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
         {"phase": stage.phase, "env": env, "agent": agent, "parts": len(ids), "done": len(ids - missing)}
         for (env, agent), ids in parts.items()
     ]
+
+
+def _print_sizes(sizes: "list[PhaseSize]", as_json: bool) -> None:
+    if as_json:
+        print_json([size._asdict() for size in sizes])
+        return
+    for size in sizes:
+        typer.echo(str(size))
 
 
 def _run_and_finish(

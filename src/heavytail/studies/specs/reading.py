@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from heavytail.studies.specs.sweeps import SweepSpec
 M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # what names environments
 MAX_DEPTH = 20  # tables in tables
 MAX_INT = 2**1023  # whole numbers below it are also floats
+SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which JSON can hold and no file
 
 
 def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
@@ -151,7 +153,9 @@ def _plain(value: Any, where: str, place: tuple[str, ...] = ()) -> Any:
             return {key: _plain(each, where, (*place, key)) for key, each in value.items()}
         case list() | tuple():
             return [_plain(each, where, (*place, str(i))) for i, each in enumerate(value)]
-        case bool() | str() | None:
+        case str() if not SURROGATES.search(value):
+            return value
+        case bool() | None:
             return value
         case int() if abs(value) < MAX_INT:
             return value
