@@ -111,8 +111,8 @@ NonNegative: TypeAlias = Annotated[float, Ge(0)]
 Probability: TypeAlias = Annotated[float, Ge(0), Le(1)]
 OpenProbability: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have a moment of order 1 + epsilon
-MAX_WHOLE = 2**53  # up to it every whole number is also a float
-Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_WHOLE)]
+MAX_COUNT = 2**62  # of anything: compiled code counts in 64 bits
+Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_COUNT)]
 
 
 def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:

@@ -2,11 +2,14 @@
 
 import json
 import math
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -23,6 +26,45 @@ class OrderedGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of commands for ``--help``."""
         return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; Ctrl-C and SIGTERM end it in one line."""
+        with _stop_raises():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt as stop:
+                typer.echo("heavytail: stopped", err=True)
+                raise typer.Exit(stop_status(stop)) from None
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does."""
+
+
+def stop_status(stop: KeyboardInterrupt) -> int:
+    """The exit status of a command that was stopped, as shells have it."""
+    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+@contextmanager
+def _stop_raises() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM raise, unless they are ignored."""
+    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+        yield
+        return
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _terminate}
+    before = {n: signal.getsignal(n) for n in handlers if signal.getsignal(n) != signal.SIG_IGN}
+    try:
+        for number in before:
+            signal.signal(number, handlers[number])
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 app = typer.Typer(

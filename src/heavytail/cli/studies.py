@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.cli.app import app, one_line_errors, print_json, print_table, stop_status
 from heavytail.errors import printable
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def status(folder: Finished, *, as_json: Json = False) -> None:
         where = f"{failure['agent_key']} on {failure['env_key']}, seed {failure['replicate']}"
         typer.echo(printable(f"failed: {where}: {failure['error']}"))
     if unfinished:
-        typer.echo(f"go on with: heavytail resume {folder}")
+        typer.echo(study.store.advice())
 
 
 @app.command()
@@ -197,9 +197,10 @@ def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, ag
     try:
         with choose_listener(study.spec, as_json=as_json) as listener:
             study.run(engine, **chosen, listener=listener)
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as stop:
+        kept = f"what is done is kept. Go on with: {again}" if study.store.exists() else "nothing was begun"
+        typer.echo(f"stopped; {kept}", err=True)
+        raise typer.Exit(stop_status(stop)) from None
 
 
 def _finish(study: "Study", as_json: bool, report: Path | None) -> None:

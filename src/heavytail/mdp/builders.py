@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats, Indices, Ints
 from heavytail.checks import (
-    MAX_WHOLE,
+    MAX_COUNT,
     as_bools,
     as_count,
     as_finite_floats,
@@ -307,7 +307,7 @@ def parse_horizon(horizon: Any, n_stages: int) -> int:
     number = 0
     if horizon is not None:
         real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
-        if not (real and 1 <= horizon <= MAX_WHOLE and horizon == int(horizon)):
+        if not (real and 1 <= horizon <= MAX_COUNT and horizon == int(horizon)):
             raise InputError(
                 f"horizon is {short_repr(horizon)}; it must be a whole number, at least 1, or left out for a"
                 " continuing problem"

@@ -96,6 +96,8 @@ class Store:
 
     def advice(self) -> str:
         """Say what to do if parts are missing."""
+        if not os.access(self.folder, os.W_OK):
+            return f"it cannot go on here, since {self.folder} cannot be written"
         return f"go on with: heavytail resume {self.folder}"
 
     def report_path(self, name: str) -> Path:
@@ -239,7 +241,6 @@ class Store:
             target.parent.mkdir(exist_ok=True)
             write_whole(target, lambda out: out.write(content), TEMPORARY)
         except OSError as error:
-            raise InputError(
-                f"{target} cannot be written: {error.strerror}; what is done is kept, go on with:"
-                f" heavytail resume {self.folder}"
-            ) from None
+            kept = f"what is done is kept; when it can be, go on with: heavytail resume {self.folder}"
+            advice = kept if self.exists() else "nothing was begun; choose another folder with --out"
+            raise InputError(f"{target} cannot be written: {error.strerror}; {advice}") from None

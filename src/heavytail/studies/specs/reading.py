@@ -78,7 +78,7 @@ def import_plugins(modules: Sequence[str]) -> None:
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception as error:  # whatever it is, the module is not ours
+        except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"plugins: the module {module!r} cannot be imported ({reason})") from error
 
