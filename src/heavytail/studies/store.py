@@ -6,7 +6,8 @@
     resume/ID.npz            intermediate state of a long part that is not done
     maps.parquet             the summary of sweeps: with it, their parts are not needed
 
-A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that
+A part counts when its checksum is there and fits, and it holds the runs that it should
+(`heavytail.studies.part_checks`). There is nothing but Parquet files in ``parts``, so that
 any reader of such folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any
 moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
@@ -20,8 +21,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.files import write_whole
+from heavytail.studies.part_checks import sidecar_problem, size_problem, table_problem
 from heavytail.studies.parts import schema
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.reading import make_spec
@@ -165,15 +167,31 @@ class Store:
             fingerprint = self._fingerprint(part)
             if self._verified.get(part.id) == fingerprint:
                 return None
-            expected = json.loads(sidecar.read_text(encoding="utf-8"))["sha256"]
-            if sha256(content.read_bytes()).hexdigest() != expected:
-                return "altered"
+            if problem := self._content_problem(part):
+                return problem
         except FileNotFoundError:
             return "deleted"
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            return f"unreadable ({error})"
+            return f"unreadable ({short_repr(str(error))})"
         self._verified[part.id] = fingerprint
         return None
+
+    def _content_problem(self, part: Part) -> str | None:
+        """Find what is wrong with the files of a part."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        sidecar = json.loads(self._sidecar_file(part).read_text(encoding="utf-8"))
+        content = self._part_file(part).read_bytes()
+        if sha256(content).hexdigest() != sidecar["sha256"]:
+            return "altered"
+        try:
+            file = pq.ParquetFile(pa.BufferReader(content))
+            problem = sidecar_problem(part, sidecar) or size_problem(part, file)
+            problem = problem or table_problem(part, file.read())
+        except (pa.ArrowException, OSError) as error:  # Arrow's say nothing of the disk
+            problem = short_repr(str(error))
+        return problem and f"altered ({problem})"
 
     def table(self, parts: Sequence[Part]) -> "pa.Table":
         """Read the curves of some parts, one behind the other."""

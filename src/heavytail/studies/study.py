@@ -250,10 +250,10 @@ class Study:
 
     def _stored_summary(self) -> "Summary | None":
         """The summary in the store, if it was made from what the plan says."""
-        from heavytail.studies.sweeps.summary import from_table, sweep_digest  # here: pyarrow starts slowly
+        from heavytail.studies.sweeps.summary import from_table  # here: pyarrow starts slowly
 
         table = self.store.read_sweeps()
-        return None if table is None else from_table(table, sweep_digest(self.sweeps))
+        return None if table is None else from_table(table, self.sweeps)
 
     def _new_summary(self, command: str) -> "Summary":
         from heavytail.studies.sweeps.final_values import COLUMNS  # here: pyarrow starts slowly
