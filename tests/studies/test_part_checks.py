@@ -68,16 +68,20 @@ ALTERED: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
     "seeds": (with_column("replicate", lambda r: pc.add(r, 1).cast(pa.int32())), "it holds other seeds"),
     "runs": (with_column("run", pc.utf8_upper), "it holds other runs"),
     "fewer rows": (lambda table: table.slice(0, 9), "it holds other seeds"),
-    "shorter run": (lambda table: table.slice(1), "its runs are of different lengths"),
+    "shorter run": (lambda table: table.slice(1), "its checkpoints are others"),
+    "a seed": (
+        with_column("replicate", lambda r: pa.array([*r.to_pylist()[:-1], 7], r.type)),
+        "it holds other seeds",
+    ),
     "error": (with_column("error", lambda error: first_row(error, "no")), "a run has an error and results"),
-    "order": (with_column("at", lambda at: pa.array(at.to_pylist()[::-1])), "its checkpoints do not ascend"),
+    "order": (with_column("at", lambda at: pa.array(at.to_pylist()[::-1])), "its checkpoints are others"),
     "checkpoints": (
         with_column("at", lambda at: pa.array([*at.to_pylist()[:-1], 61])),
-        "its runs have different checkpoints",
+        "its checkpoints are others",
     ),
     "beyond the end": (
         with_column("at", lambda at: pc.add(at, 1)),
-        "its checkpoints do not ascend",
+        "its checkpoints are others",
     ),
     "counter": (
         with_column("counters", lambda column: first_row(column, [("other", 1.0)])),

@@ -115,7 +115,7 @@ def _parse_parameter(text: str) -> tuple[str, Any]:
         raise InputError(f"{text!r} is no parameter; write NAME=VALUE, as in horizon=10")
     try:
         return name, json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or a number or a list of thousands
         return name, value
 
 

@@ -44,7 +44,10 @@ LEVEL = 19  # of compression: written once, read often
 
 def open_store(path: str | Path) -> Store:
     """Open a study: a folder, or a file in which one was packed."""
-    return PackedStore(path) if Path(path).is_file() else Store(path)
+    try:
+        return PackedStore(path) if Path(path).is_file() else Store(path)
+    except (OSError, ValueError) as error:  # a name too long, or with a zero in it
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def pack_study(

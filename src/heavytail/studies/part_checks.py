@@ -37,12 +37,15 @@ def sidecar_problem(part: Part, sidecar: Any) -> str | None:
 
 def is_sidecar(value: Any) -> bool:
     """Tell whether a value says by whom and how fast something was computed."""
-    if not isinstance(value, Mapping) or not _is_number(value.get("seconds", 0.0)):
+    if not isinstance(value, Mapping):
         return False
-    said = {key: word for key, word in value.items() if key != "part"}
-    return all(len(f"{key}{word}") <= MAX_WORD for key, word in said.items()) and _is_number(
-        value.get("parts", 1)
-    )
+    told = {key: word for key, word in value.items() if key != "part"}
+    numbers = (told.get("seconds", 0.0), told.get("parts", 1))
+    return all(map(_is_number, numbers)) and all(_is_word(key) and _is_word(told[key]) for key in told)
+
+
+def _is_word(value: Any) -> bool:
+    return _is_number(value) or (isinstance(value, str) and len(value) <= MAX_WORD)
 
 
 def _is_number(value: Any) -> bool:
@@ -93,7 +96,9 @@ def _run_problems(part: Part, table: "pa.Table") -> Iterator[str]:
     run = table["run"].combine_chunks().dictionary_encode().indices.to_numpy()
     first = np.flatnonzero(np.diff(run, prepend=-1))
     begins, lengths = table.take(first), np.diff(first, append=len(run))
-    if not np.array_equal(begins["replicate"].to_numpy(), part.replicates):
+    if begins["replicate"].to_pylist() != list(part.replicates) or not np.array_equal(
+        np.repeat(part.replicates, lengths), table["replicate"].to_numpy()
+    ):
         yield "it holds other seeds"
     # the plan of a sweep knows no ids of runs
     if part.phase != "map" and begins["run"].to_pylist() != [run.id for run in part.runs]:
@@ -101,13 +106,8 @@ def _run_problems(part: Part, table: "pa.Table") -> Iterator[str]:
     failed, curves = begins["error"].is_valid().to_numpy(), table.filter(table["error"].is_null())
     if (lengths[failed] != 1).any() or len(curves) != lengths[~failed].sum():
         yield "a run has an error and results"
-    if len(set(lengths[~failed].tolist())) > 1:
-        yield "its runs are of different lengths"
-    at = curves["at"].to_numpy().reshape(max(int((~failed).sum()), 1), -1)
-    if at.size and (at[0, 0] < 1 or at[0, -1] > part.units or (np.diff(at[0]) <= 0).any()):
-        yield "its checkpoints do not ascend"
-    if (at != at[:1]).any():
-        yield "its runs have different checkpoints"
+    if not np.array_equal(np.tile(part.backend.checkpoints(part), (~failed).sum()), curves["at"].to_numpy()):
+        yield "its checkpoints are others"
     names = {tuple(name for name, _ in pairs) for pairs in curves["counters"].to_pylist()}
     if len(names) > 1:
         yield "its rows have different counters"

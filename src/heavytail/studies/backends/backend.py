@@ -99,6 +99,9 @@ class Backend(Protocol):
         The agent is built for it, so that mistakes show.
         """
 
+    def checkpoints(self, part: "Part") -> Ints:
+        """The times at which the runs of a part are recorded, in units."""
+
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         """Compute the runs of a part."""
 

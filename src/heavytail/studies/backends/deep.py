@@ -81,6 +81,12 @@ class DeepBackend:
         """Episodes that ended, and rewards that the transform changed."""
         return (EPISODES, TRUNCATED)
 
+    def checkpoints(self, part: "Part") -> Ints:
+        """The steps at which the runs of a part are recorded: ends of periods."""
+        period: int = part.parameters["target_every"]
+        periods = part.parameters["total_steps"] // period
+        return place_checkpoints(0, periods, min(part.checkpoints, periods), part.spacing) * period
+
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         """Compute all runs side by side."""
         _keep_to_one_thread()
@@ -112,7 +118,7 @@ class DeepBackend:
             context.report_progress(steps / learner.settings.total_steps)
             save()
 
-        return learner.learn(at=_checkpoints(part, learner).tolist(), on_chunk=on_chunk)
+        return learner.learn(at=self.checkpoints(part).tolist(), on_chunk=on_chunk)
 
     def _begin(self, part: "Part", context: WorkContext) -> "DeepLearner":
         """Load the batch as it was left, or start a new one."""
@@ -136,7 +142,7 @@ class DeepBackend:
         runs = [check_run({**shared, **run})._asdict() for run in _varied(part)]
         if (learner.env.name, learner.settings, learner.parameters) != (self.env, settings, runs):
             raise InputError(f"{resume_file} does not hold the runs of its part")
-        marks = _checkpoints(part, learner)
+        marks = self.checkpoints(part)
         if learner.curve.steps.tolist() != marks[marks <= learner.steps].tolist():
             raise InputError(f"{resume_file} does not hold the checkpoints of its part")
         return learner
@@ -169,13 +175,6 @@ def _varied(part: "Part") -> list[dict[str, Any]]:
         {**variant, "seed": int(part.seed_for(r).generate_state(1)[0])}
         for r, variant in zip(part.replicates, part.variants, strict=True)
     ]
-
-
-def _checkpoints(part: "Part", learner: "DeepLearner") -> Ints:
-    """The steps at which the runs of a part are recorded: ends of periods."""
-    periods = learner.settings.total_steps // learner.settings.target_every
-    marks = place_checkpoints(0, periods, min(part.checkpoints, periods), part.spacing)
-    return marks * learner.settings.target_every
 
 
 def _make_saver(learner: "DeepLearner", resume_file: Path | None) -> Callable[[], None]:

@@ -17,6 +17,7 @@ from heavytail.planning.reward_moments import reward_moments, usable_epsilon
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.specs.sweeps import TRUE
+from heavytail.training.curve import place_checkpoints
 from heavytail.training.learner import make_agent
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ class TabularBackend:
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         """The names of what the agent counts."""
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
+
+    def checkpoints(self, part: "Part") -> Ints:
+        """The episodes or steps after which the runs of a part are recorded."""
+        return place_checkpoints(0, part.units, part.checkpoints, part.spacing)
 
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         """Compute one run after the other."""
