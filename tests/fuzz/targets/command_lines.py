@@ -17,7 +17,7 @@ import heavytail as ht
 from heavytail.cli import app
 from heavytail.studies import Study
 
-SHARE = 1
+SHARE = 0.5
 # not those that take long by themselves
 COMMANDS = ("run", "resume", "status", "report", "pack", "show", "bounds", "list", "reproduce")
 SPEC = 'name = "tiny"\nepisodes = 10\nseeds = 2\n[envs.two_state]\nsteps = 50\n[agents.random]\n'
@@ -32,7 +32,8 @@ def start(folder: Path) -> Callable[[Generator], None]:
     study = Study.from_toml("spec.toml", "study")
     study.run("inline")
     study.pack("packed.parquet")
-    for words in (["show", "two_state"], ["bounds", "two_state"], ["list"]):
+    looks = (["show", "two_state"], ["bounds", "two_state"], ["list"], ["run", "spec.toml", "--dry-run"])
+    for words in (*looks, ["resume", "study", "--engine", "inline"], ["report", "packed.parquet"]):
         check(words)
     options = {name: _options(name) for name in COMMANDS}
     return partial(try_one, options)

@@ -19,7 +19,7 @@ from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree, od
 from heavytail.studies import Study, packed
 from heavytail.studies.store import SWEEPS
 
-SHARE = 5
+SHARE = 2
 REPORTED = 0.005  # share of inputs that are reported: that takes a second
 RAW = {
     "name": "small",

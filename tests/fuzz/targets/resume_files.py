@@ -17,7 +17,7 @@ from heavytail.studies.resume_files import SET_ASIDE
 from heavytail.studies.specs.reading import make_spec
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 
-SHARE = 1
+SHARE = 0.5
 TINY = {"hidden": [4], "replay": 100, "start": 100, "batch": 8, "bits": 4}
 RAW = {
     "name": "deep",

@@ -14,7 +14,7 @@ from fuzz.mutation import Generator, mutate_bytes, mutate_tree
 from heavytail.studies import Study
 from heavytail.studies.specs.reading import make_spec, read_both
 
-SHARE = 10
+SHARE = 6
 STUDIES = Path(__file__).parents[3] / "studies"
 MAX_RUNS = 200  # that are planned
 CHECKED = 0.1  # share of small specs that are more than read: that takes ten times as long
