@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fuzz.mutation import FLOATS, INTS, TEXTS, Generator
 from typer.main import get_group
 from typer.testing import CliRunner
 
 import heavytail as ht
+from fuzz.mutation import FLOATS, INTS, TEXTS, Generator
 from heavytail.cli import app
 from heavytail.studies import Study
 

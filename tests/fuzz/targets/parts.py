@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree, odd_value
 
+from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree, odd_value
 from heavytail.studies import Study, packed
 from heavytail.studies.store import SWEEPS
 

@@ -3,19 +3,22 @@
 Whatever a file holds, the part begins: from the file, or anew, with the file set aside.
 """
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
+import numpy as np
 
+from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
 from heavytail.deep import DeepLearner
+from heavytail.files import write_arrays
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.backends.deep import DeepBackend
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.resume_files import SET_ASIDE
 from heavytail.studies.specs.reading import make_spec
-from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
+from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 
 SHARE = 0.5
 TINY = {"hidden": [4], "replay": 100, "start": 100, "batch": 8, "bits": 4}
@@ -52,7 +55,8 @@ def try_one(part: Part, path: Path, file: AgentFile, rng: Generator) -> None:
     metadata, arrays = file
     match int(rng.integers(3)):
         case 0:
-            write_agent_file(path, AgentFile(mutate_tree(metadata, rng), arrays))
+            text = json.dumps(mutate_tree(metadata, rng)).encode()
+            write_arrays(path, {METADATA: np.frombuffer(text, np.uint8), **arrays})
         case 1:
             name = list(arrays)[int(rng.integers(len(arrays)))]
             write_agent_file(path, AgentFile(metadata, {**arrays, name: mutate_array(arrays[name], rng)}))

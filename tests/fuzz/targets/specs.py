@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.mutation import Generator, mutate_bytes, mutate_tree
-
 from heavytail.studies import Study
 from heavytail.studies.specs.reading import make_spec, read_both
 
