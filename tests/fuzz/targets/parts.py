@@ -20,7 +20,7 @@ from heavytail.studies import Study, packed
 from heavytail.studies.store import SWEEPS
 
 SHARE = 2
-REPORTED = 0.005  # share of inputs that are reported: that takes a second
+REPORTED = 0.002  # share of inputs that are reported: that takes a second
 RAW = {
     "name": "small",
     "episodes": 60,
