@@ -446,10 +446,9 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
         with pytest.raises(InputError) as caught:
             Study(raw, folder).run("inline")
         assert str(caught.value).startswith(str(folder))
-        assert str(caught.value).endswith(
-            "cannot be written: No space left on device; what is done is kept; when it can be, go on with:"
-            f" heavytail resume {folder}"
-        )
+        kept = f"what is done is kept; when it can be, go on with: heavytail resume {folder}"
+        advice = kept if n else "nothing was begun; choose another folder with --out"
+        assert str(caught.value).endswith(f"cannot be written: No space left on device; {advice}")
         found = files(folder)
         assert len(found) == n
         assert found.items() <= whole.items()

@@ -21,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heavytail.errors import InputError, short_repr
+from heavytail.errors import InputError
 from heavytail.files import write_whole
 from heavytail.studies.part_checks import sidecar_problem, size_problem, table_problem
 from heavytail.studies.parts import schema
@@ -172,7 +172,7 @@ class Store:
         except FileNotFoundError:
             return "deleted"
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            return f"unreadable ({short_repr(str(error))})"
+            return f"unreadable ({str(error)[:80]})"
         self._verified[part.id] = fingerprint
         return None
 
@@ -190,7 +190,7 @@ class Store:
             problem = sidecar_problem(part, sidecar) or size_problem(part, file)
             problem = problem or table_problem(part, file.read())
         except (pa.ArrowException, OSError) as error:  # Arrow's say nothing of the disk
-            problem = short_repr(str(error))
+            problem = str(error)[:80]
         return problem and f"altered ({problem})"
 
     def table(self, parts: Sequence[Part]) -> "pa.Table":

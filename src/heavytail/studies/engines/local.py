@@ -22,6 +22,7 @@ from heavytail.studies.engines import Event, Message, PartProgress, Result
 from heavytail.studies.engines._scheduling import run_scheduled
 from heavytail.studies.engines._worker import begin_worker, modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
+from heavytail.training.interrupts import deferred_interrupts
 
 SECONDS_BETWEEN_UPDATES = 0.5
 
@@ -80,15 +81,17 @@ def _spawning() -> Iterator[None]:
     """Start processes that ignore Ctrl-C and do not run the script that started the study.
 
     Ctrl-C reaches the whole process group, and the study decides what happens. Blocked signals stay blocked
-    in a new process from its start.
+    in a new process from its start. Here it waits until the process is there: another thread may receive it,
+    and a process that is half started would complain.
     """
-    main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with deferred_interrupts():
+        main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
