@@ -91,3 +91,23 @@ def test_tables_show_words_from_outside_as_they_are(capsys: pytest.CaptureFixtur
     heading, _, row = capsys.readouterr().out.splitlines()[:3]
     assert heading.strip() == "[/title]"
     assert row.split() == [r"[/x]\x1b[0m", "1.5"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "two_state", f"delta={'1' * 5000}"],
+        ["show", "two_state", f"delta={'[' * 100_000}"],
+        ["status", "x" * 5000],
+        ["bounds", "six_arms", "horizon=1e11"],
+        ["show", "heavy_bandit", "epsilon=1e-6"],
+        ["show", "garnet", "n_states=1e9"],
+    ],
+    ids=["digits", "brackets", "path", "horizon", "epsilon", "states"],
+)
+def test_what_no_command_can_use_is_one_line(words: list[str]) -> None:
+    done = runner.invoke(app, words)
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("heavytail: ")
+    assert len(line) < 1100
