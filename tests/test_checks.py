@@ -1,3 +1,4 @@
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -6,7 +7,16 @@ from annotated_types import Gt, Le
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavytail.checks import as_bools, as_count, as_floats, as_ints, cast_value
+from heavytail import checks
+from heavytail.checks import (
+    as_bools,
+    as_count,
+    as_floats,
+    as_ints,
+    cast_value,
+    max_memory,
+    require_memory,
+)
 from heavytail.errors import InputError, short_repr
 
 
@@ -71,3 +81,34 @@ def test_a_value_in_a_message_is_short_and_on_one_line() -> None:
     assert short_repr(np.eye(2)) == "array([[1., 0.], [0., 1.]])"
     assert len(short_repr("x" * 1000)) == 60
     assert short_repr(10**10_000) == "a int too large to show"
+
+
+# Memory
+
+
+def test_what_does_not_fit_is_one_line_with_the_numbers() -> None:
+    require_memory("a small table", 1000)
+    with pytest.raises(InputError) as caught:
+        require_memory("a large table", 10**400)
+    assert str(caught.value).startswith("a large table would take 1e+282 EB of memory; here are ")
+
+
+def test_a_limit_of_the_process_or_of_its_container_counts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine = max_memory()
+    monkeypatch.setattr(checks, "CGROUP_LIMIT", tmp_path / "memory.max")
+    (tmp_path / "memory.max").write_text("1000000\n")
+    assert max_memory() == 1_000_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert max_memory() >= machine
+    monkeypatch.setattr("resource.getrlimit", lambda which: (5000, 5000))
+    assert max_memory() == 5000
+
+
+def test_memory_that_runs_out_in_a_builder_is_one_line() -> None:
+    def build(size: int) -> object:
+        return np.zeros(size)
+
+    with pytest.raises(InputError, match=r"^big does not fit the memory: Unable to allocate 7\.11 PiB"):
+        checks.checked_builder("big", build)(10**15)

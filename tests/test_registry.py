@@ -116,6 +116,34 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     assert (first, second) == ("2000.0 True 0", "2000.0 True 1")
 
 
+@pytest.mark.parametrize("fault", ["import nowhere", "raise SystemExit(3)", "1 / 0"])
+def test_a_plugin_that_cannot_be_imported_is_named_and_the_rest_is_found(fault: str, tmp_path: Path) -> None:
+    (tmp_path / "broken_plugin.py").write_text(fault)
+    info = tmp_path / "broken_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[heavytail.plugins]\nmine = broken_plugin\n")
+    script = """
+    import warnings
+    import heavytail as ht
+    from heavytail.cli.list import list_things
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        print([law.name for law in ht.registered("law")][:2])
+        try:
+            ht.make_mdp("no such")
+        except ht.InputError as error:
+            print(error)
+    print(len(caught), caught[0].message)
+    """
+    found, refused, warned = python(script, folder=tmp_path).splitlines()
+    assert found == "['alpha_stable', 'bernoulli']"
+    said = "the plugin mine (broken_plugin) cannot be imported: "
+    assert refused.startswith("there is no environment 'no such'; ")
+    assert said in refused
+    assert warned.startswith(f"1 {said}")
+
+
 def test_helpers_of_a_package_are_not_taken_for_its_members() -> None:
     for kind in KINDS:
         assert not any(name.startswith("_") for name in _own_modules(kind))

@@ -1,6 +1,6 @@
 """``python -m heavytail`` is the command ``heavytail``."""
 
-from heavytail.cli import app
+from heavytail_command import main
 
 if __name__ == "__main__":
-    app(prog_name="heavytail")
+    main()

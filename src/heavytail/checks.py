@@ -3,9 +3,13 @@
 import inspect
 import math
 import numbers
+import os
+import resource
 import types
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import cache, wraps
+from pathlib import Path
 from typing import (
     Annotated,
     Any,
@@ -23,7 +27,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.errors import InputError, short_repr, show_bytes, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,6 +79,31 @@ def as_bools(name: str, value: Any, n: int) -> Bools:
     return array.astype(np.bool_)
 
 
+# Memory
+
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
+
+
+def require_memory(what: str, n_bytes: float) -> None:
+    """Raise InputError if `what` would take more memory than there is; called before it is allocated.
+
+    >>> require_memory("a table of 10 numbers", 80)
+    """
+    if n_bytes > (most := max_memory()):
+        raise InputError(f"{what} would take {show_bytes(n_bytes)} of memory; here are {show_bytes(most)}")
+
+
+def max_memory() -> int:
+    """Return the bytes that this process may have: the machine's, or fewer if it has a limit."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        limits.append(soft)
+    with suppress(OSError, ValueError):  # there is none, or it says "max"
+        limits.append(int(CGROUP_LIMIT.read_text()))
+    return min(limits)
+
+
 # Types of parameters, and checking arguments against them
 
 Positive: TypeAlias = Annotated[float, Gt(0)]
@@ -82,7 +111,8 @@ NonNegative: TypeAlias = Annotated[float, Ge(0)]
 Probability: TypeAlias = Annotated[float, Ge(0), Le(1)]
 OpenProbability: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have a moment of order 1 + epsilon
-Count: TypeAlias = Annotated[int, Ge(1)]
+MAX_COUNT = 2**62  # of anything: compiled code counts in 64 bits
+Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_COUNT)]
 
 
 def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
@@ -91,7 +121,12 @@ def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
     @wraps(builder)
     def build(*args: P.args, **kwargs: P.kwargs) -> R:
         bound = bind_arguments(name, builder, args, kwargs)
-        return builder(*bound.args, **bound.kwargs)
+        try:
+            return builder(*bound.args, **bound.kwargs)
+        except MemoryError as error:
+            raise InputError(
+                f"{name} does not fit the memory: {str(error) or 'there is none left'}"
+            ) from None
 
     return build
 

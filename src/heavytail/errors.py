@@ -5,9 +5,30 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+MAX_MESSAGE = 1000  # characters; a path may be long
+# control characters, line ends, changes of the direction of writing, and halves of characters
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 class InputError(ValueError):
-    """A mistake in what was given to heavytail; the message is one line and names the remedy."""
+    """A mistake in what was given to heavytail; the message is one line and names the remedy.
+
+    Whatever it repeats of the input, it stays one line that a terminal can show, of at most `MAX_MESSAGE`
+    characters.
+    """
+
+    def __init__(self, message: str) -> None:
+        line, half = printable(message), MAX_MESSAGE // 2 - 3
+        super().__init__(line if len(line) <= MAX_MESSAGE else f"{line[:half]} ... {line[-half:]}")
+
+
+def printable(text: str) -> str:
+    r"""Write text from outside as one line that a terminal shows as it is: control characters as escapes.
+
+    >>> printable("two\nlines")
+    'two\\nlines'
+    """
+    return UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def key_path(keys: Iterable[str]) -> str:
@@ -50,6 +71,45 @@ def one_line(error: BaseException) -> str:
     )
 
 
+def show_count(n: int) -> str:
+    """Show a number of things, however many.
+
+    >>> show_count(12_345), show_count(10**400)
+    ('12,345', '1e+300')
+    """
+    return f"{n:,}" if n < 10**15 else f"{min(n, 1e300):.3g}"
+
+
+def show_bytes(n: float) -> str:
+    """Show an amount of memory.
+
+    >>> show_bytes(4096), show_bytes(23.6e9), show_bytes(10**400)
+    ('4.1 kB', '23.6 GB', '1e+282 EB')
+    """
+    n = min(n, 1e300)  # larger whole numbers are no floats
+    for unit, size in (("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if n >= size:
+            return f"{float(f'{n / size:.3g}'):,g} {unit}"
+    return f"{n / 1e3:.1f} kB"
+
+
+def show_duration(seconds: float) -> str:
+    """Show a time.
+
+    >>> [show_duration(x) for x in (0.31, 42.0, 372.0, 7300.0, 1e6, 1e12)]
+    ['0.3 s', '42 s', '6 min 12 s', '2 h 1 min', '12 days', '31,688 years']
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, days, years = minutes // 60, seconds / 86_400, seconds / 31_557_600
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    if days < 5:
+        return f"{hours} h {minutes % 60} min"
+    return f"{days:,.0f} days" if years < 2 else f"{years:,.0f} years"
+
+
 def suggestion(word: str, choices: Iterable[str]) -> str:
     """End an error message with the nearest valid choice, or with all of them.
 
@@ -59,5 +119,5 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     'choose from: q_learning, random'
     """
     known = sorted(choices)
-    near = get_close_matches(word, known, n=1)
+    near = get_close_matches(word[:60], known, n=1)
     return f"did you mean {near[0]!r}?" if near else f"choose from: {', '.join(known) or 'nothing yet'}"

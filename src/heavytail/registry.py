@@ -30,6 +30,7 @@ Worker processes import `plugin_modules` first.
 import importlib
 import inspect
 import pkgutil
+import warnings
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -142,7 +143,8 @@ def find(kind: Kind, name: str) -> Registered:
     if (kind, name) not in _table:
         what = "environment" if kind == "env" else kind
         names = (entry.name for entry in registered(kind))
-        raise InputError(f"there is no {what} {short_repr(name)}; {suggestion(name, names)}")
+        broken = "".join(f"; {reason}" for reason in _import_plugins())
+        raise InputError(f"there is no {what} {short_repr(name)}; {suggestion(name, names)}{broken}")
     return _table[kind, name]
 
 
@@ -182,8 +184,16 @@ def _own_modules(kind: Kind) -> tuple[str, ...]:
 
 
 @cache
-def _import_plugins() -> None:
+def _import_plugins() -> tuple[str, ...]:
+    """Import the plugins of installed packages; warn of those that cannot be, and return what was said."""
     from importlib.metadata import entry_points  # here, because it reads the metadata of every package
 
+    broken = []
     for point in entry_points(group=PLUGINS):
-        point.load()
+        try:
+            point.load()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - it is not ours, and the others go on
+            reason = short_repr(error)
+            broken.append(f"the plugin {point.name} ({point.value}) cannot be imported: {reason}")
+            warnings.warn(broken[-1], stacklevel=2)
+    return tuple(broken)

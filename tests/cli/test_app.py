@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import heavytail as ht
 from heavytail.cli import app
-from heavytail.cli.app import ORDER, OrderedGroup
+from heavytail.cli.app import ORDER, OrderedGroup, print_table
 from support.processes import python
 
 runner = CliRunner()
@@ -84,3 +84,30 @@ def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
     assert done.exit_code == 2
     assert done.stderr.startswith("heavytail: there is no engine 'locl'; ")
     assert not (tmp_path / "out").exists()
+
+
+def test_tables_show_words_from_outside_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table("[/title]", [{"name": "[/x]\x1b[0m", "number": 1.5}])
+    heading, _, row = capsys.readouterr().out.splitlines()[:3]
+    assert heading.strip() == "[/title]"
+    assert row.split() == [r"[/x]\x1b[0m", "1.5"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "two_state", f"delta={'1' * 5000}"],
+        ["show", "two_state", f"delta={'[' * 100_000}"],
+        ["status", "x" * 5000],
+        ["bounds", "six_arms", "horizon=1e11"],
+        ["show", "heavy_bandit", "epsilon=1e-6"],
+        ["show", "garnet", "n_states=1e9"],
+    ],
+    ids=["digits", "brackets", "path", "horizon", "epsilon", "states"],
+)
+def test_what_no_command_can_use_is_one_line(words: list[str]) -> None:
+    done = runner.invoke(app, words)
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("heavytail: ")
+    assert len(line) < 1100

@@ -210,6 +210,31 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("kept/*"))
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+def test_a_cache_that_others_can_write_to_is_not_used(
+    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numba unpickles what it finds there."""
+    tmp_path.chmod(mode)
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
+    with pytest.warns(UserWarning, match=f"compiled code is not kept: others can write to {tmp_path}"):
+        assert compiling._kept_folder("0" * 20) is None
+    assert not list(tmp_path.iterdir())
+    tmp_path.chmod(0o700)
+    kept = compiling._kept_folder("0" * 20)
+    assert kept == tmp_path / ("0" * 20)
+    kept.chmod(0o777)
+    with pytest.warns(UserWarning, match="compiled code is not kept: others can write to"):
+        assert compiling._kept_folder("0" * 20) is None
+
+
+def test_a_cache_of_someone_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("os.geteuid", lambda: 12345)
+    with pytest.warns(UserWarning, match="compiled code is not kept: others can write to"):
+        assert compiling._kept_folder("0" * 20) is None
+
+
 def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

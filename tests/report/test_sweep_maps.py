@@ -218,6 +218,13 @@ def test_agents_that_differ_in_the_axes_only_are_marked_where_they_are(
         assert tuned.regret == pytest.approx(np.median(final_regret[0]) / task.optimum / 400)
 
 
+def test_an_agent_that_leaves_a_parameter_of_an_axis_out_has_no_place_there(tmp_path: Path) -> None:
+    axes = {"r_max": [1.0, 2.0], "transition_scale": [0.01, 0.1]}
+    raw = {**SPEC, "agents": {"q_learning": {}}, "maps": {"q_learning": {"axes": axes}}, "episodes": 20}
+    data = collect_report_data(done(raw, tmp_path))
+    assert [each.marks for each in data.sweep_maps] == [[], []]
+
+
 def test_the_report_shows_where_it_works(study: Study, data: ReportData, tmp_path: Path) -> None:
     page = write_report(study, tmp_path / "report.html").read_text(encoding="utf-8")
     reader = read(page)

@@ -46,6 +46,17 @@ def test_what_is_no_sample_is_refused(function: Callable[[Any], Any]) -> None:
             function(values)
 
 
+def test_more_resamples_than_can_be_drawn_are_refused() -> None:
+    for call in (
+        lambda: s.bootstrap_interval(X, rng=RNG, resamples=2**53),
+        lambda: s.growth_exponent(np.ones((3, 4)), [1, 2, 3, 4], rng=RNG, resamples=2**53),
+        lambda: s.permutation_test(X, X, rng=RNG, resamples=2**53),
+        lambda: s.paired_permutation_test(X, X, rng=RNG, resamples=2**53),
+    ):
+        with pytest.raises(InputError, match=r"^resamples is 9.01e\+15; it must be at most 10,000,000$"):
+            call()
+
+
 @pytest.mark.parametrize("name", [n for n in TAKE_VALUES if not n.startswith("heavy")])
 def test_infinite_values_are_sent_elsewhere(name: str) -> None:
     with pytest.raises(

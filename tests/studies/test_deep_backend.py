@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.deep.curve import make_deep_curve
 from heavytail.errors import InputError
 from heavytail.studies import Study
 from heavytail.studies.backends import backend, deep
 from heavytail.studies.backends.backend import WorkContext
-from heavytail.studies.engines import PartProgress
 from heavytail.studies.engines._scheduling import next_part
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
@@ -291,19 +291,16 @@ def saved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("saved_at_once")
 def test_an_interrupted_part_goes_on_from_its_resume_file_and_ends_with_the_same_bytes(
-    whole: tuple[Study, Files], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: tuple[Study, Files], tmp_path: Path
 ) -> None:
     study = Study(raw_study(), tmp_path)
     with pytest.raises(KeyboardInterrupt):
         study.run(Interrupted())
     (resume_file,) = study.store.resume_folder.iterdir()
     assert 0 < ht.deep.DeepLearner.load(resume_file).steps < 500
-    shares: list[float] = []
-    monkeypatch.setattr(
-        "heavytail.studies.engines._worker._report_progress", lambda progress: shares.append(progress.share)
-    )
-    Study(raw_study(), tmp_path).run("inline")
-    assert shares[0] > 0.5  # the tuning went on
+    notes = Notes()
+    Study(raw_study(), tmp_path).run("inline", listener=notes)
+    assert notes.shares[0] > 0.5  # the tuning went on
     assert {
         name: content for name, content in files(tmp_path).items() if not name.startswith("resume/")
     } == whole[1]
@@ -318,24 +315,79 @@ def test_what_another_jax_began_is_begun_again(
     with pytest.raises(KeyboardInterrupt):
         study.run(Interrupted())
     monkeypatch.setattr(deep.DeepBackend, "made_with", lambda self: {"jax": "0.0", "device": "cpu"})
-    shares: list[float] = []
-    monkeypatch.setattr(
-        "heavytail.studies.engines._worker._report_progress", lambda progress: shares.append(progress.share)
-    )
-    Study(raw_study(), tmp_path).run("inline")
-    assert shares[0] < 0.5
+    notes = Notes()
+    Study(raw_study(), tmp_path).run("inline", listener=notes)
+    assert notes.shares[0] < 0.5
     assert files(tmp_path) == whole[1]
 
 
-def test_a_damaged_resume_file_is_one_line(tmp_path: Path) -> None:
-    study = Study(raw_study(), tmp_path)
+def left_in(folder: Path, raw: dict[str, Any]) -> Path:
+    """Stop a study in its first part, and return its resume file."""
+    with pytest.raises(KeyboardInterrupt):
+        Study(raw, folder).run(Interrupted())
+    (resume_file,) = (folder / "resume").iterdir()
+    return resume_file
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "seed": {"seed": 1},
+    "environment": {"envs": {"mountain_car": {"parameters": {"noise_scale": 6.0, "cap": 50}}}},
+}
+
+
+def of_another_part(damage: str, part: str, folder: Path) -> bytes:
+    return left_in(folder, raw_study(**OTHERS[damage])).read_bytes()
+
+
+def under_a_false_name(damage: str, part: str, folder: Path) -> bytes:
+    """Another part's file, with the id of this one."""
+    path = left_in(folder, raw_study(**OTHERS[damage]))
+    learner = ht.deep.DeepLearner.load(path)
+    learner.note = part
+    learner.save(path)
+    return path.read_bytes()
+
+
+def without_a_checkpoint(damage: str, part: str, folder: Path) -> bytes:
+    path = left_in(folder, raw_study())
+    learner = ht.deep.DeepLearner.load(path)
+    learner._rows.pop()
+    learner.curve = make_deep_curve(learner.curve.steps[:-1].tolist(), learner._rows, 4)
+    learner.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.usefixtures("saved_at_once")
+@pytest.mark.parametrize(
+    ("damage", "make"),
+    [
+        ("empty", lambda damage, part, folder: b""),
+        ("garbage", lambda damage, part, folder: b"no file"),
+        ("cut", lambda damage, part, folder: left_in(folder, raw_study()).read_bytes()[:5000]),
+        ("environment", of_another_part),
+        ("checkpoints", without_a_checkpoint),
+        *((damage, under_a_false_name) for damage in OTHERS),
+    ],
+)
+def test_a_resume_file_that_cannot_be_used_is_set_aside_and_its_part_begins_again(
+    damage: str, make: Any, whole: tuple[Study, Files], tmp_path: Path
+) -> None:
+    study = Study(raw_study(), tmp_path / "study")
     (part,) = unique_parts(tuning_cells(study.spec))
-    resume_file = tmp_path / "resume" / f"{part.id}.npz"
+    resume_file = study.store.resume_folder / f"{part.id}.npz"
+    content = make(damage, part.id, tmp_path / "other")
     resume_file.parent.mkdir(parents=True)
-    resume_file.write_bytes(b"no file")
-    with pytest.raises(InputError, match=f"{part.id}.npz") as caught:
-        study.run("inline")
-    assert "\n" not in str(caught.value)
+    resume_file.write_bytes(content)
+    notes = Notes()
+    study.run("inline", listener=notes)
+    (words,) = notes.words
+    assert words.startswith(str(resume_file))
+    assert words.endswith(f"it was set aside as {part.id}.npz.damaged, and its work begins again")
+    assert "\n" not in words
+    (aside,) = study.store.resume_folder.iterdir()
+    assert aside.read_bytes() == content
+    aside.unlink()
+    assert files(study.store.folder) == whole[1]
 
 
 def test_a_failure_is_a_row_and_not_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -370,17 +422,12 @@ def test_a_gpu_does_one_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:
-    class Ears(Notes):
-        shares: list[float] = []  # noqa: RUF012 - one test, one list
-
-        def on_progress(self, event: PartProgress) -> None:
-            self.shares.append(event.share)
-
+    notes = Notes()
     Study(raw_study(seeds=6, agents={"raw": raw_study()["agents"]["raw"]}), tmp_path).run(
-        "local", workers=1, listener=Ears()
+        "local", workers=1, listener=notes
     )
-    assert np.all(np.diff(Ears.shares) > 0)
-    assert Ears.shares[-1] == 1.0
+    assert np.all(np.diff(notes.shares) > 0)
+    assert notes.shares[-1] == 1.0
 
 
 def test_a_mixed_study_runs_and_reports(tmp_path: Path) -> None:

@@ -446,10 +446,9 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
         with pytest.raises(InputError) as caught:
             Study(raw, folder).run("inline")
         assert str(caught.value).startswith(str(folder))
-        assert str(caught.value).endswith(
-            "cannot be written: No space left on device; what is done is kept, go on with:"
-            f" heavytail resume {folder}"
-        )
+        kept = f"what is done is kept; when it can be, go on with: heavytail resume {folder}"
+        advice = kept if n else "nothing was begun; choose another folder with --out"
+        assert str(caught.value).endswith(f"cannot be written: No space left on device; {advice}")
         found = files(folder)
         assert len(found) == n
         assert found.items() <= whole.items()
@@ -482,7 +481,8 @@ def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
     message, names = python(script, folder=tmp_path, NUMBA_DISABLE_JIT="1").split("\n")
     assert message.startswith("out/parts/")
     assert message.endswith(
-        ".parquet cannot be written: File too large; what is done is kept, go on with: heavytail resume out"
+        ".parquet cannot be written: File too large; what is done is kept; when it can be, go on with:"
+        " heavytail resume out"
     )
     assert names == ".lock parts study.json"
     assert files(tmp_path / "out") == finished(small(agents={"random": {}}), tmp_path / "whole")
@@ -555,7 +555,8 @@ def test_a_folder_that_turns_read_only_on_the_way_is_one_line(
         with pytest.raises(
             InputError,
             match=(
-                "parquet cannot be written: Read-only file system; what is done is kept, go on with:"
+                "parquet cannot be written: Read-only file system; what is done is kept; when it can be, go"
+                " on with:"
                 " heavytail resume"
             ),
         ):

@@ -284,7 +284,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
      ("spec.toml: agents.heavy (moment = 'true') on arms: moment is 'true', and the rewards have no "
       "finite moment of order 1.5; epsilon must be smaller")),
     ("envs/arms/parameters/horizon", 10**15,
-     "spec.toml: agents.optimistic (transition_scale = 0.01) on arms: it cannot be built ("),
+     "spec.toml: agents.optimistic (transition_scale = 0.01) on arms: q_learning does not fit the memory: "),
     ("claims/0/conditions/1/value", None,
      "spec.toml: claims.0.conditions.1: 'at_least' needs value=, a share of the optimum"),
     ("claims/0/conditions/4/value", None,

@@ -134,6 +134,25 @@ def test_a_damaged_first_page_is_one_line(content: str, message: str, tmp_path: 
     assert not (tmp_path / "parts").exists()
 
 
+def test_resuming_is_advised_only_where_something_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = Store(tmp_path)
+    assert store.advice() == f"go on with: heavytail resume {tmp_path}"
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    assert store.advice() == f"it cannot go on here, since {tmp_path} cannot be written"
+    (tmp_path / "sidecars").write_text("in the way")
+    with pytest.raises(InputError) as caught:
+        store.write_file("sidecars/x", b"")
+    assert str(caught.value).endswith("; nothing was begun; choose another folder with --out")
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(InputError) as caught:
+        store.write_file("sidecars/x", b"")
+    assert str(caught.value).endswith(
+        f"; what is done is kept; when it can be, go on with: heavytail resume {tmp_path}"
+    )
+
+
 def test_a_folder_without_a_study_says_how_to_start_one(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         Study.open(tmp_path / "none")

@@ -105,6 +105,9 @@ class MadeUp:
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         return ("episodes", "truncated")
 
+    def checkpoints(self, part: "Part") -> Ints:
+        return np.arange(1, part.checkpoints + 1) * part.units // part.checkpoints
+
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         for run in part.runs:
             yield self._run(part, run.parameters, np.random.default_rng(part.seed_for(run.replicate)))
@@ -113,7 +116,7 @@ class MadeUp:
         return {}
 
     def _run(self, part: "Part", parameters: Mapping[str, Any], rng: np.random.Generator) -> RunCurve:
-        at = np.arange(1, part.checkpoints + 1) * part.units // part.checkpoints
+        at = self.checkpoints(part)
         share = {"none": 0.0, "clip": 0.5, "zero": parameters["coefficient"] * self.noise}[
             parameters["transform"]
         ]

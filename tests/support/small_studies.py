@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heavytail.studies import Study
-from heavytail.studies.engines import PartDone
+from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part
 from heavytail.studies.progress import ProgressListener, Stage
@@ -84,12 +84,20 @@ class Notes(ProgressListener):
         self.stages: list[Stage] = []
         self.parts: list[str] = []
         self.damaged: dict[str, str] = {}
+        self.shares: list[float] = []  # of parts that were being done
+        self.words: list[str] = []
 
     def on_stage(self, stage: Stage) -> None:
         self.stages.append(stage)
 
     def on_part_done(self, event: PartDone) -> None:
         self.parts.append(event.part.id)
+
+    def on_progress(self, event: PartProgress) -> None:
+        self.shares.append(event.share)
+
+    def on_message(self, event: Message) -> None:
+        self.words.append(event.words)
 
     def on_damage(self, part: str, what: str) -> None:
         self.damaged[part] = what

@@ -22,7 +22,9 @@ from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.verbs import act, counter_names, mean, push, reset, update, write_counters
 from heavytail.mdp.problem import Problem
+from heavytail.ranges import COUNT, FINITE, Range
 
+MIN_UNIT = 1e-300
 LEARNT_EPSILON = 0.05  # the sketch believes in no index below 1.05
 
 
@@ -45,6 +47,10 @@ class LearntUnit(NamedTuple):
     def counter_names(self) -> tuple[str, ...]:
         """Name its counters: the unit, and those of the agent."""
         return ("unit", *counter_names(self.agent))
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count, and what rewards are divided by."""
+        return {"steps": COUNT, "next_renewal": COUNT, "unit": Range(MIN_UNIT, FINITE.high)}
 
 
 def with_learnt_unit(problem: Problem, agent: Record, order: float) -> LearntUnit:
@@ -74,7 +80,7 @@ def _renew(agent: LearntUnit) -> None:
         if agent.rewards.histogram.n[U(cell)] > 0:
             size = _size(agent, cell)
             largest = max(largest, size) if size < math.inf else largest
-    if largest > 0.0:
+    if largest > MIN_UNIT:
         change_unit(agent.agent, agent.unit[0] / largest)
         agent.unit[0] = largest
     agent.next_renewal[0] *= 2

@@ -16,12 +16,13 @@ A restart may fall into an episode: the agent then begins in the state and plays
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Le
 
 from heavytail.arrays import Floats, Ints, Record, Stream
-from heavytail.checks import Count, MomentOrder, OpenProbability
+from heavytail.checks import MomentOrder, OpenProbability
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import MAX_EXPONENT, log, power
@@ -31,6 +32,7 @@ from heavytail.ranges import COUNT, Fact, Range
 from heavytail.registry import find, register
 
 ROUNDING = 1e-13  # so that 5^22 / 5^21 is at most 5 before it is rounded up
+MAX_CHANGES = 1_000_000  # with more, looking for the next restart would take longer than learning
 EXACT = 2.0**53  # beyond it every float is a whole number
 
 
@@ -67,7 +69,7 @@ def restarting(
     problem: Problem,
     *,
     agent: str,
-    changes: Count,
+    changes: Annotated[int, Ge(1), Le(MAX_CHANGES)],
     epsilon: MomentOrder,
     delta: OpenProbability = 0.05,
     **parameters: Any,

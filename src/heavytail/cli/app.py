@@ -2,16 +2,20 @@
 
 import json
 import math
+import signal
 import sys
+import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
 import heavytail as ht
-from heavytail.errors import InputError
+from heavytail.errors import InputError, printable
 
 ORDER = ("reproduce", "run", "resume", "status", "report", "pack", "list", "show", "bounds", "bench")
 
@@ -22,6 +26,45 @@ class OrderedGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """List the names of commands for ``--help``."""
         return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; Ctrl-C and SIGTERM end it in one line."""
+        with _stop_raises():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt as stop:
+                typer.echo("heavytail: stopped", err=True)
+                raise typer.Exit(stop_status(stop)) from None
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, which ends a command as Ctrl-C does."""
+
+
+def stop_status(stop: KeyboardInterrupt) -> int:
+    """The exit status of a command that was stopped, as shells have it."""
+    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+@contextmanager
+def _stop_raises() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM raise, unless they are ignored."""
+    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+        yield
+        return
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _terminate}
+    before = {n: signal.getsignal(n) for n in handlers if signal.getsignal(n) != signal.SIG_IGN}
+    try:
+        for number in before:
+            signal.signal(number, handlers[number])
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 app = typer.Typer(
@@ -44,6 +87,7 @@ def main(
     ] = False,
 ) -> None:
     """Reinforcement learning when rewards have heavy tails."""
+    warnings.formatwarning = lambda message, *_: f"heavytail: {message}\n"
 
 
 @contextmanager
@@ -71,7 +115,7 @@ def _parse_parameter(text: str) -> tuple[str, Any]:
         raise InputError(f"{text!r} is no parameter; write NAME=VALUE, as in horizon=10")
     try:
         return name, json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # no JSON, or a number or a list of thousands
         return name, value
 
 
@@ -95,13 +139,16 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
     """Print rows of equal keys; columns of numbers are aligned on the right."""
     from rich.console import Console  # here, because `--help` and `--json` do without
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    # Text is not looked through for markup: titles and labels come from outside.
+    heading = Text(printable(title), style="table.title")
+    table = Table(title=heading, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:
         numeric = all(row[name] is None or isinstance(row[name], int | float) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", no_wrap=name == "name" or numeric)
     for row in rows:
-        table.add_row(*map(_format_cell, row.values()))
+        table.add_row(*(Text(printable(_format_cell(value))) for value in row.values()))
     Console(width=None if sys.stdout.isatty() else 140).print(table, "")
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.cli.app import app, one_line_errors, print_json, print_table, stop_status
+from heavytail.errors import printable
 
 if TYPE_CHECKING:
+    from heavytail.studies.plan_size import PhaseSize
     from heavytail.studies.progress import Stage
     from heavytail.studies.study import Study
 
@@ -49,10 +51,17 @@ def run(
     lanes: Lanes = None,
     as_json: Json = False,
     report: Report = True,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Check the spec and print what it would take; compute nothing."),
+    ] = False,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
     with one_line_errors():
         study = _study_class().from_toml(spec, out, quick=quick)
+        if dry_run:
+            _print_sizes(study.check(), as_json)
+            return
         options = {"workers": workers, "address": address, "lanes": lanes}
         _run_and_finish(study, engine, options, as_json, report)
 
@@ -120,9 +129,9 @@ def status(folder: Finished, *, as_json: Json = False) -> None:
     print_table(study.spec.title or study.spec.name, rows)
     for failure in failures:
         where = f"{failure['agent_key']} on {failure['env_key']}, seed {failure['replicate']}"
-        typer.echo(f"failed: {where}: {failure['error']}")
+        typer.echo(printable(f"failed: {where}: {failure['error']}"))
     if unfinished:
-        typer.echo(f"go on with: heavytail resume {folder}")
+        typer.echo(study.store.advice())
 
 
 @app.command()
@@ -165,6 +174,14 @@ def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
     ]
 
 
+def _print_sizes(sizes: "list[PhaseSize]", as_json: bool) -> None:
+    if as_json:
+        print_json([size._asdict() for size in sizes])
+        return
+    for size in sizes:
+        typer.echo(str(size))
+
+
 def _run_and_finish(
     study: "Study", engine: str, options: dict[str, Any], as_json: bool, report: bool
 ) -> None:
@@ -180,9 +197,10 @@ def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, ag
     try:
         with choose_listener(study.spec, as_json=as_json) as listener:
             study.run(engine, **chosen, listener=listener)
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; what is done is kept. Go on with: {again}", err=True)
-        raise typer.Exit(130) from None
+    except KeyboardInterrupt as stop:
+        kept = f"what is done is kept. Go on with: {again}" if study.store.exists() else "nothing was begun"
+        typer.echo(f"stopped; {kept}", err=True)
+        raise typer.Exit(stop_status(stop)) from None
 
 
 def _finish(study: "Study", as_json: bool, report: Path | None) -> None:

@@ -58,6 +58,7 @@ class DeepLearner:
     Attributes:
         steps: of training so far.
         made_with: the version of JAX and the kind of device with which the runs began.
+        note: of whoever made it, such as what the runs are for; it is kept in the file.
         curve: results of the runs at the checkpoints so far, over all calls of `learn`.
         in_use: whether it is learning now.
     """
@@ -77,6 +78,7 @@ class DeepLearner:
         self.states = init_batch(env, settings, self.runs) if states is None else states
         self.steps = 0
         self.made_with = {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
+        self.note = ""
         self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, in which whole numbers add up exactly
         self.curve = make_deep_curve([], [], len(runs))
         self.in_use = False
@@ -147,6 +149,7 @@ class DeepLearner:
             "parameters": self.parameters,
             "steps": self.steps,
             "made_with": self.made_with,
+            "note": self.note,
         }
         curve = {
             "totals": self.totals,
@@ -189,6 +192,7 @@ class DeepLearner:
         shapes = jax.eval_shape(partial(init_batch, environment, settings), stack_runs(runs))
         learner = cls(environment, settings, runs, gym_env, _restore(shapes, arrays))
         learner.made_with = {str(key): str(value) for key, value in metadata["made_with"].items()}
+        learner.note = str(metadata.get("note", ""))
         learner.steps = cast_value(
             metadata["steps"], Annotated[int, Ge(0), Le(settings.total_steps)], "its steps"
         )

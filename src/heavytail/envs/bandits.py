@@ -12,7 +12,7 @@ from heavytail.checks import Count
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_arrays
+from heavytail.mdp.builders import mdp_from_arrays, require_memory_for_slots
 from heavytail.registry import register
 
 
@@ -58,6 +58,7 @@ def bandits(
         law: of the rewards, moved to these means; constant if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
+    require_memory_for_slots("bandits", n_states * n_actions * n_states)
     noise = constant(0.0) if law is None else law
     good, poor = noise.with_mean(1.0), noise.with_mean(1.0 - gap)
     laws = [

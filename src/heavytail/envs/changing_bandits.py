@@ -11,11 +11,13 @@ from heavytail.laws import Law
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.registry import register
 
+MAX_PERIODS = 100_000
+
 
 @register("env", "changing_bandits")
 def changing_bandits(
     *,
-    changes: Count = 2,
+    changes: Annotated[int, Ge(1), Le(MAX_PERIODS)] = 2,
     planned_steps: Count = 10_000,
     n_states: Count = 2,
     n_actions: Annotated[int, Ge(2)] = 2,
@@ -59,8 +61,9 @@ def changing_bandits(
             f"changing_bandits: planned_steps is {planned_steps:,}; for {changes:,} periods it"
             f" must be at least {changes:,}"
         )
-    periods = [
-        bandits(n_states=n_states, n_actions=n_actions, gap=gap, best=i % n_actions, law=law)
-        for i in range(changes)
+    different = [
+        bandits(n_states=n_states, n_actions=n_actions, gap=gap, best=i, law=law)
+        for i in range(min(changes, n_actions))
     ]
+    periods = [different[i % n_actions] for i in range(changes)]
     return changing_mdp(periods, at=[i * planned_steps // changes for i in range(1, changes)])

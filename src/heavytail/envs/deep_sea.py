@@ -8,7 +8,7 @@ from annotated_types import Ge
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_slots
+from heavytail.mdp.builders import mdp_from_slots, require_memory_for_slots
 from heavytail.registry import register
 
 
@@ -46,6 +46,7 @@ def deep_sea(
         seed: of the draw of what the actions mean, or None for 0 left and 1 right everywhere.
         law: of the treasure, moved to mean 1; constant if not given.
     """
+    require_memory_for_slots("deep_sea", 2 * size * size)
     cell = np.arange(size * size)
     row, column = np.divmod(cell, size)
     swapped = np.zeros(len(cell), np.int64)  # where action 0 steers right

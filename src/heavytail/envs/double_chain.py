@@ -10,7 +10,7 @@ from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.constant import constant
 from heavytail.laws.normal import normal
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_slots
+from heavytail.mdp.builders import mdp_from_slots, require_memory_for_slots
 from heavytail.registry import register
 
 LEFT, RIGHT = 0, 1
@@ -66,6 +66,7 @@ def double_chain(
             1.1 and scale 1 if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
+    require_memory_for_slots("double_chain", 6 * length)
     upper = list(range(1, length + 1))
     lower = list(range(length + 1, 2 * length + (1 if symmetric else 2)))
     slots = [(LEFT, upper[0], 1.0), (RIGHT, lower[0], 1.0)]  # (row, successor, probability)

@@ -10,8 +10,10 @@ from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_slots
+from heavytail.mdp.builders import mdp_from_slots, require_memory_for_slots
 from heavytail.registry import register
+
+LAW = 3  # slots take as much memory as the law of a row
 
 
 @register("env", "garnet")
@@ -60,6 +62,7 @@ def garnet(
         raise InputError(
             f"garnet: branching is {branching}; with {n_states} states it must be at most {n_states}"
         )
+    require_memory_for_slots("garnet", n_states * n_actions * max(branching, LAW))
     rng = np.random.default_rng(seed)
     rows = n_states * n_actions
     successors = np.array([np.sort(rng.choice(n_states, branching, replace=False)) for _ in range(rows)])

@@ -7,13 +7,15 @@ import numpy as np
 from annotated_types import Ge
 
 from heavytail.checks import Count, MomentOrder
-from heavytail.errors import InputError
+from heavytail.errors import InputError, show_count
 from heavytail.laws import Law
 from heavytail.laws.bernoulli import bernoulli
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_slots
+from heavytail.mdp.builders import mdp_from_slots, require_memory_for_slots
 from heavytail.registry import register
+
+MAX_DOUBLINGS = 100  # of the least number of steps; beyond it, it is larger than any that can be given
 
 
 @register("env", "heavy_bandit")
@@ -69,6 +71,7 @@ def heavy_bandit(
         law: instead of the scaled Bernoulli laws, any law, moved to the same means.
         horizon: steps in an episode, or None for a continuing problem.
     """
+    require_memory_for_slots("heavy_bandit", 2 * n_leaves * n_actions)
     K = n_leaves * n_actions
     delta, gamma = hardest_gap("heavy_bandit", K, epsilon, planned_steps)
     if best >= K:
@@ -92,11 +95,12 @@ def heavy_bandit(
 
 def hardest_gap(env: str, n_arms: int, epsilon: float, planned_steps: int) -> tuple[float, float]:
     """Return Delta and gamma of the construction."""
-    least = math.ceil(n_arms * 2 ** ((1 + epsilon) / epsilon))
+    doublings = (1 + epsilon) / epsilon
+    least = math.ceil(n_arms * 2**doublings) if doublings < MAX_DOUBLINGS else 2**MAX_DOUBLINGS
     if planned_steps < least:
         raise InputError(
-            f"{env}: planned_steps is {planned_steps:,}; with {n_arms} arms and epsilon={epsilon} it"
-            f" must be at least {least:,}"
+            f"{env}: planned_steps is {planned_steps:,}; with {n_arms:,} arms and epsilon={epsilon} it"
+            f" must be at least {show_count(least)}"
         )
     delta = (n_arms / planned_steps) ** (epsilon / (1 + epsilon))
     return delta, (2 * delta) ** (1 / epsilon)

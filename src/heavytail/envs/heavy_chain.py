@@ -9,7 +9,7 @@ from heavytail.checks import Count, MomentOrder
 from heavytail.envs.heavy_bandit import hard_law, hardest_gap
 from heavytail.laws import Law
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_arrays
+from heavytail.mdp.builders import mdp_from_arrays, require_memory_for_slots
 from heavytail.registry import register
 
 
@@ -59,6 +59,7 @@ def heavy_chain(
         seed: of the draw of the best arms.
         law: instead of the scaled Bernoulli laws, any law, moved to the same means.
     """
+    require_memory_for_slots("heavy_chain", horizon * n_states * n_actions * n_states)
     delta, gamma = hardest_gap("heavy_chain", horizon * n_states * n_actions, epsilon, planned_steps)
     best = np.random.default_rng(seed).integers(n_actions, size=(horizon, n_states))
     good, poor = (hard_law(delta, gamma, epsilon, law, is_best=flag) for flag in (True, False))

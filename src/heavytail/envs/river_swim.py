@@ -9,7 +9,7 @@ from heavytail.checks import Count
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_slots
+from heavytail.mdp.builders import mdp_from_slots, require_memory_for_slots
 from heavytail.registry import register
 
 
@@ -46,6 +46,7 @@ def river_swim(
         law: of the reward upstream, moved to mean 1; constant if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """
+    require_memory_for_slots("river_swim", 4 * n_states)
     n, s = n_states, np.arange(n_states)
     left, right = np.maximum(s - 1, 0), np.minimum(s + 1, n - 1)
     back, stay, on = np.full(n, 0.05), np.full(n, 0.6), np.full(n, 0.35)

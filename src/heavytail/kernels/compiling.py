@@ -15,13 +15,15 @@ comment recompiles nothing.
 Where several processes need the same entry at once, one compiles it and the others wait and load it.
 
 The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and
-is readable by its owner alone; a folder that no process has used for a month is removed.
+is readable by its owner alone. Who can write to it decides what this process runs, so that one that others
+can write to is not used. A folder that no process has used for a month is removed.
 """
 
 import fcntl
 import os
 import re
 import shutil
+import stat
 import sys
 import time
 import types
@@ -131,16 +133,25 @@ def _kept_folder(name: str) -> Path | None:
     root = cache_root()
     folder = root / name
     try:
-        if not folder.is_dir():
-            root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            _remove_unused(root)
-            folder.mkdir(exist_ok=True, mode=0o700)
-        os.utime(folder)
+        root.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not _others_can_write(root):
+            if not folder.is_dir():
+                _remove_unused(root)
+                folder.mkdir(exist_ok=True, mode=0o700)
+            os.utime(folder)
+            if not _others_can_write(folder):
+                return folder
+        reason = f"others can write to {root}, and so decide what runs here"
     except OSError as error:
-        message = f"compiled code is not kept: {root} cannot be written ({error.strerror})"
-        warnings.warn(f"{message}; set HEAVYTAIL_CACHE_DIR to a folder that can", stacklevel=2)
-        return None
-    return folder
+        reason = f"{root} cannot be written ({error.strerror})"
+    message = f"compiled code is not kept: {reason}"
+    warnings.warn(f"{message}; set HEAVYTAIL_CACHE_DIR to a folder of your own, of mode 700", stacklevel=2)
+    return None
+
+
+def _others_can_write(folder: Path) -> bool:
+    found = folder.stat()
+    return found.st_uid != os.geteuid() or bool(found.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def _remove_unused(root: Path) -> None:

@@ -8,8 +8,16 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats, Indices, Ints
-from heavytail.checks import as_bools, as_count, as_finite_floats, as_floats, as_ints
-from heavytail.errors import InputError
+from heavytail.checks import (
+    MAX_COUNT,
+    as_bools,
+    as_count,
+    as_finite_floats,
+    as_floats,
+    as_ints,
+    require_memory,
+)
+from heavytail.errors import InputError, short_repr, show_count
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.laws.table import law_table
@@ -17,6 +25,12 @@ from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import SUM_TOLERANCE, check_slots, check_sums
 
 LONG_ROW = 16  # slots
+BYTES_PER_SLOT = 150  # while an MDP is being built, about
+
+
+def require_memory_for_slots(env: str, n_slots: int) -> None:
+    """Raise InputError if an MDP of so many slots cannot be built here; called before any of them is made."""
+    require_memory(f"{env}: {show_count(n_slots)} possible transitions", n_slots * BYTES_PER_SLOT)
 
 
 def mdp_from_slots(
@@ -293,9 +307,9 @@ def parse_horizon(horizon: Any, n_stages: int) -> int:
     number = 0
     if horizon is not None:
         real = isinstance(horizon, numbers.Real) and not isinstance(horizon, bool)
-        if not (real and horizon >= 1 and not np.isinf(horizon) and horizon == np.floor(horizon)):
+        if not (real and 1 <= horizon <= MAX_COUNT and horizon == int(horizon)):
             raise InputError(
-                f"horizon is {horizon!r}; it must be a whole number, at least 1, or left out for a"
+                f"horizon is {short_repr(horizon)}; it must be a whole number, at least 1, or left out for a"
                 " continuing problem"
             )
         number = int(horizon)

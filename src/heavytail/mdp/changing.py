@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 from heavytail.mdp.mdp import MDP
 
 
@@ -56,12 +56,12 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
     if len(set(shapes)) > 1:
         raise InputError(
             "changing_mdp: all MDPs need the same states, actions and horizon, got"
-            f" {', '.join(map(str, shapes))}"
+            f" {short_repr(list(dict.fromkeys(shapes)))}"
         )
     points = tuple(int(x) if isinstance(x, (int, float, np.number)) and math.isfinite(x) else 0 for x in at)
     whole = all(x == y for x, y in zip(points, at, strict=True))
     if not whole or any(y <= x for x, y in pairwise((0, *points))):
         raise InputError(
-            f"changing_mdp: change points must be whole numbers that ascend from 1, got {list(at)}"
+            f"changing_mdp: change points must be whole numbers that ascend from 1, got {short_repr(at)}"
         )
     return ChangingMDP(tuple(mdps), points)

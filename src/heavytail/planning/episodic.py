@@ -1,5 +1,6 @@
 """Values and optimal policies of episodic problems, by backward induction."""
 
+import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -7,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats, Ints
+from heavytail.checks import require_memory
+from heavytail.errors import show_duration
 from heavytail.mdp import MDP
 from heavytail.planning.matrices import (
     checked_policy,
@@ -17,6 +20,9 @@ from heavytail.planning.matrices import (
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
+LONG = 5_000_000  # steps
+SECONDS_PER_STEP = 1.5e-5  # about, in a small MDP
 
 
 class EpisodicPlan(NamedTuple):
@@ -34,7 +40,7 @@ def episodic_plan(mdp: MDP) -> EpisodicPlan:
     >>> plan.values.shape, plan.policy.shape
     ((26, 7), (25, 7))
     """
-    values = np.zeros((require_episodes(mdp) + 1, mdp.n_states))
+    values = np.zeros((_checked_horizon(mdp) + 1, mdp.n_states))
     policy = np.zeros((mdp.horizon, mdp.n_states), np.int64)
     for h, transitions, means in _backwards(mdp):
         q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
@@ -63,7 +69,7 @@ def policy_values(mdp: MDP, policy: npt.ArrayLike) -> Floats:
     >>> ht.planning.policy_values(mdp, [0] * 7)[0].round(2).tolist()
     [28.8, 30.0, 27.6, 27.6, 27.6, 27.6, 27.6]
     """
-    values = np.zeros((require_episodes(mdp) + 1, mdp.n_states))
+    values = np.zeros((_checked_horizon(mdp) + 1, mdp.n_states))
     steps = checked_policy(mdp, policy, (mdp.horizon,))
     for h, transitions, means in _backwards(mdp):
         q = (means + transitions @ values[h + 1]).reshape(mdp.n_states, mdp.n_actions)
@@ -80,6 +86,16 @@ def policy_value(mdp: MDP, policy: npt.ArrayLike) -> float:
     40.06
     """
     return float(mdp.start @ policy_values(mdp, policy)[0])
+
+
+def _checked_horizon(mdp: MDP) -> int:
+    """Return the horizon of an MDP with episodes, whose values at every step fit the memory."""
+    horizon = require_episodes(mdp)
+    require_memory(f"planning {horizon:,} steps in {mdp.n_states:,} states", 16 * horizon * mdp.n_states)
+    if horizon > LONG:
+        seconds = show_duration(SECONDS_PER_STEP * horizon)
+        warnings.warn(f"planning an episode of {horizon:,} steps takes about {seconds}", stacklevel=3)
+    return horizon
 
 
 def _backwards(mdp: MDP) -> Iterator[tuple[int, "csr_matrix", Floats]]:

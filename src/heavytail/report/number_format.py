@@ -2,6 +2,10 @@
 
 import math
 
+from heavytail.errors import show_duration as duration
+
+__all__ = ["duration", "interval", "number", "p_value", "percent", "short_number"]
+
 
 def number(x: float, digits: int = 4) -> str:
     """Format a number with so many significant digits.
@@ -69,15 +73,3 @@ def p_value(p: float | None) -> str:
     if p is None:
         return "–"
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}" if p < 0.001 else f"{p:.3f}"
-
-
-def duration(seconds: float) -> str:
-    """Format a time.
-
-    >>> [duration(x) for x in (0.31, 42.0, 372.0, 7300.0)]
-    ['0.3 s', '42 s', '6 min 12 s', '2 h 1 min']
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -7,9 +7,10 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.checks import as_count, as_floats
-from heavytail.errors import InputError
+from heavytail.errors import InputError, show_count
 
 MAX_VALUES = 2**21  # 16 MiB of floats
+MAX_RESAMPLES = 10_000_000  # and permutations: more would show in no digit
 
 
 class Interval(NamedTuple):
@@ -89,9 +90,17 @@ def as_resamples(resamples: Any, confidence: float) -> int:
     >>> as_resamples(10_000, 0.95)
     10000
     """
-    number, least = as_count("resamples", resamples), math.ceil(round(2.0 / (1.0 - confidence), 6))
+    number, least = as_number_of_resamples(resamples), math.ceil(round(2.0 / (1.0 - confidence), 6))
     if number < least:
         raise InputError(f"resamples is {number}; a confidence of {confidence} takes at least {least}")
+    return number
+
+
+def as_number_of_resamples(resamples: Any) -> int:
+    """A number of resamples that can be drawn in a lifetime."""
+    number = as_count("resamples", resamples)
+    if number > MAX_RESAMPLES:
+        raise InputError(f"resamples is {show_count(number)}; it must be at most {MAX_RESAMPLES:,}")
     return number
 
 

@@ -23,9 +23,14 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import as_count
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import as_probabilities, as_runs, at_once, check_rng
+from heavytail.statistics._inputs import (
+    as_number_of_resamples,
+    as_probabilities,
+    as_runs,
+    at_once,
+    check_rng,
+)
 from heavytail.statistics.improvement import probability_of_improvement
 from heavytail.statistics.location import Statistic, find_statistic
 
@@ -149,7 +154,7 @@ def holm(p_values: npt.ArrayLike) -> Floats:
 
 def _check_resamples(rng: np.random.Generator, resamples: int) -> int:
     check_rng(rng)
-    return as_count("resamples", resamples)
+    return as_number_of_resamples(resamples)
 
 
 def _p_value(nulls: Iterable[Floats], effect: float, scale: float, exact: bool) -> float:

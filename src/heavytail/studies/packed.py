@@ -26,8 +26,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
+from heavytail.checks import as_count, require_memory
 from heavytail.errors import InputError
 from heavytail.files import write_whole
+from heavytail.studies.part_checks import sidecar_problem, table_problem, unpacked_bytes
 from heavytail.studies.parts import schema
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import Spec
@@ -47,7 +49,10 @@ MAX_PARTS_BYTES = 2**28  # of the list of parts, so that no small file takes all
 
 def open_store(path: str | Path) -> Store:
     """Open a study: a folder, or a file in which one was packed."""
-    return PackedStore(path) if Path(path).is_file() else Store(path)
+    try:
+        return PackedStore(path) if Path(path).is_file() else Store(path)
+    except (OSError, ValueError) as error:  # a name too long, or with a zero in it
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
 def pack_study(
@@ -191,8 +196,18 @@ class PackedStore(Store):
         return Path("results") / name / "report.html"
 
     def integrity_problem(self, part: Part) -> str | None:
-        """Find what is wrong with a part: nothing if it is there, as the file as a whole was verified."""
-        return None if part.id in self._content.places else "missing"
+        """Find what is wrong with a part: None if nothing, "missing" if it is not there.
+
+        A part that does not hold its runs is an error: a packed study cannot be mended.
+        """
+        if part.id not in self._content.places:
+            return "missing"
+        if part.id not in self._verified:
+            sidecar, table = self._content.sidecars[part.id], self._part_table(part)
+            if problem := sidecar_problem(part, sidecar) or table_problem(part, table):
+                raise self._unreadable(ValueError(f"part {part.id}: {problem}"))
+            self._verified[part.id] = ()
+        return None
 
     def table(self, parts: Sequence[Part]) -> "pa.Table":
         """The curves of some parts, one behind the other."""
@@ -256,13 +271,19 @@ def _read_packed(content: bytes) -> _Content:
     listed = json.loads(_decompress(metadata[PARTS.encode()]))
     places, row = dict[str, tuple[int, int]](), 0
     for part in listed:
-        places[part["id"]] = (row, part["rows"])
+        places[str(part["id"])] = (row, as_count("rows", part["rows"]))
         row += part["rows"]
+    if row > file.metadata.num_rows:
+        raise ValueError("it has fewer rows than its parts")
+    require_memory("its contents", 2 * unpacked_bytes(file))
+    table = file.read().replace_schema_metadata(None)
+    if not table.select(schema().names).schema.equals(schema()):
+        raise ValueError("its columns are others")
     sweeps = metadata.get(SWEEPS.encode())
     return _Content(
-        file.read().replace_schema_metadata(None),
+        table,
         json.loads(metadata[STUDY.encode()]),
         places,
-        {part["id"]: part["sidecar"] for part in listed},
+        {str(part["id"]): part["sidecar"] for part in listed},
         None if sweeps is None else sweeps.decode(),
     )

@@ -4,15 +4,18 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heavytail.errors import printable
 from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.plan import Cell, Part, Phase, Sweep
+from heavytail.studies.plan_size import PhaseSize
 from heavytail.studies.specs.spec import Spec
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress, TaskID
 
 
@@ -28,6 +31,9 @@ class Stage(NamedTuple):
 
 class ProgressListener:
     """A listener to the progress of a study; this one ignores it."""
+
+    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
+        """The study is about to begin; `sizes` are those of its phases, done or not."""
 
     def on_stage(self, stage: Stage) -> None:
         """A phase begins."""
@@ -57,7 +63,7 @@ def choose_listener(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
     elif not sys.stdout.isatty():
         yield PlainListener()
     else:
-        with _bars() as progress:
+        with make_bars() as progress:
             yield BarListener(spec, progress)
 
 
@@ -67,28 +73,36 @@ class PlainListener(ProgressListener):
     def __init__(self) -> None:
         self.last_line = time.monotonic()
 
+    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
+        """Print how much each phase is."""
+        for size in sizes:
+            _print(f"plan of the {size}")
+
     def on_stage(self, stage: Stage) -> None:
         """Print how many parts are missing."""
-        # Printing is this listener's purpose.
-        print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do", flush=True)  # noqa: T201
+        _print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do")
 
     def on_progress(self, event: PartProgress) -> None:
         """Print how far a part is, if there was no line for a while."""
         if time.monotonic() - self.last_line > SECONDS_OF_SILENCE:
             self.last_line = time.monotonic()
-            print(f"part {event.part}: {event.share:.0%}", flush=True)  # noqa: T201 - this is its output
+            _print(f"part {event.part}: {event.share:.0%}")
 
     def on_message(self, event: Message) -> None:
         """Print what the engine says."""
-        print(event.words, flush=True)  # noqa: T201 - this is its output
+        _print(event.words)
 
     def on_damage(self, part: str, what: str) -> None:
         """Print which part is damaged and computed again."""
-        print(f"part {part} is {what}, and is done again", flush=True)  # noqa: T201 - this is its output
+        _print(f"part {part} is {what}, and is done again")
 
 
 class JsonListener(ProgressListener):
     """A JSON object per line: the event and its fields."""
+
+    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
+        """How much each phase is."""
+        self._print("plan", phases=[size._asdict() for size in sizes])
 
     def on_stage(self, stage: Stage) -> None:
         """A phase, its parts, and how many of them are missing."""
@@ -122,7 +136,11 @@ class JsonListener(ProgressListener):
         self._print("damage", id=part, what=what)
 
     def _print(self, event: str, **values: Any) -> None:
-        print(json.dumps({"event": event, **values}), flush=True)  # noqa: T201 - this is its output
+        _print(json.dumps({"event": event, **values}))
+
+
+def _print(line: str) -> None:
+    print(printable(line), flush=True)  # noqa: T201 - this is the output of listeners
 
 
 class BarListener(ProgressListener):
@@ -135,6 +153,11 @@ class BarListener(ProgressListener):
         self.steps: dict[str, Counter[str]] = {}  # part -> agent -> its steps there
         self.shares: dict[str, float] = {}  # of parts that are being done
         self.phase, self.parts, self.parts_done = "", 0, 0
+
+    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
+        """A line for each phase above the bars."""
+        for size in sizes:
+            self._print(f"plan of the {size}")
 
     def on_stage(self, stage: Stage) -> None:
         """Make bars for the phase."""
@@ -150,7 +173,7 @@ class BarListener(ProgressListener):
         self.bars = {name: self._bar(name, total[name], kept[name]) for name in names}
 
     def _bar(self, name: str, total: int, kept: int) -> "TaskID":
-        title = self._title() if name == ALL else f"  {self._labels()[name]}"
+        title = self._title() if name == ALL else f"  {printable(self._labels()[name])}"
         return self.progress.add_task(title, total=total, completed=kept, speed="")
 
     def _labels(self) -> dict[str, str]:
@@ -160,7 +183,7 @@ class BarListener(ProgressListener):
         return {key: agent.label for key, agent in self.spec.agents.items()}
 
     def _title(self) -> str:
-        return f"[bold]{self.phase}[/], {self.parts_done} of {self.parts} parts"
+        return f"{self.phase}, {self.parts_done} of {self.parts} parts"
 
     def on_progress(self, event: PartProgress) -> None:
         """Advance the bars within a part."""
@@ -183,11 +206,14 @@ class BarListener(ProgressListener):
 
     def on_message(self, event: Message) -> None:
         """A line above the bars."""
-        self.progress.console.print(event.words)
+        self._print(event.words)
 
     def on_damage(self, part: str, what: str) -> None:
         """A line above the bars."""
-        self.progress.console.print(f"part {part} is {what}, and is done again")
+        self._print(f"part {part} is {what}, and is done again")
+
+    def _print(self, line: str) -> None:
+        self.progress.console.print(printable(line), markup=False, highlight=False)
 
 
 def _steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
@@ -216,14 +242,16 @@ def _steps(part: Part) -> int:
     return part.steps * len(part.replicates)
 
 
-def _bars() -> "Progress":
+def make_bars(console: "Console | None" = None) -> "Progress":
+    """Make the bars that `BarListener` fills, on the standard output if no console is given."""
     from rich import progress
 
     return progress.Progress(
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),  # labels come from outside
         progress.BarColumn(),
         progress.TaskProgressColumn(),
         progress.TextColumn("{task.fields[speed]}"),
         progress.TimeRemainingColumn(),
         progress.TimeElapsedColumn(),
+        console=console,
     )

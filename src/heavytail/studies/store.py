@@ -6,7 +6,8 @@
     resume/ID.npz            intermediate state of a long part that is not done
     maps.parquet             the summary of sweeps: with it, their parts are not needed
 
-A part counts when its checksum is there and fits. There is nothing but Parquet files in ``parts``, so that
+A part counts when its checksum is there and fits, and it holds the runs that it should
+(`heavytail.studies.part_checks`). There is nothing but Parquet files in ``parts``, so that
 any reader of such folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any
 moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError
 from heavytail.files import write_whole
+from heavytail.studies.part_checks import sidecar_problem, size_problem, table_problem
 from heavytail.studies.parts import schema
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.reading import make_spec
@@ -96,6 +98,8 @@ class Store:
 
     def advice(self) -> str:
         """Say what to do if parts are missing."""
+        if not os.access(self.folder, os.W_OK):
+            return f"it cannot go on here, since {self.folder} cannot be written"
         return f"go on with: heavytail resume {self.folder}"
 
     def report_path(self, name: str) -> Path:
@@ -163,15 +167,31 @@ class Store:
             fingerprint = self._fingerprint(part)
             if self._verified.get(part.id) == fingerprint:
                 return None
-            expected = json.loads(sidecar.read_text(encoding="utf-8"))["sha256"]
-            if sha256(content.read_bytes()).hexdigest() != expected:
-                return "altered"
+            if problem := self._content_problem(part):
+                return problem
         except FileNotFoundError:
             return "deleted"
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            return f"unreadable ({error})"
+            return f"unreadable ({str(error)[:80]})"
         self._verified[part.id] = fingerprint
         return None
+
+    def _content_problem(self, part: Part) -> str | None:
+        """Find what is wrong with the files of a part."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        sidecar = json.loads(self._sidecar_file(part).read_text(encoding="utf-8"))
+        content = self._part_file(part).read_bytes()
+        if sha256(content).hexdigest() != sidecar["sha256"]:
+            return "altered"
+        try:
+            file = pq.ParquetFile(pa.BufferReader(content))
+            problem = sidecar_problem(part, sidecar) or size_problem(part, file)
+            problem = problem or table_problem(part, file.read())
+        except (pa.ArrowException, OSError) as error:  # Arrow's say nothing of the disk
+            problem = str(error)[:80]
+        return problem and f"altered ({problem})"
 
     def table(self, parts: Sequence[Part]) -> "pa.Table":
         """Read the curves of some parts, one behind the other."""
@@ -239,7 +259,6 @@ class Store:
             target.parent.mkdir(exist_ok=True)
             write_whole(target, lambda out: out.write(content), TEMPORARY)
         except OSError as error:
-            raise InputError(
-                f"{target} cannot be written: {error.strerror}; what is done is kept, go on with:"
-                f" heavytail resume {self.folder}"
-            ) from None
+            kept = f"what is done is kept; when it can be, go on with: heavytail resume {self.folder}"
+            advice = kept if self.exists() else "nothing was begun; choose another folder with --out"
+            raise InputError(f"{target} cannot be written: {error.strerror}; {advice}") from None

@@ -13,6 +13,7 @@ from heavytail.studies.packed import open_store, pack_study
 from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell, Part, Phase, Sweep, evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.plan_size import PhaseSize, plan_sizes
 from heavytail.studies.progress import ProgressListener, Stage
 from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.results import score_matrices
@@ -102,9 +103,10 @@ class Study:
             listener: is told about progress.
         """
         self.store.require_writable()
-        check_plan(self.spec, self.where)
+        sizes = self.check()
         made = make_engine(engine, workers=workers, address=address, lanes=lanes)
         listener = listener or ProgressListener()
+        listener.on_plan(sizes)
         self._prepare()
         self._forget_results()
         with self.store.lock():
@@ -152,20 +154,32 @@ class Study:
 
     # What there is to compute
 
+    def check(self) -> list[PhaseSize]:
+        """Check the spec as `run` does, and count the runs of each phase; nothing is computed."""
+        sizes = plan_sizes(self.spec, self.where)
+        check_plan(self.spec, self.where)
+        return sizes
+
+    @cached_property
+    def _counted_spec(self) -> Spec:
+        """The spec, of which is known that its plan fits the memory."""
+        plan_sizes(self.spec, self.where)
+        return self.spec
+
     @cached_property
     def tuning_cells(self) -> list[Cell]:
         """Every point of every grid in every environment, with its parts."""
-        return tuning_cells(self.spec)
+        return tuning_cells(self._counted_spec)
 
     @cached_property
     def evaluation_cells(self) -> list[Cell]:
         """Every agent at its chosen point in every environment, with its parts; tuning must be done."""
-        return evaluation_cells(self.spec, self.choices())
+        return evaluation_cells(self._counted_spec, self.choices())
 
     @cached_property
     def sweeps(self) -> list[Sweep]:
         """Every sweep in every environment, with its parts."""
-        return plan_sweeps(self.spec)
+        return plan_sweeps(self._counted_spec)
 
     def cells(self, phase: CurvePhase = "evaluation") -> list[Cell]:
         """Agents and environments with their parts."""
@@ -236,10 +250,10 @@ class Study:
 
     def _stored_summary(self) -> "Summary | None":
         """The summary in the store, if it was made from what the plan says."""
-        from heavytail.studies.sweeps.summary import from_table, sweep_digest  # here: pyarrow starts slowly
+        from heavytail.studies.sweeps.summary import from_table  # here: pyarrow starts slowly
 
         table = self.store.read_sweeps()
-        return None if table is None else from_table(table, sweep_digest(self.sweeps))
+        return None if table is None else from_table(table, self.sweeps)
 
     def _new_summary(self, command: str) -> "Summary":
         from heavytail.studies.sweeps.final_values import COLUMNS  # here: pyarrow starts slowly

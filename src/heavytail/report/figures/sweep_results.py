@@ -72,8 +72,10 @@ def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[Cell], task: Task) -> 
         if not same_env or spec.agents[cell.agent].agent != spec.maps[sweep.agent].agent:
             continue
         parameters = cell.parameters()
-        if {name: value for name, value in parameters.items() if name not in sweep.axes} == shared:
-            at = {name: float(parameters[name]) for name in spec.maps[sweep.agent].axes}
+        others = {name: value for name, value in parameters.items() if name not in sweep.axes}
+        place = {name: parameters[name] for name in spec.maps[sweep.agent].axes}
+        if others == shared and None not in place.values():  # a parameter left out has no place on its axis
+            at = {name: float(value) for name, value in place.items()}
             marks.append(_make_mark(agents[cell.agent], at, task.optimum or math.nan))
     return marks
 

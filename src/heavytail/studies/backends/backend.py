@@ -63,6 +63,7 @@ class WorkContext(NamedTuple):
 
     report_progress: Callable[[float], None]  # called now and then with the share that is done
     resume_file: Path | None  # where a long part may save its state, and find it again
+    say: Callable[[str], None] = lambda words: None  # a line for the user
 
     @classmethod
     def bare(cls) -> "WorkContext":
@@ -97,6 +98,9 @@ class Backend(Protocol):
 
         The agent is built for it, so that mistakes show.
         """
+
+    def checkpoints(self, part: "Part") -> Ints:
+        """The times at which the runs of a part are recorded, in units."""
 
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         """Compute the runs of a part."""

@@ -2,7 +2,8 @@
 
 It runs on a GPU where JAX sees one. A part is a batch of fixed width. It is never packed anew, since a run
 alone and the same run beside others differ in their last bits. A long one saves its state in its resume file
-and goes on from there, if JAX and the device are the same.
+and goes on from there, if JAX and the device are the same. The file carries the part's id beside the settings
+and seeds of its runs, all of which must be those of the part.
 
 A GPU does one part at a time. On a CPU each part has one thread: programs of small matrices gain nothing from
 more, and results do not depend on the number of cores.
@@ -12,13 +13,20 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from heavytail.arrays import Floats, Ints
 from heavytail.deep import complete_parameters
-from heavytail.deep.settings import AGENT_PARAMETERS, ENV_PARAMETERS, VARYING_AGENT_PARAMETERS
+from heavytail.deep.settings import (
+    AGENT_PARAMETERS,
+    ENV_PARAMETERS,
+    VARYING_AGENT_PARAMETERS,
+    check_run,
+    check_settings,
+    with_default_cap,
+)
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.backend import (
     EPISODES,
@@ -29,6 +37,7 @@ from heavytail.studies.backends.backend import (
     failure,
     throttled,
 )
+from heavytail.studies.resume_files import require_owner, take_up
 from heavytail.training.curve import place_checkpoints
 
 if TYPE_CHECKING:
@@ -72,6 +81,12 @@ class DeepBackend:
         """Episodes that ended, and rewards that the transform changed."""
         return (EPISODES, TRUNCATED)
 
+    def checkpoints(self, part: "Part") -> Ints:
+        """The steps at which the runs of a part are recorded: ends of periods."""
+        period: int = part.parameters["target_every"]
+        periods = part.parameters["total_steps"] // period
+        return place_checkpoints(0, periods, min(part.checkpoints, periods), part.spacing) * period
+
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         """Compute all runs side by side."""
         _keep_to_one_thread()
@@ -96,32 +111,41 @@ class DeepBackend:
         return {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 
     def _learn(self, part: "Part", context: WorkContext) -> "DeepCurve":
-        learner = self._begin(part, context.resume_file)
-        total, every = learner.settings.total_steps, learner.settings.target_every
+        learner = self._begin(part, context)
         save = _make_saver(learner, context.resume_file)
 
         def on_chunk(steps: int) -> None:
-            context.report_progress(steps / total)
+            context.report_progress(steps / learner.settings.total_steps)
             save()
 
-        marks = (
-            place_checkpoints(0, total // every, min(part.checkpoints, total // every), part.spacing) * every
-        )
-        return learner.learn(at=marks.tolist(), on_chunk=on_chunk)
+        return learner.learn(at=self.checkpoints(part).tolist(), on_chunk=on_chunk)
 
-    def _begin(self, part: "Part", resume_file: Path | None) -> "DeepLearner":
+    def _begin(self, part: "Part", context: WorkContext) -> "DeepLearner":
         """Load the batch as it was left, or start a new one."""
-        from heavytail.deep import DeepLearner, heavy_dqn  # here, because they import JAX
+        from heavytail.deep import heavy_dqn  # here, because it imports JAX
 
-        if resume_file is not None and resume_file.exists():
-            learner = DeepLearner.load(resume_file)
-            if learner.made_with == self.made_with():
-                return learner
-        runs = [
-            {**variant, "seed": _seed(part, r)}
-            for r, variant in zip(part.replicates, part.variants, strict=True)
-        ]
-        return heavy_dqn(self.env, runs=runs, **self.given, **part.parameters)
+        left = take_up(context.resume_file, partial(self._load, part), context.say)
+        if left is not None and left.made_with == self.made_with():
+            return left
+        learner = heavy_dqn(self.env, runs=_varied(part), **self.given, **part.parameters)
+        learner.note = part.id
+        return learner
+
+    def _load(self, part: "Part", resume_file: Path) -> "DeepLearner":
+        """Load the batch as it was left; InputError if the file is not of this part."""
+        from heavytail.deep import DeepLearner  # here, because it imports JAX
+
+        learner = DeepLearner.load(resume_file)
+        require_owner(resume_file, learner.note, part.id)
+        shared = {**self.given, **part.parameters}
+        settings = check_settings(with_default_cap(shared, learner.env.max_episode_steps))
+        runs = [check_run({**shared, **run})._asdict() for run in _varied(part)]
+        if (learner.env.name, learner.settings, learner.parameters) != (self.env, settings, runs):
+            raise InputError(f"{resume_file} does not hold the runs of its part")
+        marks = self.checkpoints(part)
+        if learner.curve.steps.tolist() != marks[marks <= learner.steps].tolist():
+            raise InputError(f"{resume_file} does not hold the checkpoints of its part")
+        return learner
 
 
 @cache
@@ -145,8 +169,12 @@ def _keep_to_one_thread() -> None:
         os.environ["XLA_FLAGS"] = f"{flags} {ONE_THREAD}".strip()
 
 
-def _seed(part: "Part", replicate: int) -> int:
-    return int(part.seed_for(replicate).generate_state(1)[0])
+def _varied(part: "Part") -> list[dict[str, Any]]:
+    """That in which the runs of a part differ, run by run."""
+    return [
+        {**variant, "seed": int(part.seed_for(r).generate_state(1)[0])}
+        for r, variant in zip(part.replicates, part.variants, strict=True)
+    ]
 
 
 def _make_saver(learner: "DeepLearner", resume_file: Path | None) -> Callable[[], None]:

@@ -17,10 +17,13 @@ from heavytail.planning.reward_moments import reward_moments, usable_epsilon
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.specs.sweeps import TRUE
+from heavytail.training.curve import place_checkpoints
 from heavytail.training.learner import make_agent
 
 if TYPE_CHECKING:
     from heavytail.studies.plan import Part, Run
+
+MAX_VALUES = 2**24  # numbers in memory at once
 
 
 class TabularBackend:
@@ -41,11 +44,14 @@ class TabularBackend:
     def best(self, at: Ints) -> Floats:
         """The mean cumulative reward of the best policy of each MDP while it lasts."""
         if self._rates is None:  # here, because planning a study does without
-            self._rates = [optimal_value(mdp) if mdp.horizon else gain(mdp) for mdp in self.mdp.mdps]
+            different = {id(mdp): mdp for mdp in self.mdp.mdps}
+            best = {key: optimal_value(m) if m.horizon else gain(m) for key, m in different.items()}
+            self._rates = [best[id(mdp)] for mdp in self.mdp.mdps]
         begins = np.array([0, *self.mdp.at], np.float64)
-        ends = np.array([*self.mdp.at, np.inf])
-        within = np.clip(np.asarray(at, np.float64)[:, None], begins, ends) - begins  # [checkpoint, MDP]
-        return within @ np.array(self._rates)
+        ends, rates = np.array([*self.mdp.at, np.inf]), np.array(self._rates)
+        rows, few = np.asarray(at, np.float64)[:, None], max(1, MAX_VALUES // len(begins))
+        pieces = (np.clip(rows[k : k + few], begins, ends) - begins for k in range(0, len(rows), few))
+        return np.concatenate([within @ rates for within in pieces])  # within: [checkpoint, MDP]
 
     def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
         """Check an agent's parameters and fill in the defaults.
@@ -88,6 +94,10 @@ class TabularBackend:
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         """The names of what the agent counts."""
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
+
+    def checkpoints(self, part: "Part") -> Ints:
+        """The episodes or steps after which the runs of a part are recorded."""
+        return place_checkpoints(0, part.units, part.checkpoints, part.spacing)
 
     def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
         """Compute one run after the other."""

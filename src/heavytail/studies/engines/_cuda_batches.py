@@ -14,7 +14,6 @@ from heavytail.registry import find
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.plan import Part, Run
 from heavytail.studies.specs.spec import canonical
-from heavytail.training.curve import place_checkpoints
 from heavytail.training.lanes.batch import Lanes
 from heavytail.training.lanes.layout import Deduplicated, deduplicate, record_shape
 
@@ -41,7 +40,7 @@ class LaneBatch(NamedTuple):
     def at(self) -> Ints:
         """Their checkpoints."""
         part = self.lanes[0].part
-        return place_checkpoints(0, part.units, part.checkpoints, part.spacing)
+        return part.backend.checkpoints(part)
 
     def begin(self) -> Lanes:
         """Put all lanes on the GPU, before their first step."""

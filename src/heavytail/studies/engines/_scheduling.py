@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from heavytail.studies.engines import Event, PartDone, PartProgress, Result
+from heavytail.studies.engines import Event, Message, PartDone, PartProgress, Result
 from heavytail.studies.plan import Part
 
 H = TypeVar("H")  # an engine's handle of a part that is being computed
@@ -15,7 +15,7 @@ def run_scheduled(
     submit: Callable[[Part], H],
     next_done: Callable[[Iterable[H]], Iterable[H]],
     result: Callable[[H], Result],
-    latest: Callable[[], Iterable[PartProgress]] = tuple,
+    latest: Callable[[], Iterable[PartProgress | Message]] = tuple,
     one_machine: bool = True,
 ) -> Iterator[Event]:
     """Compute parts, so many at a time.
@@ -28,7 +28,7 @@ def run_scheduled(
         submit: starts a part and returns a handle.
         next_done: waits until one or more of these handles are done, or for a while.
         result: of a handle that is done.
-        latest: the latest progress of parts.
+        latest: what parts have told since it was last called.
         one_machine: whether all parts run on one machine, which a part may need for itself.
     """
     waiting, compiled, busy = list(parts), set[str](), dict[H, Part]()

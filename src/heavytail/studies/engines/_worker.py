@@ -4,7 +4,7 @@ import importlib
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
@@ -12,16 +12,27 @@ from typing import Any
 from heavytail.errors import InputError
 from heavytail.registry import find, plugin_modules
 from heavytail.studies.backends.backend import WorkContext
-from heavytail.studies.engines import PartProgress, Result
+from heavytail.studies.engines import Message, PartProgress, Result
 from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import env_kind
 
 
 def run_part_in_worker(
-    part_json: str, modules: Sequence[str] = (), resume_folder: str | None = None
+    part_json: str,
+    modules: Sequence[str] = (),
+    resume_folder: str | None = None,
+    send: Callable[[PartProgress | Message], None] | None = None,
 ) -> Result:
-    """Compute a part, given as JSON, after importing the modules of plugins."""
+    """Compute a part, given as JSON, after importing the modules of plugins.
+
+    Args:
+        part_json: the part.
+        modules: of plugins.
+        resume_folder: where a long part saves its state.
+        send: is told how it goes on; if left out, the process that started this worker.
+    """
+    send = send or _send
     for module in modules:
         try:
             importlib.import_module(module)
@@ -31,19 +42,20 @@ def run_part_in_worker(
             ) from None
     started, part = time.perf_counter(), Part.model_validate_json(part_json)
     context = WorkContext(
-        lambda share: _report_progress(PartProgress(part.id, share)),
+        lambda share: send(PartProgress(part.id, share)),
         Path(resume_folder) / f"{part.id}.npz" if resume_folder else None,
+        lambda words: send(Message(words)),
     )
     content = run_part(part, context)
     return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.backend.made_with()}
 
 
-_updates: Any = None  # in a worker, the queue for its progress
+_updates: Any = None  # in a worker, the queue of what it tells
 
 
-def _report_progress(progress: PartProgress) -> None:
+def _send(update: PartProgress | Message) -> None:
     if _updates is not None:
-        _updates.put(progress)
+        _updates.put(update)
 
 
 def begin_worker(updates: Any) -> None:

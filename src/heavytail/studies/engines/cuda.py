@@ -20,7 +20,6 @@ from numba.core.errors import NumbaError
 from heavytail.arrays import Floats
 from heavytail.checks import Count
 from heavytail.errors import InputError
-from heavytail.files import read_arrays, write_arrays
 from heavytail.kernels.verbs import counter_names
 from heavytail.registry import register
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, throttled
@@ -29,6 +28,7 @@ from heavytail.studies.engines._cuda_batches import LaneBatch, lane_batches, spl
 from heavytail.studies.engines.local import SECONDS_BETWEEN_UPDATES, LocalEngine
 from heavytail.studies.parts import part_to_parquet
 from heavytail.studies.plan import Part
+from heavytail.studies.resume_files import read_state, take_up, write_state
 from heavytail.studies.specs.spec import env_kind
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit
@@ -114,8 +114,9 @@ class CudaEngine:
                 else:
                     yield update
             # of batches that were interrupted and had other lanes, or half written
-            for left in resume_folder.glob(f"*{RESUME_PREFIX}*"):
-                left.unlink()
+            for pattern in (f"{RESUME_PREFIX}*.npz", f".{RESUME_PREFIX}*"):
+                for left in resume_folder.glob(pattern):
+                    left.unlink()
         finally:
             stopped.set()
             thread.join()
@@ -182,19 +183,24 @@ def _wait_for_room(busy: "dict[Future[None], float]", share: float) -> None:
 
 def _run_batch(batch: LaneBatch, resume_folder: Path, send: Send, stopped: threading.Event) -> None:
     """Run a batch to its end, from where it was left."""
-    digest = sha256("".join(lane.run.id for lane in batch.lanes).encode()).hexdigest()[:20]
-    resume_file, started = resume_folder / f"{RESUME_PREFIX}{digest}.npz", time.perf_counter()
+    # the ids of runs are digests of all that their results depend on
+    owner = sha256("".join(lane.run.id for lane in batch.lanes).encode()).hexdigest()
+    resume_file, started = resume_folder / f"{RESUME_PREFIX}{owner[:20]}.npz", time.perf_counter()
     resume_folder.mkdir(parents=True, exist_ok=True)
     lanes = batch.begin()
-    if resume_file.exists():
+
+    def load(path: Path) -> None:
+        arrays = read_state(path, owner)
         try:
-            lanes.restore(read_arrays(resume_file, "resume file of a study"))
+            lanes.restore(arrays)
         except InputError as error:
-            raise InputError(f"{resume_file}: {error}") from None
+            raise InputError(f"{path}: {error}") from None
+
+    take_up(resume_file, load, lambda words: send(Message(words)))
     report_progress = _progress_reporter(batch, lanes, send)
 
     def save() -> None:
-        write_arrays(resume_file, lanes.arrays())
+        write_state(resume_file, owner, lanes.arrays())
 
     save_if_due = throttled(save)
 

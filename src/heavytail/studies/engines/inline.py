@@ -23,4 +23,7 @@ class InlineEngine:
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
         for part in parts:
-            yield PartDone(part, *run_part_in_worker(part.model_dump_json(), (), str(resume_folder)))
+            told: list[Event] = []
+            done = run_part_in_worker(part.model_dump_json(), (), str(resume_folder), told.append)
+            yield from told
+            yield PartDone(part, *done)

@@ -18,10 +18,11 @@ from types import ModuleType
 from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.registry import register
-from heavytail.studies.engines import Event, PartProgress, Result
+from heavytail.studies.engines import Event, Message, PartProgress, Result
 from heavytail.studies.engines._scheduling import run_scheduled
 from heavytail.studies.engines._worker import begin_worker, modules_for, run_part_in_worker
 from heavytail.studies.plan import Part
+from heavytail.training.interrupts import deferred_interrupts
 
 SECONDS_BETWEEN_UPDATES = 0.5
 
@@ -54,7 +55,7 @@ class LocalEngine:
             done = wait(busy, SECONDS_BETWEEN_UPDATES, return_when=FIRST_COMPLETED).done
             return sorted(done, key=lambda future: future.exception() is not None)
 
-        def latest() -> Iterator[PartProgress]:
+        def latest() -> Iterator[PartProgress | Message]:
             while not updates.empty():
                 yield updates.get()
 
@@ -80,15 +81,17 @@ def _spawning() -> Iterator[None]:
     """Start processes that ignore Ctrl-C and do not run the script that started the study.
 
     Ctrl-C reaches the whole process group, and the study decides what happens. Blocked signals stay blocked
-    in a new process from its start.
+    in a new process from its start. Here it waits until the process is there: another thread may receive it,
+    and a process that is half started would complain.
     """
-    main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with deferred_interrupts():
+        main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

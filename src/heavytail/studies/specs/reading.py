@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,6 +20,7 @@ from heavytail.studies.specs.sweeps import SweepSpec
 M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # what names environments
 MAX_DEPTH = 20  # tables in tables
 MAX_INT = 2**1023  # whole numbers below it are also floats
+SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which JSON can hold and no file
 
 
 def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
@@ -76,7 +78,7 @@ def import_plugins(modules: Sequence[str]) -> None:
     for module in modules:
         try:
             importlib.import_module(module)
-        except Exception as error:  # whatever it is, the module is not ours
+        except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"plugins: the module {module!r} cannot be imported ({reason})") from error
 
@@ -151,7 +153,9 @@ def _plain(value: Any, where: str, place: tuple[str, ...] = ()) -> Any:
             return {key: _plain(each, where, (*place, key)) for key, each in value.items()}
         case list() | tuple():
             return [_plain(each, where, (*place, str(i))) for i, each in enumerate(value)]
-        case bool() | str() | None:
+        case str() if not SURROGATES.search(value):
+            return value
+        case bool() | None:
             return value
         case int() if abs(value) < MAX_INT:
             return value

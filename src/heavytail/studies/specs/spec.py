@@ -11,6 +11,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from heavytail.deep.envs import is_environment
 from heavytail.deep.settings import AGENTS
+from heavytail.statistics._inputs import MAX_RESAMPLES
 from heavytail.studies.specs.claims import Claim
 from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole
 from heavytail.studies.specs.sweeps import SweepSpec
@@ -40,8 +41,8 @@ class StatisticsSpec(Frozen):
     """The statistics by which runs are summarised and tested."""
 
     confidence: Annotated[float, Gt(0), Lt(1)] = 0.95
-    resamples: Whole = 2000
-    permutations: Whole = 20_000
+    resamples: Annotated[int, Ge(1), Le(MAX_RESAMPLES)] = 2000
+    permutations: Annotated[int, Ge(1), Le(MAX_RESAMPLES)] = 20_000
     significance: Annotated[float, Gt(0), Lt(1)] = 0.05
 
 

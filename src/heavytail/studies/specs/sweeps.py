@@ -59,5 +59,8 @@ def _check_axis(name: str, values: Sequence[Any]) -> None:
                 f"{where} has {short_repr(value)}; it must be a number, since what is none may need"
                 " another program: a map of its own"
             )
-    if twice := [value for i, value in enumerate(values) if value in values[:i]]:
-        raise InputError(f"{where} has {short_repr(twice[0])} twice; once will do")
+    seen: set[Any] = set()
+    for value in values:
+        if value in seen:
+            raise InputError(f"{where} has {short_repr(value)} twice; once will do")
+        seen.add(value)

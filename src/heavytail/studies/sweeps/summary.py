@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from heavytail.arrays import Floats
 from heavytail.statistics.heavy import quantile
+from heavytail.studies.part_checks import is_sidecar
 from heavytail.studies.plan import Sweep
 from heavytail.studies.provenance import PER_PART
 from heavytail.studies.specs.spec import canonical
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 
 KEY = b"heavytail"  # of the metadata of the table
 LEVELS = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
+# columns beside those of the points, the error and the counters
+NUMBERS = (
+    *("runs", "failures", "first_failed", "best", "regret_share", "last_tenth"),
+    *(f"regret_{name}" for name in LEVELS),
+)
+COUNTER = "counter_"  # begins the names of columns of counters
 
 
 class Summary(NamedTuple):
@@ -106,7 +113,7 @@ def _rows(sweep: Sweep, values: FinalValues) -> pa.Table:
             "regret_share": quantiles["median"] / best[0],
             "last_tenth": _quantile(values.last_tenth.reshape(shape), 0.5),
             **{
-                f"counter_{name}": _quantile(counted.reshape(shape), 0.5)
+                f"{COUNTER}{name}": _quantile(counted.reshape(shape), 0.5)
                 for name, counted in values.counters.items()
             },
         }
@@ -149,14 +156,47 @@ def to_parquet(table: pa.Table) -> bytes:
     return out.getvalue()
 
 
-def from_table(table: pa.Table, digest: str) -> Summary | None:
+def from_table(table: pa.Table, sweeps: Sequence[Sweep]) -> Summary | None:
     """The summary that a table holds; None if it was made from other parts than these, or is damaged."""
     try:
         made_from = json.loads((table.schema.metadata or {})[KEY])
-        fits = made_from["digest"] == digest and made_from["values"] == _checksum(table)
-        return Summary(table, made_from["command"], made_from["pages"]) if fits else None
-    except (pa.ArrowException, ValueError, KeyError, TypeError):
+        summary = Summary(table, made_from["command"], made_from["pages"])
+        fits = made_from["digest"] == sweep_digest(sweeps) and made_from["values"] == _checksum(table)
+        return summary if fits and _is_summary(summary, sweeps) else None
+    except (pa.ArrowException, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _is_summary(summary: Summary, sweeps: Sequence[Sweep]) -> bool:
+    """Tell whether a summary has the form of one of these sweeps: its points, and numbers beside them."""
+    table, axes = summary.table, dict.fromkeys(name for sweep in sweeps for name in sweep.axes)
+    points = [
+        {
+            "map": sweep.agent,
+            "env": sweep.env,
+            **dict.fromkeys(axes),
+            **dict(zip(sweep.axes, values, strict=True)),
+        }
+        for sweep in sweeps
+        for values in itertools.product(*sweep.axes.values())
+    ]
+    if table.select(["map", "env", *axes]).to_pylist() != points:
+        return False
+    columns = {name: table.schema.field(name).type for name in table.column_names}
+    others = [name for name in columns if name not in ("map", "env", *axes, *NUMBERS, "error")]
+    numeric = all(
+        pa.types.is_floating(columns[name]) or pa.types.is_integer(columns[name])
+        for name in (*NUMBERS, *others)
+    )
+    known = len(table.column_names) == len(columns) and all(name.startswith(COUNTER) for name in others)
+    told = isinstance(summary.command, str) and isinstance(summary.sidecars, list)
+    return (
+        numeric
+        and known
+        and told
+        and pa.types.is_string(columns["error"])
+        and all(map(is_sidecar, summary.sidecars))
+    )
 
 
 def _checksum(table: pa.Table) -> str:

@@ -18,7 +18,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from heavytail.errors import InputError
-from heavytail.files import write_arrays
+from heavytail.files import read_arrays, write_arrays
 from heavytail.mdp.changing import changing_mdp
 from heavytail.studies import Study, plan
 from heavytail.studies.backends import backend
@@ -30,6 +30,7 @@ from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part, evaluation_cells, unique_parts
 from heavytail.studies.progress import ProgressListener
+from heavytail.studies.resume_files import write_state
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch, cuda_kernels
@@ -99,15 +100,6 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return shares
 
 
-class Hears(Notes):
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: list[str] = []
-
-    def on_message(self, event: Any) -> None:
-        self.words.append(event.words)
-
-
 def parts_for(**changes: Any) -> list[Part]:
     """The parts of a study of one agent, three runs each in two environments if nothing else is said."""
     return unique_parts(evaluation_cells(make_spec(small(agents={"random": {}}, **changes)), {}))
@@ -132,7 +124,7 @@ def resume_folder(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("lanes", [None, 3])
 def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_path: Path) -> None:
-    hears = Hears()
+    hears = Notes()
     Study(study(), tmp_path).run("cuda", lanes=lanes, listener=hears)
     assert computed(tmp_path) == whole
     assert sorted(hears.parts) == sorted(part.id for stage in hears.stages for part in stage.parts)
@@ -141,7 +133,7 @@ def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_
 
 
 def test_a_line_says_how_much_memory_it_takes_before_it_starts(tmp_path: Path) -> None:
-    hears = Hears()
+    hears = Notes()
     Study(study(maps={}, tuning={"seeds": 3}), tmp_path).run("cuda", listener=hears)
     first = hears.words[0]
     assert first == "heavy_q_learning on six_arms, 6 lanes: 17.4 kB each, 0 MB on numba's simulator"
@@ -153,7 +145,7 @@ def test_where_memory_is_short_there_are_more_batches(
     whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cuda, "find_device", lambda: Device("a small one", 100_000))
-    hears, begun, begin = Hears(), list[str](), LaneBatch.begin
+    hears, begun, begin = Notes(), list[str](), LaneBatch.begin
 
     def noted(lane_batch: LaneBatch) -> Lanes:
         begun.append(str(lane_batch))
@@ -239,7 +231,7 @@ def test_environments_of_one_shape_go_together(tmp_path: Path) -> None:
             "heavy_q_learning": {"parameters": {"epsilon": 0.05, "moment": "true", "transition_scale": 1e-3}}
         },
     )
-    hears = Hears()
+    hears = Notes()
     Study(spec, tmp_path / "lanes").run("cuda", listener=hears)
     Study(spec, tmp_path / "alone").run("inline")
     assert files(tmp_path / "lanes") == files(tmp_path / "alone")
@@ -295,24 +287,64 @@ def test_interrupted_it_goes_on_and_ends_with_the_same_files(
 def test_a_batch_goes_on_from_its_resume_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: list[float]
 ) -> None:
-    raw = small(envs={"six_arms": {}}, agents={"random": {}})
-    expected, write, saves = finished(raw, tmp_path / "whole"), write_arrays, list[Path]()
+    expected = finished(ONE_BATCH, tmp_path / "whole")
+    left_after_three_chunks(ONE_BATCH, tmp_path / "cuda", monkeypatch)
+    assert resumed == []
+    Study(ONE_BATCH, tmp_path / "cuda").run("cuda")
+    assert resumed == [pytest.approx(3 * 150 / (60 * 25))]
+    assert files(tmp_path / "cuda") == expected
+    assert not resume_folder(tmp_path / "cuda")
 
-    def third_is_the_last(resume_file: Path, arrays: Any) -> None:
-        write(resume_file, arrays)
+
+ONE_BATCH = small(envs={"six_arms": {}}, agents={"random": {}})
+
+
+def left_after_three_chunks(raw: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stop a study of one batch early, and return its resume file."""
+    saves: list[Path] = []
+
+    def third_is_the_last(resume_file: Path, owner: str, arrays: Any) -> None:
+        write_state(resume_file, owner, arrays)
         saves.append(resume_file)
         if len(saves) == 3:
             raise InputError("the disk is on fire")
 
-    monkeypatch.setattr(cuda, "write_arrays", third_is_the_last)
-    with pytest.raises(InputError, match="the disk is on fire"):
-        Study(raw, tmp_path / "cuda").run("cuda")
-    assert resume_folder(tmp_path / "cuda") == saves[:1]
+    with monkeypatch.context() as patch:
+        patch.setattr(cuda, "write_state", third_is_the_last)
+        with pytest.raises(InputError, match="the disk is on fire"):
+            Study(raw, folder).run("cuda")
+    assert resume_folder(folder) == saves[:1]
+    return saves[0]
+
+
+@pytest.mark.usefixtures("saves_always")
+@pytest.mark.parametrize("damage", ["cut", "of other runs", "other arrays"])
+def test_a_resume_file_that_cannot_be_used_is_set_aside_and_its_batch_begins_again(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resumed: list[float]
+) -> None:
+    expected = finished(ONE_BATCH, tmp_path / "whole")
+    path = left_after_three_chunks(ONE_BATCH, tmp_path / "cuda", monkeypatch)
+    content, arrays = path.read_bytes(), read_arrays(path, "file")
+    if damage == "of other runs":
+        other = left_after_three_chunks({**ONE_BATCH, "seed": 1}, tmp_path / "other", monkeypatch)
+        content = other.read_bytes()
+    elif damage == "other arrays":
+        arrays.popitem()
+        write_arrays(path, arrays)
+        content = path.read_bytes()
+    damaged = content[: len(content) // 2] if damage == "cut" else content
+    path.write_bytes(damaged)
+    hears = Notes()
+    Study(ONE_BATCH, tmp_path / "cuda").run("cuda", listener=hears)
     assert resumed == []
-    Study(raw, tmp_path / "cuda").run("cuda")
-    assert resumed == [pytest.approx(3 * 150 / (60 * 25))]
+    (words,) = (words for words in hears.words if "set aside" in words)
+    assert words.startswith(str(path))
+    assert "\n" not in words
+    (aside,) = resume_folder(tmp_path / "cuda")
+    assert aside.name in words
+    assert aside.read_bytes() == damaged
+    aside.unlink()
     assert files(tmp_path / "cuda") == expected
-    assert not resume_folder(tmp_path / "cuda")
 
 
 KILLED = """
@@ -392,7 +424,7 @@ def test_an_agent_for_which_there_is_no_kernel_is_left_to_processes(
         return make(agents, *others)
 
     monkeypatch.setattr(cuda_kernels, "lanes_kernel", picky)
-    hears = Hears()
+    hears = Notes()
     Study(study(), tmp_path).run("cuda", listener=hears)
     assert computed(tmp_path) == whole
     ours = {part.id for stage in hears.stages for part in stage.parts if part.agent == "random"}

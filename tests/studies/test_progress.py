@@ -1,0 +1,46 @@
+"""What listeners print: words from outside are shown as they are, and break nothing."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from heavytail.cli import app
+from heavytail.studies import Study
+from heavytail.studies.engines import Message
+from heavytail.studies.progress import BarListener, JsonListener, PlainListener, make_bars
+from support.small_studies import done, small
+
+HOSTILE = "[/x] [bold]\x1b[31m\n[link=https://example.org]"
+SHOWN = r"[/x] [bold]\x1b[31m\n[link=https://example.org]"
+
+
+def test_labels_are_no_markup_beside_bars(tmp_path: Path) -> None:
+    out = io.StringIO()
+    with make_bars(Console(file=out, width=200)) as progress:
+        study = Study(small(agents={"random": {"label": HOSTILE}}), tmp_path)
+        listener = BarListener(study.spec, progress)
+        study.run("inline", listener=listener)
+        listener.on_message(Message(HOSTILE))
+        listener.on_damage("part", HOSTILE)
+    assert out.getvalue().count(SHOWN) >= 3
+
+
+def test_messages_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainListener().on_message(Message(HOSTILE))
+    PlainListener().on_damage("part", HOSTILE)
+    JsonListener().on_message(Message(HOSTILE))
+    plain, damage, as_json = capsys.readouterr().out.splitlines()
+    assert plain == SHOWN
+    assert damage == f"part part is {SHOWN}, and is done again"
+    assert json.loads(as_json) == {"event": "said", "words": HOSTILE}
+
+
+def test_a_title_is_no_markup_in_status(tmp_path: Path) -> None:
+    folder = done(small(title=HOSTILE, agents={"random": {"label": HOSTILE}}), tmp_path).store.folder
+    shown = CliRunner().invoke(app, ["status", str(folder)])
+    assert shown.exit_code == 0, shown.output
+    assert "".join(SHOWN.split()) in "".join(shown.stdout.split())  # on as many lines as it takes

@@ -1,0 +1,71 @@
+"""The command as a process: stopped at any moment, it ends in one line."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SPEC = """
+name = "long"
+episodes = 10_000_000
+seeds = 50
+[envs.six_arms]
+[agents.q_learning]
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("seconds", [0.15, 0.6, 3.0])
+def test_a_command_that_is_stopped_ends_in_one_line(
+    number: signal.Signals, seconds: float, tmp_path: Path
+) -> None:
+    (tmp_path / "spec.toml").write_text(SPEC)
+    command = [
+        sys.executable,
+        "-m",
+        "heavytail_command",
+        "run",
+        "spec.toml",
+        "--out",
+        "out",
+        "--workers",
+        "1",
+    ]
+    child = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    os.killpg(child.pid, number)
+    _, errors = child.communicate(timeout=60)
+    assert child.returncode == 128 + number
+    (line,) = errors.splitlines()
+    begun = (tmp_path / "out" / "study.json").exists()
+    assert line in (
+        "heavytail: stopped",
+        "stopped; nothing was begun",
+        *["stopped; what is done is kept. Go on with: heavytail resume out"] * begun,
+    )
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
+    script = """
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from heavytail_command import main
+import heavytail.cli.list
+heavytail.cli.list.print_json = lambda tables: os.kill(os.getpid(), signal.SIGINT)
+import sys
+sys.argv = ["heavytail", "list", "laws", "--json"]
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
