@@ -153,25 +153,34 @@ def test_a_map_is_drawn_whatever_is_in_it(changes: dict[str, Any], tmp_path: Pat
 # In the report of a study
 
 AXES = {"reward_scale": [0.001, 0.01, 0.1], "moment": ["true", 1.0, 0.1], "transition_scale": [0.01, 1.0]}
+THEOREM = {"transition_scale": 1.0, "reward_scale": 1.0, "constants": "tight"}
 SPEC: dict[str, Any] = {
     "name": "mapped",
     "episodes": 400,
     "seeds": 3,
     "envs": {"six_arms": {"label": "Six <arms>"}, "double_chain": {}},
     "agents": {
-        "heavy_q_learning": {"label": "as stated", "parameters": {"epsilon": 0.05, "moment": "true"}},
+        "heavy_q_learning": {
+            "label": "as stated",
+            "parameters": {**THEOREM, "epsilon": 0.05, "moment": "true"},
+        },
         "tuned": {
             "agent": "heavy_q_learning",
-            "parameters": {"epsilon": 0.05, "moment": 0.3},
+            "parameters": {"epsilon": 0.05, "moment": 0.3, "transition_scale": 1.0, "constants": "tight"},
             "grid": {"reward_scale": [0.001, 0.03]},
         },
-        "other": {"agent": "heavy_q_learning", "parameters": {"epsilon": 0.04, "moment": 1.0}},
+        "other": {"agent": "heavy_q_learning", "parameters": {**THEOREM, "epsilon": 0.04, "moment": 1.0}},
         "q_learning": {},
     },
     "tuning": {"seeds": 1},
     "statistics": {"resamples": 100, "permutations": 200},
     "maps": {
-        "heavy_q_learning": {"label": "Heavy <Q>", "parameters": {"epsilon": 0.05}, "seeds": 3, "axes": AXES}
+        "heavy_q_learning": {
+            "label": "Heavy <Q>",
+            "parameters": {"epsilon": 0.05, "constants": "tight"},
+            "seeds": 3,
+            "axes": AXES,
+        }
     },
 }
 

@@ -153,9 +153,9 @@ def test_a_packed_study_with_a_checksum_that_fits_is_checked_too(
     path = study.pack(tmp_path / "packed.parquet")
     file = pq.ParquetFile(path)
     table, metadata = file.read(), {k.decode(): v.decode() for k, v in file.metadata.metadata.items()}
-    rows, (alter, _) = json.loads(metadata[PARTS])[0]["rows"], ALTERED[case]
+    rows, (alter, _) = json.loads(packed._decompress(metadata[PARTS].encode()))[0]["rows"], ALTERED[case]
     altered = alter(table.slice(0, rows))
-    listed = json.loads(metadata[PARTS])
+    listed = json.loads(packed._decompress(metadata[PARTS].encode()))
     listed[0]["rows"] = len(altered)
     everything = pa.concat_tables([altered, table.slice(rows)], promote_options="permissive")
     told = {STUDY: metadata[STUDY], PARTS: json.dumps(listed)}
@@ -170,7 +170,7 @@ def test_a_packed_study_whose_parts_are_no_rows_is_one_line(rows: Any, study: St
     path = study.pack(tmp_path / "packed.parquet")
     file = pq.ParquetFile(path)
     metadata = {k.decode(): v.decode() for k, v in file.metadata.metadata.items()}
-    listed = json.loads(metadata[PARTS])
+    listed = json.loads(packed._decompress(metadata[PARTS].encode()))
     listed[0]["rows"] = rows
     told = {STUDY: metadata[STUDY], PARTS: json.dumps(listed)}
     path.write_bytes(packed._to_parquet(file.read(), told))

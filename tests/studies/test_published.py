@@ -42,7 +42,15 @@ def test_a_study_has_a_spec_and_at_most_its_results() -> None:
     allowed = {"spec.toml", "README.md", "results.parquet"}
     for name in STUDIES:
         assert {path.name for path in published(name).parent.iterdir()} <= allowed
-    assert set(WITH_RESULTS) == {"maps", "paper-deep", "deep-control", "deep-noise"}
+    assert set(WITH_RESULTS) == {
+        "deep-control",
+        "deep-noise",
+        "default-scales",
+        "law-map",
+        "maps",
+        "paper-deep",
+        "tell-it-nothing-long",
+    }
 
 
 def test_a_published_spec_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,7 +165,8 @@ def test_a_pool_is_as_wide_as_its_builder_makes_it_and_not_shorter(
     tmp_path: Path, shape: tuple[int, ...]
 ) -> None:
     metadata, arrays = saved(tmp_path / "agent.npz", "heavy_psrl")
-    arrays["agent/sketch/summary"] = arrays["agent/sketch/tails"] = np.zeros(shape)
+    for pool in ("summary", "tails", "common"):
+        arrays[f"agent/sketch/{pool}"] = np.zeros(shape)
     assert "is expected" in refused(tmp_path / "bad.npz", {**metadata, "format": 2}, arrays)
 
 

@@ -124,6 +124,7 @@ def _mutate_packed(content: bytes, rng: Generator) -> bytes:
     table = file.read().replace_schema_metadata(None)
     told = {key.decode(): value.decode() for key, value in (file.metadata.metadata or {}).items()}
     metadata = {name: told[name] for name in (packed.STUDY, packed.PARTS, packed.SWEEPS)}
+    metadata[packed.PARTS] = packed._decompress(metadata[packed.PARTS].encode()).decode()
     if rng.random() < 0.5:
         name = str(rng.choice(list(metadata)))
         metadata[name] = json.dumps(mutate_tree(json.loads(metadata[name]), rng))
