@@ -105,6 +105,7 @@ def test_parameters_are_completed_without_training() -> None:
         ({"update_every": 3}, "target_every 50 must be a multiple of update_every 3"),
         ({"start": 10}, "start is 10; it must be at least batch, 64"),
         ({"total_steps": 49}, "total_steps is 49; it must be at least target_every, 50"),
+        ({"hidden": (10**9, 10**9)}, r"a network of layers .* would take 16 EB of memory"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"cap": 0.5}, "cap must be a whole number"),
     ],
@@ -154,7 +155,8 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"settings": {"hidden": [2**30, 2**30]}}, r"states/network/0/\w+ is .* is expected"),
+        ({"settings": {"hidden": [2**30, 2**30]}}, "a network of layers .* would take 18.4 EB of memory"),
+        ({"settings": {"hidden": [2**12, 2**12]}}, r"states/network/0/\w+ is .* is expected"),
         ({"settings": {"hidden": [2] * 10**5}}, "there are 100,000 layers, and does not hold them"),
         ({"settings": {"batch": 10**9, "start": 10**9}}, "random words in a period; there is room for"),
         ({"settings": {"total_steps": 2**40}}, "total_steps must be below 2147483648"),

@@ -25,7 +25,7 @@ from heavytail.agents.heavy_q_learning import HeavyQLearning
 from heavytail.agents.q_learning import QLearning
 from heavytail.agents.ucrl2 import MAX_RADIUS, UCRL2
 from heavytail.arrays import Floats, Ints, Record, Stream, U
-from heavytail.checks import Count, MomentOrder, OpenProbability
+from heavytail.checks import Count, MomentOrder, OpenProbability, require_memory
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.count_powers import count_power
@@ -122,6 +122,8 @@ def ground_truth(mdp: MDP) -> GroundTruth:
     >>> ground_truth(ht.make_mdp("two_state")).transitions.round(2).tolist()
     [[0.85, 0.15, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.1, 0.9, 0.0]]
     """
+    S, A = mdp.n_states, mdp.n_actions
+    require_memory(f"audited: a table of {S:,} states, {A:,} actions and successors", 16 * S * S * A)
     alive = np.asarray(transition_matrix(mdp, restart=False).todense())
     ended = 1.0 - alive.sum(axis=1, keepdims=True)
     return GroundTruth(

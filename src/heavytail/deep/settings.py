@@ -4,18 +4,21 @@ Needs no JAX, so that runs can be planned without it.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from heavytail.checks import MomentOrder, NonNegative, Positive, Probability, cast_value
+from heavytail.checks import MomentOrder, NonNegative, Positive, Probability, cast_value, require_memory
 from heavytail.deep.envs import find_environment
 from heavytail.errors import InputError, short_repr, suggestion
 
 Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # compiled code counts in 32 bits
 WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise, two of a reset key
 MAX_WORDS = 2**28  # of random bits in a period, a gigabyte
+WEIGHT_BYTES = 16  # of a weight: it, its target and two moments of its gradient
+MIN_STEP_BYTES = 20  # of a step in replay: two observations of one number, action, reward, end
 
 
 class Settings(NamedTuple):
@@ -114,7 +117,14 @@ def check_settings(given: Mapping[str, Any]) -> Settings:
             f"heavy_dqn: target_every {period} and batch {settings.batch} take {words:,} random words in a"
             f" period; there is room for {MAX_WORDS:,}"
         )
+    require_memory(f"heavy_dqn: a network of layers {short_repr(settings.hidden)}", _network_bytes(settings))
+    require_memory(f"heavy_dqn: a replay of {settings.replay:,} steps", MIN_STEP_BYTES * settings.replay)
     return settings._replace(total_steps=settings.total_steps // period * period)
+
+
+def _network_bytes(settings: Settings) -> int:
+    """Return the least that the weights of a run take, with one input and one output."""
+    return WEIGHT_BYTES * sum(n * m for n, m in pairwise((1, *settings.hidden, 1)))
 
 
 def check_run(given: Mapping[str, Any]) -> RunSettings:
