@@ -8,7 +8,7 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.planning import episodic
 
-HUGE = [10**9, 2**53]
+HUGE = [10**9, 2**53, 10**250]
 SIZES = ("n_states", "n_actions", "n_leaves", "branching", "size", "length", "changes", "horizon")
 
 
@@ -28,7 +28,9 @@ def test_a_huge_environment_is_refused_or_costs_nothing(env: str, parameter: str
     given: dict[str, Any] = {parameter: value}
     if parameter == "n_actions":
         given["n_states"] = 10**5
-    if parameter == "horizon" and env != "heavy_chain":  # a long episode takes no memory by itself
+    if (
+        parameter == "horizon" and env != "heavy_chain" and value < 2**62
+    ):  # a long episode takes no memory by itself
         assert ht.make_mdp(env, horizon=value).horizon == value
         return
     with pytest.raises(InputError) as caught:

@@ -10,7 +10,7 @@ from heavytail.errors import InputError
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_arrays
+from heavytail.mdp.builders import mdp_from_arrays, require_memory_for_slots
 from heavytail.registry import register
 
 
@@ -62,6 +62,7 @@ def two_state(
             f"two_state: best must be below n_actions and delta + gap below 1, got best={best},"
             f" n_actions={n_actions}, delta={delta}, gap={gap}"
         )
+    require_memory_for_slots("two_state", 4 * n_actions)
     transitions = np.empty((2, n_actions, 2))
     transitions[0], transitions[1] = [1.0 - delta, delta], [delta, 1.0 - delta]
     transitions[0, best] = [1.0 - delta - gap, delta + gap]
