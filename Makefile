@@ -51,7 +51,7 @@ test-gpu: $(GPU)/.ready  ## Run lanes on this machine's GPU against the CPU (in 
 	$(GPU)/bin/pytest -n 0 tests/gpu $(ARGS)
 
 test-memory: $(READY)  ## Run agents, also from hostile files, in code that checks every index
-	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/contract/test_agents.py -k fused_equals_stepwise $(ARGS)
+	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/contract $(ARGS)
 	NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests $(BIN)/python -m fuzz agent_files --inputs 3000 --seed 1
 
 fuzz: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
