@@ -26,8 +26,9 @@ def test_published_specs_are_sound(name: str, quick: bool) -> None:
 def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
     study = published_result(name)
     assert study is not None
-    assert [stage.missing for stage in study.stages()] == [[]] * len(study.stages())
-    assert study.stages()[-1].phase == ("map" if study.spec.maps else "evaluation")
+    stages = study.stages()
+    assert [stage.missing for stage in stages] == [[]] * len(stages)
+    assert stages[-1].phase == ("map" if study.spec.maps else "evaluation")
     spec = read_spec(published(name))
     assert result_relevant(study.spec.model_dump(mode="json")) == result_relevant(
         spec.model_dump(mode="json")
