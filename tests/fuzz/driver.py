@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 
 import fuzz.targets
 
-MAX_SECONDS = 5.0  # for an input
+MAX_SECONDS = 5.0  # for an input; of processor time while it computes, since the machine may be busy
 START_SECONDS = 600.0  # for what all inputs share, which may have to be compiled
 MAX_FAULTS = 10  # of a job, which then ends
 TESTS = Path(__file__).parents[1]
@@ -119,17 +119,20 @@ class Child:
 
     def watch(self, faults: list[Fault], deadline: float) -> int:
         """Follow the child to its end, noting faults; return the number of the next input to try."""
-        index, patience = self.job.first - 1, START_SECONDS
+        index, patience, before = self.job.first - 1, START_SECONDS, 0.0
         while True:
             message = self._receive(min(patience, max(deadline - time.monotonic(), 0.0)))
             if message is None:
                 if time.monotonic() >= deadline:
                     return index
+                computes, seconds = self._activity()
+                if patience == MAX_SECONDS and computes and seconds - before < MAX_SECONDS:
+                    continue
                 faults.append(self._fault(index, f"no answer for {patience:g} s"))
                 return self._after(index)
             match message:
                 case {"try": int(number)}:
-                    index, patience = number, MAX_SECONDS
+                    index, patience, before = number, MAX_SECONDS, self._activity()[1]
                 case {"fault": str(text)}:
                     faults.append(self._fault(index, text))
                     if len(faults) >= MAX_FAULTS:
@@ -146,6 +149,11 @@ class Child:
 
     def _fault(self, index: int, what: str) -> Fault:
         return Fault(self.job, index, what)
+
+    def _activity(self) -> tuple[bool, float]:
+        """Tell whether the child computes, or would if it had a core, and for how long it has."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0] == "R", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:
         """Wait for the next message; None if there is none in time, an empty one if the child is dead."""
