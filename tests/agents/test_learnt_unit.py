@@ -12,6 +12,7 @@ from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.estimators._moments import moment_size
 from heavytail.estimators.sketch import Sketch
+from heavytail.gym.env import MDPEnv
 from heavytail.kernels.compiling import entry
 from heavytail.laws.law import Law
 
@@ -52,7 +53,7 @@ def test_the_unit_is_the_size_of_rewards(agent: str) -> None:
     assert 500.0 < curve.counters["unit"][-1] < 10_000.0
 
 
-def test_a_moment_without_a_range_is_refused() -> None:
+def test_a_range_without_a_moment_is_refused() -> None:
     with pytest.raises(InputError, match="give moment= with r_max=, or neither"):
         learner("heavy_q_learning", r_max=1.0)
 
@@ -64,7 +65,7 @@ def test_what_is_given_is_not_learnt() -> None:
 
 @pytest.mark.parametrize("bonus", ["hoeffding", "bernstein"])
 def test_a_change_of_unit_converts_what_was_learnt(bonus: str) -> None:
-    """At a renewal the greedy policy stays, and cells never visited keep their optimistic start."""
+    """Values are in units of rewards, and cells never visited keep their optimistic start."""
     agent: Any = ht.make_stepwise(
         "q_learning", ht.Problem(n_states=3, n_actions=2, horizon=2, r_max=None), bonus=bonus
     )
@@ -76,6 +77,19 @@ def test_a_change_of_unit_converts_what_was_learnt(bonus: str) -> None:
     assert 40.0 < unit < 60.0
     assert table.q[visited].max() < 5.0
     assert (table.q[0, 2] == 2.0).all()  # steps left, times 1
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_it_looks_for_rewards_where_it_has_seen_none(agent: str) -> None:
+    """A corridor of six states pays at its end only; a step to the left leads back to its start."""
+    corridor = ht.mdp_from_arrays(
+        [[np.eye(6)[0], np.eye(6)[min(s + 1, 5)]] for s in range(6)],
+        [[0.0, float(s == 5)] for s in range(6)],
+        horizon=10,
+    )
+    env = Scaled(MDPEnv(mdp=corridor), 1.0)
+    curve = ht.make_agent(agent, env, horizon=10, seed=1).learn(2000)
+    assert curve.realised_reward[-1] > 0.0
 
 
 # Sizes

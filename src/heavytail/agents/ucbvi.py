@@ -19,7 +19,7 @@ The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. W
 bounds the noise of one fixed function, V*_{h+1}, which lies in an interval of length (H - 1 - h) r_max:
 Hoeffding's inequality gives b_h = (H - 1 - h) r_max sqrt(log(2 H S A T / delta) / 2). That is
 ``constants="tight"``, with cap_h = (H - h) r_max; ``"paper"`` takes the published b, times r_max, and
-cap_h = H r_max. Where r_max is not known, it is the largest estimate so far.
+cap_h = H r_max. Where r_max is not known, it is the largest estimate so far, and 1 while all rewards were 0.
 """
 
 import math
@@ -64,9 +64,7 @@ class UCBVI(NamedTuple):
     widths: Floats  # [S*A] scratch: one over the square root of the visits
     cap: Floats  # [H]
     bonus: Floats  # [H] b_h
-    unit: (
-        Floats  # [2] what both are in units of: the largest mean so far if it is learnt, and as last planned
-    )
+    unit: Floats  # [2] of both; and the largest mean so far, which it follows if it is learnt
     level: float  # the log-confidence of rewards
     reward_scale: float
     clipped: bool
@@ -136,19 +134,18 @@ def new_ucbvi(
         cap, bonus = np.full(H, float(H)), np.full(H, 7.0 * H * math.log(5 * S * A * planned_steps / delta))
     else:
         cap, bonus = left, (left - 1.0) * math.sqrt(0.5 * math.log(2 * H * S * A * planned_steps / delta))
-    unit = 1.0 if r_max is None else r_max
-    cap *= max(unit, 0.0)
-    start = np.full(H, np.inf) if not clip_optimism else cap if r_max is not None else np.zeros(H)
+    largest = 1.0 if r_max is None else r_max
+    cap *= max(largest, 0.0)
     return UCBVI(
         estimator=estimator,
         model=new_transition_counts(S, A),
-        q=np.array(np.broadcast_to(start[:, None, None], (H, S, A))),
+        q=np.array(np.broadcast_to(cap[:, None, None] if clip_optimism else np.inf, (H, S, A))),
         values=np.zeros((2, S + 1)),
         rewards=np.zeros(S * A),
         widths=np.zeros(S * A),
         cap=cap,
-        bonus=scales.transitions * abs(unit) * bonus,
-        unit=np.full(2, 1.0 if r_max is not None else 0.0),
+        bonus=scales.transitions * abs(largest) * bonus,
+        unit=np.array([1.0, 0.0]),
         level=reward_log_confidence(problem, planned_steps, delta),
         reward_scale=scales.rewards,
         clipped=clip_optimism,
@@ -164,11 +161,11 @@ def reward_log_confidence(problem: Problem, planned_steps: int, delta: float) ->
 @kernel
 def _plan(agent: UCBVI) -> None:
     H, S, A = agent.q.shape
-    row, unit = 0, agent.unit[0]
-    if agent.unit[1] != unit:  # what was cut at smaller caps may be larger
-        agent.unit[1] = unit
+    if agent.learnt and 0.0 < agent.unit[1] != agent.unit[0]:  # what was cut at smaller caps may be larger
+        agent.unit[0] = agent.unit[1]
         for h in range(H):
-            agent.q[h] = agent.cap[h] * unit if agent.clipped else math.inf
+            agent.q[h] = agent.cap[h] * agent.unit[0] if agent.clipped else math.inf
+    row, unit = 0, agent.unit[0]
     agent.values[0, :] = 0.0
     agent.values[1, :] = 0.0
     for cell in range(agent.rewards.size):
@@ -210,8 +207,8 @@ def _update(
     push(agent.estimator, cell, r)
     observe(agent.model, cell, s_next, terminated)
     centre = mean(agent.estimator, cell, agent.level)
-    if agent.learnt and agent.unit[0] < abs(centre) < math.inf:
-        agent.unit[0] = abs(centre)
+    if agent.learnt and agent.unit[1] < abs(centre) < math.inf:
+        agent.unit[1] = abs(centre)
     optimistic = centre + agent.reward_scale * radius(agent.estimator, cell, agent.level)
     # An estimate that is infinite or NaN says nothing, so it must rule nothing out.
     agent.rewards[U(cell)] = optimistic if abs(optimistic) < math.inf else math.inf
@@ -229,6 +226,6 @@ def _reset(record: UCBVI) -> None:
     record.values[:] = 0.0
     record.rewards[:] = 0.0
     record.widths[:] = 0.0
-    record.unit[:] = 0.0 if record.learnt else 1.0
+    record.unit[0], record.unit[1] = 1.0, 0.0
     for h in range(record.q.shape[0]):
-        record.q[h] = record.cap[h] * record.unit[0] if record.clipped else math.inf
+        record.q[h] = record.cap[h] if record.clipped else math.inf
