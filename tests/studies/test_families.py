@@ -19,9 +19,10 @@ from heavytail.studies.bound_lines import bound_lines, check_bounds, lines_acros
 from heavytail.studies.families import make_families
 from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.specs.differences import list_differences, result_relevant
 from heavytail.studies.specs.envs import BoundsSpec, EnvSpec
 from heavytail.studies.specs.reading import make_spec
-from heavytail.studies.study import Study, differences, result_relevant
+from heavytail.studies.study import Study
 from support.page_reader import read
 
 LENGTHS = [400, 2000, 10_000]
@@ -130,9 +131,9 @@ def test_bounds_and_families_are_no_part_of_the_work() -> None:
     other["envs"]["plain"]["bounds"]["shown"] = ["ucrl2"]
     other["families"]["hard"].update(label="others", over_gap=False)
     other["claims"] = []
-    assert not differences(work(RAW), work(other))
+    assert not list_differences(work(RAW), work(other))
     other["families"]["hard"]["vary"] = {"steps": [400, 2001], "planned_steps": [400, 2000]}
-    assert differences(work(RAW), work(other))
+    assert list_differences(work(RAW), work(other))
 
 
 def work(raw: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from heavytail.report.report import find_companions
 from heavytail.studies import published as shelf
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
+from heavytail.studies.specs.differences import result_relevant
 from heavytail.studies.specs.reading import read_both, read_spec
-from heavytail.studies.study import result_relevant
 
 STUDIES = sorted(path.parent.name for path in (Path(__file__).parents[2] / "studies").glob("*/spec.toml"))
 WITH_RESULTS = [name for name in STUDIES if published_result(name)]

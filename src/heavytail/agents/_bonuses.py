@@ -37,7 +37,9 @@ from heavytail.kernels.verbs import reset
 
 
 @generic()
-def next_bonus(record: Record, cell: int, t: float, rate: float, value: float) -> float:  # type: ignore[empty-body]
+def next_bonus(  # type: ignore[empty-body]
+    record: Record, cell: int, t: float, rate: float, value: float
+) -> float:
     """Return the bonus of the t-th visit of a cell, and take in the value of the next state.
 
     Not called `bonus`, which is a parameter of the agents that use it. `rate` is the learning rate alpha_t.

@@ -67,9 +67,7 @@ class HeavyPSRL(NamedTuple):
     known: Ints  # [S + 1] whether a state was seen; last, how many were
     in_phase: Ints  # [S*A] visits in this phase
     phase: Ints  # [4] see above
-    news: (
-        Floats  # [2, 2] of SUCCESSORS and REWARDS: how many were new, and how many would have been at rate 1
-    )
+    news: Floats  # [2, 2] of SUCCESSORS and REWARDS: how many were new, and would have been at rate 1
     scratch: Floats  # [TAUS]
     episodic: bool
 

@@ -33,7 +33,7 @@ it stays outside. ``constants="paper"`` does as the paper says, literally.
 """
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -112,19 +112,28 @@ def heavy_q_learning(
             for the paper's.
     """
     scales = choose_scales(constants, PRACTICAL, transition_scale, reward_scale, bonus_scale)
-    formulas = delta, planned_steps, scales, bonus, constants
+    build = partial(
+        _build,
+        problem,
+        delta=delta,
+        planned_steps=planned_steps,
+        scales=scales,
+        bonus=bonus,
+        constants=constants,
+    )
     if problem.mdp is None and moment is None:
         if r_max is not None:
             raise InputError("heavy_q_learning: give moment= with r_max=, or neither, and both are learnt")
         order = 1.0 + (LEARNT_EPSILON if epsilon is None else epsilon)
-        return with_learnt_unit(problem, _new(problem, order - 1.0, 1.0, 1.0, *formulas), order)
+        return with_learnt_unit(problem, build(epsilon=order - 1.0, moment=1.0, r_max=1.0), order)
     epsilon, moment = require_moment("heavy_q_learning", problem, epsilon, moment)
     largest = require_r_max("heavy_q_learning", problem, r_max)
-    return _new(problem, epsilon, moment, largest, *formulas)
+    return build(epsilon=epsilon, moment=moment, r_max=largest)
 
 
-def _new(
+def _build(
     problem: Problem,
+    *,
     epsilon: float,
     moment: float,
     r_max: float,

@@ -283,7 +283,8 @@ def _run_period(
         (states, t), (randomness, bits) = carry, drawn
         for j in range(settings.update_every):
             # The lambda is used at once, within this turn of the loop.
-            states = act_all(runs, states, jax.tree.map(lambda leaf: leaf[j], randomness), t + j)  # noqa: B023
+            at_step = jax.tree.map(lambda leaf: leaf[j], randomness)  # noqa: B023
+            states = act_all(runs, states, at_step, t + j)
         t = t + settings.update_every
         return (update_all(runs, states, bits, t) if learning else states, t), None
 

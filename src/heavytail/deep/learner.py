@@ -18,12 +18,13 @@ import numpy as np
 from annotated_types import Ge, Le
 
 from heavytail.arrays import Floats
-from heavytail.checks import as_floats, cast_value
+from heavytail.checks import cast_value
 from heavytail.deep.curve import DeepCurve, make_deep_curve
 from heavytail.deep.dqn import DQN, RunParameters, first_learning_period, init_batch, run_periods
 from heavytail.deep.envs import find_environment
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver, environment_from_gymnasium
+from heavytail.deep.learner_file import load_curve, load_environment, load_runs, name_arrays, restore_states
 from heavytail.deep.network import q_values
 from heavytail.deep.rewards import TRANSFORMS, RewardModel
 from heavytail.deep.settings import (
@@ -37,8 +38,7 @@ from heavytail.deep.settings import (
 )
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
-from heavytail.ranges import COUNT
-from heavytail.training.agent_file import AgentFile, check_array, read_agent_file, write_agent_file
+from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.one_thread import one_thread
 
@@ -156,7 +156,7 @@ class DeepLearner:
             "curve/steps": self.curve.steps,
             "curve/totals": np.array([*self._rows]).reshape(-1, 3, len(self.parameters)),
         }
-        write_agent_file(path, AgentFile(metadata, {**curve, **_name_arrays(self.states)}))
+        write_agent_file(path, AgentFile(metadata, {**curve, **name_arrays(self.states)}))
 
     @classmethod
     def load(
@@ -182,15 +182,15 @@ class DeepLearner:
     def _restored(
         cls, metadata: Mapping[str, Any], arrays: Arrays, gym_env: "gymnasium.Env[Any, Any] | None"
     ) -> "DeepLearner":
-        environment = _load_environment(metadata, gym_env)
-        settings, runs = check_settings(metadata["settings"]), _load_runs(metadata["parameters"], gym_env)
+        environment = load_environment(metadata, gym_env)
+        settings, runs = check_settings(metadata["settings"]), load_runs(metadata["parameters"], gym_env)
         if len(settings.hidden) > len(arrays):
             raise InputError(
                 f"it says that there are {len(settings.hidden):,} layers, and does not hold them"
             )
         # The shapes of what would be made, without making it: it may be far larger than what is stored.
         shapes = jax.eval_shape(partial(init_batch, environment, settings), stack_runs(runs))
-        learner = cls(environment, settings, runs, gym_env, _restore(shapes, arrays))
+        learner = cls(environment, settings, runs, gym_env, restore_states(shapes, arrays))
         learner.made_with = {str(key): str(value) for key, value in metadata["made_with"].items()}
         learner.note = str(metadata.get("note", ""))
         learner.steps = cast_value(
@@ -200,7 +200,7 @@ class DeepLearner:
             raise InputError(
                 f"its steps are {learner.steps}, no multiple of target_every, {settings.target_every}"
             )
-        learner.totals, marks, learner._rows = _load_curve(arrays, learner.steps, len(runs))
+        learner.totals, marks, learner._rows = load_curve(arrays, learner.steps, len(runs))
         learner.curve = make_deep_curve(marks, learner._rows, len(runs))
         return learner
 
@@ -358,62 +358,3 @@ def _check_varied(run: Mapping[str, Any]) -> None:
             raise InputError(
                 f"heavy_dqn: runs of a batch cannot differ in {name}; they can in {', '.join(PER_RUN)}"
             )
-
-
-def _load_runs(parameters: Any, gym_env: "gymnasium.Env[Any, Any] | None") -> list[RunSettings]:
-    if not isinstance(parameters, list) or not parameters or (gym_env is not None and len(parameters) > 1):
-        raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
-    return [check_run(run) for run in parameters]
-
-
-def _load_curve(arrays: Arrays, steps: int, runs: int) -> tuple[Floats, list[int], list[Floats]]:
-    """Return the totals, the steps of the curve and its rows."""
-    marks, rows, totals = (arrays[name] for name in ("curve/steps", "curve/totals", "totals"))
-    check_array("curve/steps", marks, np.zeros(marks.size, np.int64))
-    check_array("curve/totals", rows, np.zeros((marks.size, 3, runs)))
-    check_array("totals", totals, np.zeros((3, runs)))
-    if (np.diff(marks, prepend=0, append=steps) < 0).any():
-        raise InputError("the steps of its curve do not ascend from 0 to its steps")
-    counts = np.concatenate([rows, totals[None]])[:, [0, 2]]  # episodes and truncated rewards
-    if not COUNT.holds(counts).all():
-        raise InputError("its totals have a count that is none")
-    return totals, marks.tolist(), list(rows)
-
-
-def _load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, Any] | None") -> Environment:
-    if gym_env is None:
-        try:
-            return find_environment(metadata["deep"])
-        except InputError as error:
-            raise InputError(
-                f"{error} If the runs learnt in a Gymnasium environment, say which:"
-                " DeepLearner.load(path, env=env)"
-            ) from None
-    environment = environment_from_gymnasium(gym_env)
-    if not len(environment.low) == len(metadata["low"]) == len(metadata["high"]):
-        raise InputError(
-            f"its runs saw {len(metadata['low'])} numbers in an observation, those of {environment.name}"
-            f" have {len(environment.low)}"
-        )
-    low, high = (tuple(as_floats(name, metadata[name]).tolist()) for name in ("low", "high"))
-    return environment._replace(low=low, high=high)
-
-
-def _name_arrays(states: DQN) -> dict[str, Any]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(states)
-    return {_array_name(path): np.asarray(leaf) for path, leaf in leaves}
-
-
-def _array_name(path: Any) -> str:
-    return "states/" + jax.tree_util.keystr(path, simple=True, separator="/")
-
-
-def _restore(template: DQN, arrays: Mapping[str, Any]) -> DQN:
-    leaves, structure = jax.tree_util.tree_flatten_with_path(template)
-    restored = []
-    for path, old in leaves:
-        name = _array_name(path)
-        new = arrays[name]
-        check_array(name, new, old)
-        restored.append(jnp.asarray(new))
-    return jax.tree.unflatten(structure, restored)

@@ -180,7 +180,8 @@ def draw_excesses(common: Floats, tails: Floats, block: int, rng: Stream) -> tup
     light_right, light_left = uniform(rng) < tails[b, RIGHT, LIGHT], uniform(rng) < tails[b, LEFT, LIGHT]
     if not light_right and not light_left and uniform(rng) < common[b, PROBABILITY]:
         alpha = _draw_index(common, block, rng)
-        return _draw_excess(tails, block, RIGHT, alpha, rng), _draw_excess(tails, block, LEFT, alpha, rng)
+        right = _draw_excess_of_index(tails, block, RIGHT, alpha, rng)
+        return right, _draw_excess_of_index(tails, block, LEFT, alpha, rng)
     right = draw_excess(tails, block, RIGHT, light_right, rng)
     return right, draw_excess(tails, block, LEFT, light_left, rng)
 
@@ -195,7 +196,7 @@ def _draw_index(common: Floats, block: int, rng: Stream) -> float:
 
 
 @kernel
-def _draw_excess(tails: Floats, block: int, side: int, alpha: float, rng: Stream) -> float:
+def _draw_excess_of_index(tails: Floats, block: int, side: int, alpha: float, rng: Stream) -> float:
     """Draw the mean excess of a tail of this index."""
     i, j = U(block), U(side)
     k, log_step, most, total = tails[i, j, TAIL_COUNT], log(tails[i, j, STEP]), -math.inf, 0.0

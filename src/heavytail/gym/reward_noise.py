@@ -140,7 +140,8 @@ def _check_law(law: Any, parameters: dict[str, Any]) -> Law:
 def _constructor_arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
     """Return arguments that make the law again: its name and parameters, or else those given."""
     # Every law is a dataclass.
-    fields = {field.name: getattr(law, field.name) for field in dataclasses.fields(law)}  # type: ignore[arg-type]
+    names = [field.name for field in dataclasses.fields(law)]  # type: ignore[arg-type]
+    fields = {name: getattr(law, name) for name in names}
     try:
         same = find("law", law.name).builder(**fields) == law
     except InputError:  # the builder of a law elsewhere may have other parameters than the law has fields

@@ -17,6 +17,7 @@ from heavytail.studies.plan_size import PhaseSize, plan_sizes
 from heavytail.studies.progress import ProgressListener, Stage
 from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.results import score_matrices
+from heavytail.studies.specs.differences import list_differences, result_relevant
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.store import SWEEPS, Store
@@ -145,7 +146,7 @@ class Study:
         Words, claims and statistics may change at any time.
         """
         old, new = (result_relevant(spec.model_dump(mode="json")) for spec in (stored, self.spec))
-        if different := differences(old, new):
+        if different := list_differences(old, new):
             raise InputError(
                 f"{self.store.folder} holds another study: {'; '.join(different[:3])}"
                 f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
@@ -372,36 +373,3 @@ class Study:
         sweeps = with_metadata(self.maps(), sweep_digest(self.sweeps)) if self.sweeps else None
         pack_study(self.store, metadata, parts, sweeps, target)
         return target
-
-
-def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Select what results depend on in a spec.
-
-    Not its words, claims, statistics and bounds, nor how environments are grouped.
-    """
-    words = {"title", "description", "claims", "statistics", "quick", "families", "plugins"}
-    work = {key: value for key, value in spec.items() if key not in words}
-    inside = {"label", "setting", "bounds", "family", "at"}
-    for table in ("envs", "agents", "maps"):
-        work[table] = {
-            name: {k: v for k, v in each.items() if k not in inside}
-            for name, each in spec.get(table, {}).items()
-        }
-    return work
-
-
-def differences(old: Any, new: Any, where: str = "") -> list[str]:
-    """Describe the differences between two specs."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        keys = dict.fromkeys([*old, *new])
-        return [
-            line
-            for key in keys
-            for line in differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)
-        ]
-    return [] if old == new else [f"{where} was {_short(old)} and is {_short(new)}"]
-
-
-def _short(value: Any) -> str:
-    text = "not there" if value is None else canonical(value)
-    return text if len(text) <= 60 else text[:57] + "..."

@@ -8,44 +8,35 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 
 from heavytail.arrays import Record
-from heavytail.checks import Count, cast_value
 from heavytail.errors import InputError, one_line, short_repr
-from heavytail.files import Arrays
-from heavytail.kernels.rng import Seed, Streams, seed_sequence, streams
+from heavytail.kernels.rng import Seed, Streams, streams
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp import MDP
-from heavytail.mdp.builders import mdp_from_slots
-from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.mdp.problem import Problem
-from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find
 from heavytail.training import fused
 from heavytail.training.agent_file import (
     AgentFile,
     flatten,
     read_agent_file,
-    restore,
-    restore_valid,
     write_agent_file,
 )
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
+from heavytail.training.learner_file import restore_learner
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
-from heavytail.training.runners import GymRunner, MDPRunner
+from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 from heavytail.training.stepwise import Stepwise
 
 if TYPE_CHECKING:
     import pandas as pd
 
 DEFAULT_AGENT = "heavy_psrl"
-MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
-MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
 
 
 class Learner:
@@ -219,7 +210,7 @@ class Learner:
         """
         metadata, arrays = read_agent_file(path)
         try:
-            return cls(*_restore_parts(metadata, arrays, env))
+            return cls(*restore_learner(metadata, arrays, env))
         except Exception as error:  # whatever a builder or a check says of numbers from a file
             raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
@@ -257,95 +248,6 @@ class Learner:
             yield redraw
 
 
-def _restore_parts(
-    metadata: dict[str, Any], arrays: Arrays, env: Any
-) -> tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]:
-    """Restore the arguments of `Learner` from the contents of a file."""
-    name, parameters, problem = _read_metadata(metadata)
-    _check_size(problem, sum(array.nbytes for array in arrays.values()))
-    run_state = restore_valid("run_state", fused.new_run_state(), arrays)
-    run_streams = restore_valid("streams", streams(0), arrays)
-    fused.check_run_state(run_state, problem.n_states, problem.horizon)
-    _check_clock(run_state)
-    # A Gymnasium environment gets a new seed: the learner's first one would replay what it has seen.
-    new_seed = np.random.SeedSequence([*map(int, run_streams.transitions), int(run_state.steps[0])])
-    if env is not None:
-        runner = _make_runner(env, problem.horizon or None, new_seed)
-    else:
-        runner = _stored_runner(metadata, arrays)
-    if runner.problem[:3] != problem[:3]:
-        raise InputError(
-            f"it is for {problem[:3]} states, actions and steps, and the environment has {runner.problem[:3]}"
-        )
-    template = find("agent", name).builder(problem._replace(mdp=runner.problem.mdp), **parameters)
-    agent = restore_valid("agent", template, arrays)
-    if isinstance(runner, MDPRunner) and not math.isfinite(run_state.totals[fused.MEAN]):
-        raise InputError(f"its sum of expected rewards is {run_state.totals[fused.MEAN]}; it must be finite")
-    return name, parameters, agent, runner, run_streams, run_state
-
-
-def _read_metadata(metadata: dict[str, Any]) -> tuple[str, dict[str, Any], Problem]:
-    """Return the agent's name, its parameters and its problem."""
-    parameters, problem = (_read_table(metadata, key) for key in ("parameters", "problem"))
-    types = {"n_states": Count, "n_actions": Count, "horizon": Annotated[int, Ge(0)], "r_max": float | None}
-    sizes = {key: cast_value(problem[key], hint, f"its {key}") for key, hint in types.items()}
-    return metadata["agent"], parameters, Problem(**sizes)
-
-
-def _read_table(metadata: dict[str, Any], key: str) -> dict[str, Any]:
-    table = metadata[key]
-    if not isinstance(table, dict):
-        raise InputError(f"its {key} is {short_repr(table)}; it must be a table of names and values")
-    return table
-
-
-def _check_size(problem: Problem, stored: int) -> None:
-    """Refuse a problem that is far larger than what the file holds, before an agent is built for it."""
-    cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
-    if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
-        raise InputError(
-            f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
-        )
-
-
-def _check_clock(run_state: fused.RunState) -> None:
-    units, steps = int(run_state.episodes_or_steps[0]), int(run_state.steps[0])
-    if units > steps:
-        raise InputError(f"it says that {steps:,} steps were made in {units:,} episodes or steps")
-
-
-def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
-    if "changes" not in metadata:
-        raise InputError("it was saved in a Gymnasium environment; give that to load_agent(path, env)")
-    smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
-    count = len(metadata["changes"]) + 1
-    mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]
-    return MDPRunner(changing_mdp(mdps, metadata["changes"]))
-
-
-def _make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
-    """Make the runner of an environment: an MDP, a changing one or a Gymnasium environment."""
-    if isinstance(env, MDP):
-        env = changing_mdp([env], [])
-    if isinstance(env, ChangingMDP):
-        if horizon not in (None, env.mdps[0].horizon or None):
-            raise InputError(
-                f"make_agent: horizon is {horizon}, but an MDP has its own,"
-                f" {env.mdps[0].horizon or None}; build it with another one"
-            )
-        return MDPRunner(env)
-    if not all(hasattr(env, name) for name in ("reset", "step", "observation_space", "action_space")):
-        raise InputError(
-            f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as"
-            " make_mdp('six_arms'), or a Gymnasium environment"
-        )
-    sequence = seed_sequence(seed)
-    entropy = sequence.entropy
-    is_plain = isinstance(entropy, int) and not sequence.spawn_key
-    # A plain seed sequence has an int as its entropy.
-    return GymRunner(env, horizon, entropy if is_plain else int(sequence.generate_state(1)[0]))  # type: ignore[arg-type]
-
-
 def make_agent(
     name: Any, env: Any = None, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
 ) -> Learner:
@@ -369,7 +271,7 @@ def make_agent(
     Learner('heavy_psrl', episodes=0, steps=0)
     """
     name, env = _name_first("make_agent", name, env)
-    entry, runner = find("agent", name), _make_runner(env, horizon, seed)
+    entry, runner = find("agent", name), make_runner(env, horizon, seed)
     complete = entry.arguments(runner.problem, **parameters)
     del complete["problem"]
     agent = entry.builder(runner.problem, **complete)

@@ -11,10 +11,10 @@ import numpy as np
 
 from heavytail.arrays import Record
 from heavytail.errors import InputError
-from heavytail.kernels.rng import Streams
+from heavytail.kernels.rng import Seed, Streams, seed_sequence
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
-from heavytail.mdp.changing import ChangingMDP
+from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.mdp.from_gymnasium import max_episode_steps
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
@@ -158,3 +158,25 @@ def _reward_shift(env: Any) -> float | None:
             shift += own_shift
         env = env.env
     return shift
+
+
+def make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
+    """Make the runner of an environment: an MDP, a changing one or a Gymnasium environment."""
+    if isinstance(env, MDP):
+        env = changing_mdp([env], [])
+    if isinstance(env, ChangingMDP):
+        if horizon not in (None, env.mdps[0].horizon or None):
+            raise InputError(
+                f"make_agent: horizon is {horizon}, but an MDP has its own,"
+                f" {env.mdps[0].horizon or None}; build it with another one"
+            )
+        return MDPRunner(env)
+    if not all(hasattr(env, name) for name in ("reset", "step", "observation_space", "action_space")):
+        raise InputError(
+            f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as"
+            " make_mdp('six_arms'), or a Gymnasium environment"
+        )
+    sequence = seed_sequence(seed)
+    if isinstance(sequence.entropy, int) and not sequence.spawn_key:
+        return GymRunner(env, horizon, sequence.entropy)
+    return GymRunner(env, horizon, int(sequence.generate_state(1)[0]))

@@ -158,7 +158,8 @@ def gpu_there() -> bool:
         return False
     question = "import jax; print(jax.default_backend())"
     # This Python and a constant script: nothing from outside.
-    asked = subprocess.run([sys.executable, "-c", question], capture_output=True, text=True, check=False)  # noqa: S603
+    command = [sys.executable, "-c", question]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
     return asked.stdout.strip() in ("gpu", "cuda", "rocm")
 
 

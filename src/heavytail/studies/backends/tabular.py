@@ -113,12 +113,10 @@ class TabularBackend:
 
     def _run(self, part: "Part", run: "Run") -> RunCurve:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # a study plans its own steps, and a worker's warnings are not seen
+            warnings.simplefilter("ignore")  # a study plans its own steps, and nobody sees a worker's
             learner = make_agent(part.agent, self.mdp, seed=part.seed_for(run.replicate), **run.parameters)
-            amount = {learner.unit: part.units}
-            curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)  # type: ignore[arg-type]
+            amount: dict[str, Any] = {learner.unit: part.units}
+            curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)
         return RunCurve(
             curve.at,
             curve.mean_reward,

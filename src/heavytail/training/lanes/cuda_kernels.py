@@ -72,8 +72,16 @@ def lanes_kernel(*records: Record) -> Any:
 def _lanes_kernel(readers: tuple[Any, ...]) -> Any:
     read_agent, read_mdp, _, read_run_state, read_checkpoints = map(compile_reader, readers)
 
-    # Numba finds the types.
-    def run_lanes(agents, mdps, streams, run_states, checkpoints, until, max_steps, statuses):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
+    def run_lanes(
+        agents: Any,
+        mdps: Any,
+        streams: Any,
+        run_states: Any,
+        checkpoints: Any,
+        until: Any,
+        max_steps: Any,
+        statuses: Any,
+    ) -> None:
         i = cuda.grid(1)
         if i >= statuses.size:
             return

@@ -1,0 +1,86 @@
+"""What the file of a `DeepLearner` holds: names of its arrays, and checks of what is read."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.checks import as_floats
+from heavytail.deep.dqn import DQN
+from heavytail.deep.envs import find_environment
+from heavytail.deep.envs._environment import Environment
+from heavytail.deep.gym_driver import environment_from_gymnasium
+from heavytail.deep.settings import RunSettings, check_run
+from heavytail.errors import InputError
+from heavytail.files import Arrays
+from heavytail.ranges import COUNT
+from heavytail.training.agent_file import check_array
+
+if TYPE_CHECKING:
+    import gymnasium
+
+
+def load_runs(parameters: Any, gym_env: "gymnasium.Env[Any, Any] | None") -> list[RunSettings]:
+    """Return the settings of the runs, checked."""
+    if not isinstance(parameters, list) or not parameters or (gym_env is not None and len(parameters) > 1):
+        raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
+    return [check_run(run) for run in parameters]
+
+
+def load_curve(arrays: Arrays, steps: int, runs: int) -> tuple[Floats, list[int], list[Floats]]:
+    """Return the totals, the steps of the curve and its rows."""
+    marks, rows, totals = (arrays[name] for name in ("curve/steps", "curve/totals", "totals"))
+    check_array("curve/steps", marks, np.zeros(marks.size, np.int64))
+    check_array("curve/totals", rows, np.zeros((marks.size, 3, runs)))
+    check_array("totals", totals, np.zeros((3, runs)))
+    if (np.diff(marks, prepend=0, append=steps) < 0).any():
+        raise InputError("the steps of its curve do not ascend from 0 to its steps")
+    counts = np.concatenate([rows, totals[None]])[:, [0, 2]]  # episodes and truncated rewards
+    if not COUNT.holds(counts).all():
+        raise InputError("its totals have a count that is none")
+    return totals, marks.tolist(), list(rows)
+
+
+def load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, Any] | None") -> Environment:
+    """Return the environment of the runs, compiled or Gymnasium's."""
+    if gym_env is None:
+        try:
+            return find_environment(metadata["deep"])
+        except InputError as error:
+            raise InputError(
+                f"{error} If the runs learnt in a Gymnasium environment, say which:"
+                " DeepLearner.load(path, env=env)"
+            ) from None
+    environment = environment_from_gymnasium(gym_env)
+    if not len(environment.low) == len(metadata["low"]) == len(metadata["high"]):
+        raise InputError(
+            f"its runs saw {len(metadata['low'])} numbers in an observation, those of {environment.name}"
+            f" have {len(environment.low)}"
+        )
+    low, high = (tuple(as_floats(name, metadata[name]).tolist()) for name in ("low", "high"))
+    return environment._replace(low=low, high=high)
+
+
+def name_arrays(states: DQN) -> dict[str, Any]:
+    """Return the arrays of all runs by their names in the file."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(states)
+    return {_array_name(path): np.asarray(leaf) for path, leaf in leaves}
+
+
+def _array_name(path: Any) -> str:
+    return "states/" + jax.tree_util.keystr(path, simple=True, separator="/")
+
+
+def restore_states(template: DQN, arrays: Mapping[str, Any]) -> DQN:
+    """Return states with the arrays of a file, which must be as those of the template are."""
+    leaves, structure = jax.tree_util.tree_flatten_with_path(template)
+    restored = []
+    for path, old in leaves:
+        name = _array_name(path)
+        new = arrays[name]
+        check_array(name, new, old)
+        restored.append(jnp.asarray(new))
+    return jax.tree.unflatten(structure, restored)
