@@ -15,7 +15,8 @@ from _figures import best_of, cpu_seconds, nanoseconds, print_table, scaled, ver
 from _floor import EXACT, VARIANTS, compile_floor, run_floor
 from _gymnasium_loop import OneByOne, TableAgent, learn
 from _peers import H, numpy_q_learning, python_q_learning
-from heavytail.training import fused, stepwise
+from heavytail.training import fused, step_loop
+from heavytail.training.stepwise import Stepwise
 
 EPISODES, SLOW_EPISODES = 200_000, 4_000
 REPEATS, SLOW_REPEATS = 15, 5
@@ -48,17 +49,17 @@ def fused_cost(mdp: ht.MDP, episodes: int) -> float:
     return per_step(lambda: learner.learn(episodes), episodes * H)
 
 
-def one_by_one(learner: ht.Learner) -> stepwise.Stepwise:
+def one_by_one(learner: ht.Learner) -> Stepwise:
     """Return its agent for one transition at a time."""
-    return stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    return Stepwise(learner.agent, learner.streams.agent, learner.problem)
 
 
 def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:
     """Measure one compiled call for each verb."""
     learner = new_learner(mdp)
-    agent, env = one_by_one(learner), stepwise.MDPStepper(mdp, learner.streams)
+    agent, env = one_by_one(learner), step_loop.MDPStepper(mdp, learner.streams)
     no_checkpoints = fused.new_checkpoints(np.zeros(0, np.int64), learner.agent)
-    run = partial(stepwise.run, agent, env, H, learner.run_state, no_checkpoints, episodes)
+    run = partial(step_loop.run, agent, env, H, learner.run_state, no_checkpoints, episodes)
     return per_step(run, episodes * H)
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from heavytail.registry import register, registered
     from heavytail.studies.study import Study
     from heavytail.training.curve import Curve
-    from heavytail.training.learner import Learner, load_agent, make_agent, make_stepwise
-    from heavytail.training.stepwise import Stepwise
+    from heavytail.training.learner import Learner, load_agent, make_agent
+    from heavytail.training.stepwise import Stepwise, make_stepwise
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ _HOME = {
     "make_agent": "training.learner",
     "make_changing_mdp": "envs",
     "make_mdp": "envs",
-    "make_stepwise": "training.learner",
+    "make_stepwise": "training.stepwise",
     "mdp_from_arrays": "mdp.builders",
     "mdp_from_gymnasium": "mdp.from_gymnasium",
     "mdp_from_slots": "mdp.builders",

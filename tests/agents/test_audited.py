@@ -14,7 +14,8 @@ from heavytail.errors import InputError
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.planning.reward_moments import reward_moments
-from heavytail.training.stepwise import MDPStepper, Stepwise
+from heavytail.training.step_loop import MDPStepper
+from heavytail.training.stepwise import Stepwise
 from support import mdps, naive
 
 HEAVY: dict[str, Any] = {"epsilon": 0.5, "moment": 3.0}

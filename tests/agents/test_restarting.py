@@ -28,7 +28,8 @@ from heavytail.kernels.rng import streams
 from heavytail.kernels.verbs import begin
 from heavytail.registry import find, own_builders
 from heavytail.training.agent_file import flatten
-from heavytail.training.stepwise import MDPStepper, Stepwise
+from heavytail.training.step_loop import MDPStepper
+from heavytail.training.stepwise import Stepwise
 from support import mdps
 
 INNER = sorted(set(own_builders("agent")) - {"restarting"})

@@ -130,7 +130,10 @@ def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, mdp: st
     learner = traces.new_learner(agent, mdp)
     traces.learn(learner, 20)
     before = {path: array.copy() for path, array in _arrays(learner).items()}
-    Stepwise(learner.agent, learner.streams.predictions, learner.problem).act(0, 0)
+    steps = Stepwise(
+        learner.agent, learner.streams.agent, learner.problem, predictions=learner.streams.predictions
+    )
+    steps.predict(0, 0)
     assert 0 <= learner.predict(1) < learner.mdp.n_actions
     after = _arrays(learner)
     changed = {path for path in before if not np.array_equal(before[path], after[path], equal_nan=True)}

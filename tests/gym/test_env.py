@@ -16,7 +16,7 @@ from heavytail.gym.env import MDPEnv
 from heavytail.gym.ids import CHANGING, ENVS_FOLDER, gymnasium_id, register_ids
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.training.stepwise import MDPStepper
+from heavytail.training.step_loop import MDPStepper
 from support.mdps import MDPS, mixed, staged
 from support.processes import python
 

@@ -85,12 +85,16 @@ FILES = {
 
 ASK = """
     import heavytail as ht, outside_agent
+    from heavytail.kernels.compiling import entry_with_gil
+    from heavytail.training.session import session_act, session_update
     from heavytail.training.stepwise import Stepwise
     learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
-    agent = Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    many_actions = learner.problem._replace(n_actions=10_000)
+    agent = Stepwise(learner.agent, learner.streams.agent, many_actions)
     agent.update(0, 0, 3.0, 1)
     action = agent.act(0)
-    print(action, sum(sum(entry.stats.cache_hits.values()) for entry in (agent._act, agent._update)))
+    entries = [entry_with_gil(function, agent.session) for function in (session_act, session_update)]
+    print(action, sum(sum(entry.stats.cache_hits.values()) for entry in entries))
 """
 
 
@@ -242,7 +246,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
     blocked.write_text("")
     monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(blocked / "folder"))
     with pytest.warns(UserWarning, match=r"compiled code is not kept: .*; set HEAVYTAIL_CACHE_DIR"):
-        compiled = compiling._entry.__wrapped__(_add, ())  # past functools.cache
+        compiled = compiling._entry.__wrapped__(_add, (), nogil=True)  # past functools.cache
     assert compiled(1, 2) == 3
 
 

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from heavytail.arrays import Floats
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.training.stepwise import MDPStepper
+from heavytail.training.step_loop import MDPStepper
 
 
 class Step(NamedTuple):

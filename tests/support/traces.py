@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 import heavytail as ht
 from heavytail.registry import find
-from heavytail.training import fused, stepwise
+from heavytail.training import fused, step_loop
 from heavytail.training.agent_file import flatten
 from heavytail.training.learner import Learner
+from heavytail.training.stepwise import Stepwise
 from support.mdps import MDPS
 
 Trace = dict[str, npt.NDArray[Any]]
@@ -51,10 +52,10 @@ def run_fused(agent: str, mdp: str) -> Trace:
 
 def one_by_one(agent: str, mdp: str) -> Trace:
     learner, recorded, until = _start(agent, mdp)
-    steps = stepwise.Stepwise(learner.agent, learner.streams.agent, learner.problem)
-    stepwise.run(
+    steps = Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    step_loop.run(
         steps,
-        stepwise.MDPStepper(learner.mdp, learner.streams),
+        step_loop.MDPStepper(learner.mdp, learner.streams),
         learner.mdp.horizon,
         learner.run_state,
         recorded,

@@ -14,8 +14,9 @@ from heavytail.kernels.rng import streams, uniform
 from heavytail.kernels.verbs import act, full, update
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
-from heavytail.training import fused, stepwise
+from heavytail.training import fused, step_loop
 from heavytail.training.reward_batches import new_reward_batch
+from heavytail.training.stepwise import Stepwise
 from support import mdps, naive
 from support.growing_agent import Growing, growing
 from support.wild_agent import Wild
@@ -166,9 +167,9 @@ def test_states_and_steps_are_ordinary_integers() -> None:
     recorded = fused.new_checkpoints(np.array([50]), agent)
     fused.run(agent, mdp, streams(0), fused.new_run_state(), recorded, 50)
     run_streams = streams(0)
-    stepwise.run(
-        stepwise.Stepwise(steps, run_streams.agent, Problem(3, 2, 4, None)),
-        stepwise.MDPStepper(mdp, run_streams),
+    step_loop.run(
+        Stepwise(steps, run_streams.agent, Problem(3, 2, 4, None)),
+        step_loop.MDPStepper(mdp, run_streams),
         4,
         fused.new_run_state(),
         recorded,

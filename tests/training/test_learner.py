@@ -379,7 +379,7 @@ def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
         (lambda: agent.act(3), "there is no state 3; states are whole numbers from 0 to 2"),
         (lambda: agent.act(-1), "there is no state -1"),
         (lambda: agent.act(0, 4), "there is no step 4"),
-        (lambda: agent.begin("a"), "there is no state 'a'"),  # type: ignore[arg-type]
+        (lambda: agent.begin("a"), "there is no state 'a'"),
         (lambda: agent.update(0, 2, 1.0, 0), "there is no action 2"),
         (lambda: agent.update(0, 0, 1.0, 10**9), "there is no state 1000000000"),
         (lambda: agent.update(0, 0, None, 0), "a reward must be a number, got None"),  # type: ignore[arg-type]
@@ -389,7 +389,7 @@ def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
             call()
     agent.update(0, 0, 1.0, 1, h=3)  # the last step: no value follows, said or not
     twin = ht.make_stepwise("q_learning", problem, seed=1)
-    twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)  # type: ignore[arg-type]
+    twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)
     np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
 
 

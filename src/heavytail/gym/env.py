@@ -15,7 +15,7 @@ from heavytail.errors import InputError, short_repr
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.mdp.validation import check_mdp
-from heavytail.training.stepwise import MDPStepper
+from heavytail.training.step_loop import MDPStepper
 
 IMAGE_SIZE = 256  # pixels along a side, or one for each state where there are more
 NO_STATE, STATE, CURRENT_STATE = 0, 80, 255  # shades of grey
@@ -39,7 +39,7 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
     heavytail do, takes both as the end. A continuing MDP does neither.
 
     With the same seed and actions, states and rewards are bit for bit those of
-    `heavytail.training.stepwise.MDPStepper` with ``streams(seed)``, and so those that `Learner.learn` meets.
+    `heavytail.training.step_loop.MDPStepper` with ``streams(seed)``, and so those that `Learner.learn` meets.
     Only ``reset(seed=...)`` restarts the streams; with a plain ``reset()`` they continue into another
     episode.
 

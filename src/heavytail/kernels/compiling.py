@@ -75,16 +75,22 @@ def _part(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
 
 def entry(function: Callable[P, R], *records: Any) -> Callable[P, R]:
     """Compile `function` for the classes of `records`, or load it from the disk."""
-    return _entry(function, record_classes(*records))
+    return _entry(function, record_classes(*records), nogil=True)
+
+
+def entry_with_gil(function: Callable[P, R], *records: Any) -> Callable[P, R]:
+    """Do as `entry` does, for a function so short that it keeps the GIL, which takes time to hand over."""
+    return _entry(function, record_classes(*records), nogil=False)
 
 
 @cache
-def _entry(function: Callable[P, R], classes: tuple[type, ...]) -> Callable[P, R]:
+def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return _quiet(function)
     folder = _kept_folder(fingerprint(function, classes)) if all(map(_importable, classes)) else None
     with _numba_keeps_in(folder):
-        compiled: Any = njit(cache=folder is not None, **ENTRY_OPTIONS)(function)
+        options = {**ENTRY_OPTIONS, "nogil": nogil, "cache": folder is not None}
+        compiled: Any = njit(**options)(function)
     if folder is not None:
         compiled.compile = _one_process_at_a_time(compiled.compile, folder)
     return cast("Callable[P, R]", compiled)
@@ -216,7 +222,7 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
     waiting: list[Any] = [function]
     while waiting:
         item = waiting.pop()
-        source = getattr(item, "py_func", item)
+        source = getattr(item, "py_func", getattr(item, "_defn", item))  # of a kernel, of an intrinsic
         if id(source) in seen:
             continue
         seen.add(id(source))
@@ -233,7 +239,7 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
 
 
 def _is_code(value: Any) -> bool:
-    if hasattr(value, "py_func") or hasattr(value, "compiled_parts"):
+    if any(hasattr(value, name) for name in ("py_func", "_defn", "compiled_parts")):
         return True
     package = (getattr(value, "__module__", None) or "").partition(".")[0]
     return isinstance(value, types.FunctionType) and package not in ("numpy", "numba", "scipy")

@@ -11,8 +11,8 @@ class Problem(NamedTuple):
 
     n_states: int
     n_actions: int
-    horizon: int  # 0: continuing
-    r_max: float | None  # the paper assumes it known; an MDP record tells it
+    horizon: int = 0  # 0: continuing
+    r_max: float | None = None  # the paper assumes it known; an MDP record tells it
     mdp: MDP | None = None  # all of it, where there is one: for agents to compare with, such as "optimal"
 
 
@@ -25,9 +25,7 @@ def make_problem(*mdps: MDP) -> Problem:
 def require_horizon(agent: str, problem: Problem) -> int:
     """Return the horizon, for an agent that learns in episodes only."""
     if problem.horizon == 0:
-        raise InputError(
-            f"{agent} learns in episodes and this problem is continuing; give its MDP a horizon="
-        )
+        raise InputError(f"{agent} learns in episodes and this problem is continuing; give it a horizon=")
     return problem.horizon
 
 

@@ -27,6 +27,7 @@ from heavytail.training.agent_file import (
     write_agent_file,
 )
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
+from heavytail.training.default_agent import name_first
 from heavytail.training.learner_file import restore_learner
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
@@ -35,8 +36,6 @@ from heavytail.training.stepwise import Stepwise
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DEFAULT_AGENT = "heavy_psrl"
 
 
 class Learner:
@@ -151,8 +150,9 @@ class Learner:
 
         Learning is not affected.
         """
-        steps = Stepwise(self.agent, self.streams.predictions, self.problem)
-        return self.runner.to_action(steps.act(self.runner.to_state(observation), step))
+        own = self.streams
+        steps = Stepwise(self.agent, own.agent, self.problem, predictions=own.predictions)
+        return self.runner.to_action(steps.predict(self.runner.to_state(observation), step))
 
     def beliefs(self) -> "pd.DataFrame":
         """Return what the agent believes of the rewards of each state and action, one row each.
@@ -270,43 +270,12 @@ def make_agent(
     >>> ht.make_agent(ht.make_mdp("six_arms"), seed=1)
     Learner('heavy_psrl', episodes=0, steps=0)
     """
-    name, env = _name_first("make_agent", name, env)
+    name, env = name_first("make_agent", name, env)
     entry, runner = find("agent", name), make_runner(env, horizon, seed)
     complete = entry.arguments(runner.problem, **parameters)
     del complete["problem"]
     agent = entry.builder(runner.problem, **complete)
     return Learner(name, complete, agent, runner, streams(seed), fused.new_run_state())
-
-
-def _name_first(function: str, name: Any, other: Any) -> tuple[str, Any]:
-    """Fill in the agent to start with, where only an environment or a problem is given."""
-    if isinstance(name, str) and other is None:
-        raise InputError(
-            f"{function}({short_repr(name)}) has no environment; give one after the agent's name"
-        )
-    if not isinstance(name, str) and other is not None:
-        raise InputError(f"{function}: name is a {type(name).__name__}; it must be an agent's id")
-    return (name, other) if isinstance(name, str) else (DEFAULT_AGENT, name)
-
-
-def make_stepwise(name: Any, problem: Any = None, *, seed: Seed = 0, **parameters: Any) -> Stepwise:
-    """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
-
-    Args:
-        name: the agent's id; it may be left out, and is then "heavy_psrl".
-        problem: how many states and actions there are, the steps in an episode (0 for a continuing problem)
-            and the largest expected reward or None.
-        seed: of its random stream.
-        **parameters: the agent's own.
-
-    >>> import heavytail as ht
-    >>> problem = ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0)
-    >>> agent = ht.make_stepwise("q_learning", problem, delta=0.1)
-    >>> agent.act(0)
-    0
-    """
-    name, problem = _name_first("make_stepwise", name, problem)
-    return Stepwise(find("agent", name).builder(problem, **parameters), streams(seed).agent, problem)
 
 
 def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:

@@ -1,35 +1,31 @@
 """What a learner's file holds, checked and put together again."""
 
 import math
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from annotated_types import Ge
 
 from heavytail.arrays import Record
-from heavytail.checks import Count, cast_value
-from heavytail.errors import InputError, short_repr
+from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.kernels.rng import Streams, streams
 from heavytail.mdp.builders import mdp_from_slots
 from heavytail.mdp.changing import changing_mdp
-from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find
 from heavytail.training import fused
-from heavytail.training.agent_file import restore, restore_valid
+from heavytail.training.agent_file import check_size, read_metadata, restore, restore_valid
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
-
-MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
-MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
 
 
 def restore_learner(
     metadata: dict[str, Any], arrays: Arrays, env: Any
 ) -> tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]:
     """Restore the arguments of `Learner` from the contents of a file."""
-    name, parameters, problem = _read_metadata(metadata)
-    _check_size(problem, sum(array.nbytes for array in arrays.values()))
+    if metadata.get("kind") is not None:
+        raise InputError("it is no learner's: it holds an agent for a loop of your own; read it with ht.load")
+    name, parameters, problem = read_metadata(metadata)
+    check_size(problem, sum(array.nbytes for array in arrays.values()))
     run_state = restore_valid("run_state", fused.new_run_state(), arrays)
     run_streams = restore_valid("streams", streams(0), arrays)
     fused.check_run_state(run_state, problem.n_states, problem.horizon)
@@ -49,30 +45,6 @@ def restore_learner(
     if isinstance(runner, MDPRunner) and not math.isfinite(run_state.totals[fused.MEAN]):
         raise InputError(f"its sum of expected rewards is {run_state.totals[fused.MEAN]}; it must be finite")
     return name, parameters, agent, runner, run_streams, run_state
-
-
-def _read_metadata(metadata: dict[str, Any]) -> tuple[str, dict[str, Any], Problem]:
-    """Return the agent's name, its parameters and its problem."""
-    parameters, problem = (_read_table(metadata, key) for key in ("parameters", "problem"))
-    types = {"n_states": Count, "n_actions": Count, "horizon": Annotated[int, Ge(0)], "r_max": float | None}
-    sizes = {key: cast_value(problem[key], hint, f"its {key}") for key, hint in types.items()}
-    return metadata["agent"], parameters, Problem(**sizes)
-
-
-def _read_table(metadata: dict[str, Any], key: str) -> dict[str, Any]:
-    table = metadata[key]
-    if not isinstance(table, dict):
-        raise InputError(f"its {key} is {short_repr(table)}; it must be a table of names and values")
-    return table
-
-
-def _check_size(problem: Problem, stored: int) -> None:
-    """Refuse a problem that is far larger than what the file holds, before an agent is built for it."""
-    cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
-    if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
-        raise InputError(
-            f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
-        )
 
 
 def _check_clock(run_state: fused.RunState) -> None:

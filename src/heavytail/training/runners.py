@@ -18,8 +18,9 @@ from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.mdp.from_gymnasium import max_episode_steps
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
-from heavytail.training import fused, stepwise
+from heavytail.training import fused, step_loop
 from heavytail.training.gym_answers import check_reset, check_step, to_float
+from heavytail.training.stepwise import Stepwise
 
 # Gymnasium's wrappers that leave rewards unchanged
 REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
@@ -86,8 +87,8 @@ class GymRunner:
     ) -> None:
         """Learn until `until` units are done, one step at a time."""
         run_state.in_episode[0] = 0
-        steps = stepwise.Stepwise(agent, streams.agent, self.problem)
-        stepwise.run(steps, self, self.problem.horizon, run_state, recorded, until, on_chunk)
+        steps = Stepwise(agent, streams.agent, self.problem)
+        step_loop.run(steps, self, self.problem.horizon, run_state, recorded, until, on_chunk)
 
     def reset(self) -> int:
         """Start an episode and return its first state; the environment is seeded once."""

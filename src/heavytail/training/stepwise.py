@@ -1,236 +1,401 @@
-"""Agents one transition at a time, for environments that are not an `MDP` record and for debugging.
+"""`Stepwise`: an agent for a loop of your own, around a simulator, a service or a log.
 
-`Stepwise` is for a loop of your own; `run` is the loop of `heavytail.training.fused` written in Python, with
-the same result step by step.
+It is asked for an action and shown what came of it, one transition at a time. Both calls together take less
+than a microsecond: its record is packed (`heavytail.kernels.packed`), and what the caller gives is checked in
+compiled code.
 """
 
 import math
 import numbers
-import operator
+import os
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-from heavytail.arrays import Floats, Record, Stream
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Record, Stream
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import any_pool_full, with_larger_pools
-from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, update, write_counters
-from heavytail.mdp import MDP, first_state, step
+from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
+from heavytail.kernels.pools import with_larger_pools
+from heavytail.kernels.rng import Seed, stream, streams
+from heavytail.kernels.verbs import counter_names
+from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.problem import Problem
-from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints, RunState
-from heavytail.training.interrupts import deferred_interrupts
+from heavytail.registry import find
+from heavytail.training.autosave import Autosave
+from heavytail.training.default_agent import DEFAULT_AGENT, name_first
+from heavytail.training.labels import Labels, make_labels
+from heavytail.training.session import (
+    ACT,
+    BAD_ACTION,
+    BEGIN,
+    DUE,
+    FULL,
+    OWN_STEP,
+    PREDICT,
+    REFUSED,
+    Session,
+    new_session,
+    session_act,
+    session_counters,
+    session_update,
+)
+from heavytail.training.session_file import read_session, write_session
 
 
 class Stepwise:
     """An agent for a loop of your own: ask for one action, show one transition at a time.
 
-    `heavytail.make_stepwise` makes one by name. Arguments are checked, because compiled code trusts them.
+    `heavytail.make_stepwise` makes one by name. Episodes begin and end by themselves: an update that is
+    `terminated`, `truncated` or the last of the horizon ends one, and the next `act` begins another. Threads
+    may share one, since a call cannot be interrupted by another; processes cannot.
 
     Attributes:
-        agent: the agent's record; another one after its pools grew.
-        updates: how many transitions it has seen.
+        name: the agent's id.
+        parameters: what the agent was built with.
+        problem: how many states, actions and steps there are.
+        states: the labels of the states, in the order of `policy`.
+        actions: the labels of the actions.
 
     >>> import heavytail as ht
-    >>> agent = ht.make_stepwise("q_learning", ht.Problem(n_states=3, n_actions=2, horizon=5, r_max=1.0))
-    >>> agent.begin(0)
-    >>> a = agent.act(0, h=0)
-    >>> agent.update(0, a, r=1.0, s_next=1, h=0)
+    >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"])
+    >>> a = agent.act("idle")
+    >>> agent.update("idle", a, r=1.0, s_next="busy")
+    >>> agent
+    Stepwise('heavy_psrl', states=2, actions=2, updates=1)
     """
 
-    def __init__(self, agent: Record, stream: Stream, problem: Problem) -> None:
-        self.agent = with_larger_pools(agent)
-        self.stream = stream
+    def __init__(
+        self,
+        agent: Record,
+        rng: Stream,
+        problem: Problem,
+        *,
+        predictions: Stream | None = None,
+        name: str = "",
+        parameters: dict[str, Any] | None = None,
+        states: Labels | None = None,
+        actions: Labels | None = None,
+    ) -> None:
+        self.name = name or type(agent).__name__
+        self.parameters = parameters or {}
         self.problem = problem
-        self.updates = 0
-        self._begin = entry(_begin, agent)
-        self._act = entry(_act, agent)
-        self._update = entry(_update, agent)
+        self.states = Labels(range(problem.n_states)) if states is None else states
+        self.actions = Labels(range(problem.n_actions)) if actions is None else actions
+        # None where they are the labels themselves, which is quicker to ask than whether they are.
+        self._codes = None if self.states.are_codes else self.states.codes
+        self._action_codes = None if self.actions.are_codes else self.actions.codes
+        self._autosave: Autosave | None = None
+        spare = stream(0) if predictions is None else predictions
+        self._attach(Packed(new_session(with_larger_pools(agent), rng, spare, problem)))
 
-    def begin(self, s: int) -> None:
-        """Start an episode in state `s`."""
-        self.unchecked_begin(self._state(s))
+    def _attach(self, packed: Packed) -> None:
+        self._packed, self._address = packed, packed.address
+        self._act: Callable[..., int] = self._first_act
+        self._update: Callable[..., int] = self._first_update
 
-    def act(self, s: int, h: int = 0) -> int:
-        """Return the action to take in state `s` at step `h` of the episode.
-
-        In a continuing problem leave `h` out.
-        """
-        return self.unchecked_act(self._state(s), self._step(h))
-
-    def update(self, s: int, a: int, r: float, s_next: int, h: int = 0, terminated: bool = False) -> None:
-        """Learn from one transition; `terminated` if `s_next` is terminal, after which no value follows.
-
-        The last step of the horizon needs no such mark.
-        """
-        action = _within(a, self.problem.n_actions, "action")
-        self.unchecked_update(
-            self._state(s), action, _reward(r), self._state(s_next), self._step(h), bool(terminated)
+    def __repr__(self) -> str:
+        return (
+            f"Stepwise({self.name!r}, states={self.problem.n_states}, actions={self.problem.n_actions},"
+            f" updates={self.updates})"
         )
 
-    def unchecked_begin(self, s: int) -> None:
-        """Do as `begin` does, for arguments known to be valid."""
-        self._begin(self.agent, s, self.stream)
+    @property
+    def session(self) -> Session:
+        """Return its record, streams and place in the episode."""
+        session: Session = self._packed.record
+        return session
 
-    def unchecked_act(self, s: int, h: int) -> int:
-        """Do as `act` does, for arguments known to be valid."""
-        return self._act(self.agent, s, h, self.stream)
+    @property
+    def agent(self) -> Record:
+        """Return the agent's record; another one after its pools grew."""
+        return self._packed.record.agent
 
-    def unchecked_update(self, s: int, a: int, r: float, s_next: int, h: int, terminated: bool) -> None:
-        """Do as `update` does, for arguments known to be valid except that rewards may be NaN."""
-        if math.isnan(r):
-            raise InputError(
-                f"the reward of step {self.updates} (in state {s}) is nan; rewards may be infinite,"
-                " but must be numbers"
+    @property
+    def updates(self) -> int:
+        """Return how many transitions it has seen."""
+        return int(self._packed.record.updates[0])
+
+    @property
+    def counters(self) -> dict[str, float]:
+        """Return what the agent counts, by name."""
+        names = counter_names(self.agent)
+        out = np.zeros(len(names))
+        entry(session_counters, self.agent)(self.agent, out)
+        return dict(zip(names, out.tolist(), strict=True))
+
+    def warm_up(self) -> "Stepwise":
+        """Compile what `act` and `update` need, so that the first request need not wait for it.
+
+        Without it the first call of each compiles, for seconds, or loads what an earlier process compiled.
+        Returns itself.
+        """
+        self._compile_act()
+        self._compile_update()
+        return self
+
+    def _compile_act(self) -> None:
+        self._act = self._packed.entry(session_act, INDEX, INDEX, INDEX)
+
+    def _compile_update(self) -> None:
+        self._update = self._packed.entry(session_update, INDEX, INDEX, REAL, INDEX, INDEX, FLAG, FLAG)
+
+    def _first_act(self, *arguments: Any) -> int:
+        self._compile_act()
+        return self._act(*arguments)
+
+    def _first_update(self, *arguments: Any) -> int:
+        self._compile_update()
+        return self._update(*arguments)
+
+    def begin(self, s: Any) -> None:
+        """Start an episode in state `s`, also where the one before has not ended."""
+        self._ask(s, None, BEGIN)
+
+    def act(self, s: Any, h: int | None = None) -> Any:
+        """Return the action to take in state `s`, and begin an episode if none is under way.
+
+        Args:
+            s: the state, as it was named to `make_stepwise`.
+            h: the step of the episode; left out, it is the one after the last update.
+        """
+        try:
+            code = s if self._codes is None else self._codes[s]
+            a = self._act(self._address, code, OWN_STEP if h is None else self._step(h), ACT)
+        except TypeError:
+            return self._ask(s, h, ACT)
+        if a < 0:
+            raise self._act_error(s, a)
+        return a if self._action_codes is None else self.actions[a]
+
+    def predict(self, s: Any, h: int | None = None) -> Any:
+        """Return the action that the agent would take; nothing that it learns or does depends on it."""
+        return self._ask(s, h, PREDICT)
+
+    def policy(self) -> npt.NDArray[Any]:
+        """Return what `predict` says in each state: actions [S], or [H, S] where an episode has H > 1 steps.
+
+        >>> import heavytail as ht
+        >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"])
+        >>> dict(zip(agent.states, agent.policy()))
+        {'idle': 'wait', 'busy': 'wait'}
+        """
+        S, H = self.problem.n_states, max(self.problem.horizon, 1)
+        codes = np.array([[self._act(self._address, s, h, PREDICT) for s in range(S)] for h in range(H)])
+        named = self.actions.name_codes(codes)
+        return named if H > 1 else named[0]
+
+    def _ask(self, s: Any, h: int | None, mode: int) -> Any:
+        step = OWN_STEP if h is None else self._step(h)
+        a = self._act(self._address, self.states.code(s, "state"), step, mode)
+        if a < 0:
+            raise self._act_error(s, a)
+        return self.actions[a]
+
+    def update(
+        self,
+        s: Any,
+        a: Any,
+        r: float,
+        s_next: Any = None,
+        h: int | None = None,
+        terminated: bool = False,
+        truncated: bool = False,
+    ) -> None:
+        """Learn from one transition.
+
+        Args:
+            s: the state.
+            a: the action taken in it, by whomever.
+            r: the reward; it may be infinite, but not NaN.
+            s_next: the next state; not needed where none matters, after the only step of an episode (a
+                bandit) or where `terminated`.
+            h: the step of the episode; left out, it is the one after the last update.
+            terminated: whether `s_next` is terminal, after which no value follows. The last step of the
+                horizon needs no such mark.
+            truncated: whether the episode ends here although `s_next` is not terminal.
+        """
+        if s_next is None:
+            if not (terminated or self.problem.horizon == 1):
+                raise InputError("update: s_next is missing; only what terminated, or was one step, has none")
+            s_next, terminated = s, True
+        step = OWN_STEP if h is None else self._step(h)
+        codes, action_codes = self._codes, self._action_codes
+        try:
+            asks = self._update(
+                self._address,
+                s if codes is None else codes[s],
+                a if action_codes is None else action_codes[a],
+                r,
+                s_next if codes is None else codes[s_next],
+                step,
+                terminated,
+                truncated,
             )
-        if self._update(self.agent, s, a, r, s_next, h, terminated, self.stream):
-            self.agent = with_larger_pools(self.agent)
-        self.updates += 1
+        except TypeError:  # an array, which cannot be looked up, or a mistake
+            asks = self._update_slowly(s, a, r, s_next, step, terminated, truncated)
+        if asks:
+            self._answer(asks, s, a, r, s_next)
 
-    def counters(self, out: Floats) -> None:
-        """Write the agent's counters into `out`."""
-        entry(_write_counters, self.agent)(self.agent, out)
+    def _update_slowly(self, s: Any, a: Any, r: Any, s_next: Any, *rest: Any) -> int:
+        state, next_state = self.states.code(s, "state"), self.states.code(s_next, "state")
+        action = self.actions.code(a, "action")
+        if error := self._update_error(s, a, r, s_next):
+            raise error
+        return self._update(self._address, state, action, r, next_state, *rest)
 
-    def _state(self, s: Any) -> int:
-        return _within(s, self.problem.n_states, "state")
+    def _answer(self, asks: int, s: Any, a: Any, r: Any, s_next: Any) -> None:
+        """Do what an update asks for."""
+        if error := self._update_error(s, a, r, s_next) if asks & REFUSED else None:
+            raise error
+        if asks & FULL:
+            self._packed.replace(self.session._replace(agent=with_larger_pools(self.agent)))
+        if asks & DUE and self._autosave is not None:
+            self.session.due[0] = self._autosave.next_due(self.updates, self.save)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file: the agent, its random streams, where it is, and all labels.
+
+        `load` reads it, and learning goes on bit for bit as if it had never stopped. A crash while writing
+        leaves the old file.
+        """
+        problem, labels = self.problem, (self.states, self.actions)
+        write_session(path, self.name, self.parameters, problem, labels, self.session)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Stepwise":
+        """Read what `save` wrote."""
+        name, parameters, problem, labels, session = read_session(path)
+        states, actions = labels
+        loaded = cls(
+            session.agent,
+            session.rng,
+            problem,
+            name=name,
+            parameters=parameters,
+            states=states,
+            actions=actions,
+        )
+        loaded._packed.replace(session._replace(agent=loaded.agent))
+        return loaded
+
+    def autosave(
+        self, path: str | os.PathLike[str], *, updates: int | None = None, seconds: float | None = None
+    ) -> None:
+        """Save to `path` every so many updates or seconds from now on, and when Python exits.
+
+        It is done inside `update`, which takes milliseconds then; an agent that is not updated is not saved.
+        A crash loses what was learnt since the last save, never the file.
+
+        Args:
+            path: the file.
+            updates: after how many updates.
+            seconds: after how much time.
+        """
+        if self._autosave is not None:
+            self._autosave.is_on = False
+        self._autosave = Autosave(path, updates, seconds, self.updates)
+        self.session.due[0] = self.updates + 1
+        self._autosave.save_at_exit(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without compiled functions and addresses: another process has its own.
+        own = ("_act", "_update", "_address", "_autosave")
+        return {name: value for name, value in vars(self).items() if name not in own}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _autosave=None)
+        self._attach(state["_packed"])
 
     def _step(self, h: Any) -> int:
         return _within(h, max(self.problem.horizon, 1), "step")
 
+    def _act_error(self, s: Any, a: int) -> InputError:
+        if a == BAD_ACTION:
+            return InputError(f"{self.name} chose an action that does not exist in state {short_repr(s)}")
+        return self.states.unknown(s, "state")
+
+    def _update_error(self, s: Any, a: Any, r: Any, s_next: Any) -> InputError | None:
+        """Find out what was wrong with the arguments of an update."""
+        for labels, value, what in (
+            (self.states, s, "state"),
+            (self.actions, a, "action"),
+            (self.states, s_next, "state"),
+        ):
+            if not labels.has(value):
+                return labels.unknown(value, what)
+        if not isinstance(r, numbers.Real):
+            return InputError(f"a reward must be a number, got {short_repr(r)}")
+        if math.isnan(r):
+            return InputError(
+                f"the reward of step {self.updates} (in state {short_repr(s)}) is nan; rewards may be"
+                " infinite, but must be numbers"
+            )
+        return None
+
 
 def _within(value: Any, n: int, what: str) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < n:
-        raise InputError(
-            f"there is no {what} {short_repr(value)}; {what}s are whole numbers from 0 to {n - 1}"
-        )
-    return number
+    labels = Labels(range(n))
+    if not labels.has(value):
+        raise labels.unknown(value, what)
+    return int(value)
 
 
-def _reward(r: Any) -> float:
-    if not isinstance(r, numbers.Real):
-        raise InputError(f"a reward must be a number, got {short_repr(r)}")
-    return float(r)
+def make_stepwise(
+    name: Any = None,
+    problem: Any = None,
+    *,
+    states: Any = None,
+    actions: Any = None,
+    horizon: int | None = None,
+    seed: Seed = 0,
+    **parameters: Any,
+) -> Stepwise:
+    """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
 
+    Args:
+        name: the agent's id; it may be left out, and is then "heavy_psrl".
+        problem: a `Problem`, instead of `states`, `actions` and `horizon`.
+        states: how many there are, or a list of them (of anything hashable: text, tuples), or a discrete
+            space of Gymnasium; `act` and `update` then take the same.
+        actions: likewise; `act` then returns one of them.
+        horizon: the steps in an episode, 1 for a contextual bandit; left out, the problem has no end.
+        seed: of its random streams.
+        **parameters: the agent's own.
 
-class StepEnv(Protocol):
-    """The interface of an environment that the stepwise loop needs."""
+    >>> import heavytail as ht
+    >>> agent = ht.make_stepwise(states=3, actions=["left", "right"])
+    >>> agent.act(0) in agent.actions
+    True
 
-    truncated: bool  # whether the last step ended the episode although the state is not terminal
+    A bandit with a context has one step, and no next state:
 
-    def reset(self) -> int:
-        """Start an episode and return its first state."""
-
-    def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """Make one transition.
-
-        Returns the next state, the reward, whether the next state is terminal, and the expected reward (NaN
-        if unknown).
-        """
-
-
-class MDPStepper:
-    """An `MDP` record, one transition at a time."""
-
-    def __init__(self, mdp: MDP, streams: Streams) -> None:
-        self.mdp = mdp
-        self.streams = streams
-        self.truncated = False  # an MDP ends its episodes by its horizon, or not at all
-        self._first_state = entry(_first_state, mdp)
-        self._step = entry(_step, mdp)
-
-    def reset(self) -> int:
-        """Draw and return the first state."""
-        return self._first_state(self.mdp, self.streams.transitions)
-
-    def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """Draw a transition and its reward."""
-        S, A, H = self.mdp.n_states, self.mdp.n_actions, max(self.mdp.horizon, 1)
-        if not (0 <= a < A and 0 <= s < S and 0 <= h < H):
-            raise InputError(
-                f"there is no state {s}, action {a}, step {h}; this MDP has {S} states, {A} actions and"
-                f" {H} steps, each counted from 0"
-            )
-        return self._step(self.mdp, s, a, h, self.streams.transitions, self.streams.rewards)
-
-
-def run(
-    stepwise: Stepwise,
-    env: StepEnv,
-    horizon: int,
-    run_state: RunState,
-    checkpoints: Checkpoints,
-    until: int,
-    on_chunk: Callable[[Record], None] = lambda agent: None,
-) -> None:
-    """Learn until `until` units are done (episodes, or steps where the horizon is 0).
-
-    `on_chunk` is called with the agent after each unit.
+    >>> bandit = ht.make_stepwise(states=["morning", "evening"], actions=5, horizon=1)
+    >>> bandit.update("morning", bandit.act("morning"), r=2.5)
     """
-    with deferred_interrupts() as raise_deferred_interrupt:
-        while run_state.episodes_or_steps[0] < until:
-            _one_step(stepwise, env, horizon, run_state)
-            if run_state.in_episode[0] == 0 or horizon == 0:
-                run_state.episodes_or_steps[0] += 1
-                _record(stepwise, run_state, checkpoints)
-                on_chunk(stepwise.agent)
-            raise_deferred_interrupt()
-
-
-def _one_step(stepwise: Stepwise, env: StepEnv, horizon: int, run_state: RunState) -> None:
-    if run_state.in_episode[0] == 0:
-        run_state.state[0], run_state.h[0], run_state.in_episode[0] = env.reset(), 0, 1
-        stepwise.unchecked_begin(int(run_state.state[0]))
-    s, h = int(run_state.state[0]), int(run_state.h[0])
-    a = stepwise.unchecked_act(s, h)
-    s_next, r, terminated, mean = env.step(s, a, h)
-    stepwise.unchecked_update(s, a, r, s_next, h, terminated)
-    run_state.steps[0] += 1
-    ended = terminated or env.truncated or h + 1 == horizon
-    # As Python floats: infinite rewards of both signs make the total NaN, which NumPy would warn about.
-    run_state.totals[MEAN] = float(run_state.totals[MEAN]) + mean
-    run_state.totals[REALISED] = float(run_state.totals[REALISED]) + r
-    run_state.state[0], run_state.h[0], run_state.in_episode[0] = s_next, h + 1 if horizon else 0, not ended
-
-
-def _record(stepwise: Stepwise, run_state: RunState, checkpoints: Checkpoints) -> None:
-    i = int(checkpoints.reached[0])
-    if i < len(checkpoints.at) and run_state.episodes_or_steps[0] == checkpoints.at[i]:
-        checkpoints.values[i, :FIRST_COUNTER] = run_state.totals
-        stepwise.counters(checkpoints.values[i, FIRST_COUNTER:])
-        checkpoints.reached[0] += 1
-
-
-# Compiled entry points. (A verb cannot be one itself: its method is chosen while compiling.)
-
-
-def _begin(agent: Record, s: int, rng: Stream) -> None:
-    begin(agent, s, rng)
-
-
-def _act(agent: Record, s: int, h: int, rng: Stream) -> int:
-    return int(act(agent, s, h, rng))
-
-
-def _update(
-    agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
-) -> bool:
-    update(agent, s, a, r, s_next, h, terminated, rng)
-    return any_pool_full(agent)
-
-
-def _write_counters(agent: Record, out: Floats) -> None:
-    write_counters(agent, out)
-
-
-def _first_state(mdp: MDP, transitions: Stream) -> int:
-    return first_state(mdp, transitions)
-
-
-def _step(
-    mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream
-) -> tuple[int, float, bool, float]:
-    return step(mdp, s, a, h, transitions, rewards)
+    labels: dict[str, Labels] = {}
+    if states is not None or actions is not None:
+        if states is None or actions is None or problem is not None or isinstance(name, Problem):
+            raise InputError("make_stepwise: give states= and actions=, both, or a Problem instead")
+        labels = {"states": make_labels(states, "states"), "actions": make_labels(actions, "actions")}
+        problem = Problem(len(labels["states"]), len(labels["actions"]), parse_horizon(horizon, 1))
+    elif horizon is not None:
+        raise InputError("make_stepwise: horizon= comes with states= and actions=; a Problem has its own")
+    name, problem = (DEFAULT_AGENT, problem) if name is None else name_first("make_stepwise", name, problem)
+    if not isinstance(problem, Problem):
+        raise InputError(f"make_stepwise: give states= and actions=, or a Problem; got {short_repr(problem)}")
+    builder = find("agent", name)
+    complete = builder.arguments(problem, **parameters)
+    del complete["problem"]
+    run = streams(seed)
+    return Stepwise(
+        builder.builder(problem, **complete),
+        run.agent,
+        problem,
+        predictions=run.predictions,
+        name=name,
+        parameters=complete,
+        **labels,
+    )

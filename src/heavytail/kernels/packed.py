@@ -1,0 +1,189 @@
+"""Packed records: compiled code finds a record by its address, so that a call from Python costs little.
+
+Numba unpacks a record at each call: every array of it, which takes microseconds. A service that asks for one
+action at a time would wait for nothing else. Here the record is written once, as the struct that compiled
+code sees, into a buffer; a call passes the buffer's address, and `unpack` reads the struct from there:
+about 100 ns.
+
+A *packed entry* is compiled for one type of record and is called without looking at the types of its
+arguments, which are therefore of three kinds that are checked on their way in, by the rules of Python:
+`INDEX`, a whole number (what ``operator.index`` takes; `as_index` reads it, and numbers too large for 64 bits
+come out as the largest), `REAL` (what ``float`` takes, except text; `as_real` reads it) and `FLAG`, true or
+false. It keeps the GIL, so that threads that share a record cannot meet inside a call.
+
+The buffer must be packed again when the record becomes another one, as it does when its pools grow.
+"""
+
+# Numba wants the names of arguments only, and calls them by position.
+# mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
+# ruff: noqa: ANN001, ANN202, PLW0108
+import operator
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+from llvmlite import ir
+from numba import typeof, types
+from numba.core import cgutils
+from numba.core.registry import cpu_target
+from numba.extending import NativeValue, intrinsic, models, overload, register_model, unbox
+
+from heavytail.arrays import Record
+from heavytail.kernels.compiling import config, entry, entry_with_gil
+from heavytail.kernels.dispatch import INLINED
+
+ALIGNMENT = 64
+typed_intrinsic: Any = intrinsic  # the context of its first argument is numba's to give
+
+
+class PackedType(types.Type):
+    """The type of the address of a record."""
+
+    def __init__(self, record: types.Type) -> None:
+        self.record = record
+        super().__init__(name=f"Packed({record})")
+
+
+class IndexType(types.Type):
+    """The type of an argument that Python takes as an index."""
+
+
+class RealType(types.Type):
+    """The type of an argument that Python takes as a real number."""
+
+
+INDEX, REAL, FLAG = IndexType("Index"), RealType("Real"), types.boolean
+register_model(PackedType)(models.OpaqueModel)
+
+
+@register_model(IndexType)
+class _IndexModel(models.PrimitiveModel):
+    def __init__(self, manager, kind) -> None:
+        super().__init__(manager, kind, ir.IntType(64))
+
+
+@register_model(RealType)
+class _RealModel(models.PrimitiveModel):
+    def __init__(self, manager, kind) -> None:
+        super().__init__(manager, kind, ir.DoubleType())
+
+
+@unbox(PackedType)
+def _unbox_packed(kind, value, c):
+    return NativeValue(c.pyapi.long_as_voidptr(value))
+
+
+@unbox(IndexType)
+def _unbox_index(kind, value, c):
+    signature = ir.FunctionType(ir.IntType(64), [c.pyapi.pyobj, c.pyapi.pyobj])
+    function = cgutils.get_or_insert_function(c.builder.module, signature, "PyNumber_AsSsize_t")
+    number = c.builder.call(function, [value, cgutils.get_null_value(c.pyapi.pyobj)])
+    return NativeValue(number, is_error=c.pyapi.c_api_error())
+
+
+@unbox(RealType)
+def _unbox_real(kind, value, c):
+    return NativeValue(c.pyapi.float_as_double(value), is_error=c.pyapi.c_api_error())
+
+
+@typed_intrinsic
+def _read_record(context, packed):
+    def generate(context, builder, signature, arguments):
+        struct = context.get_value_type(signature.return_type)
+        return builder.load(builder.bitcast(arguments[0], struct.as_pointer()))
+
+    return packed.record(packed), generate
+
+
+@typed_intrinsic
+def _write_record(context, record, address):
+    def generate(context, builder, signature, arguments):
+        value, place = arguments
+        builder.store(value, builder.inttoptr(place, value.type.as_pointer()))
+        return context.get_dummy_value()
+
+    return types.void(record, address), generate
+
+
+@typed_intrinsic
+def _as_primitive(context, number):
+    primitive = types.int64 if isinstance(number, IndexType) else types.float64
+    return primitive(number), lambda context, builder, signature, arguments: arguments[0]
+
+
+def _write(record: Record, address: int) -> None:
+    _write_record(record, address)
+
+
+class Packed:
+    """A record in a buffer.
+
+    Attributes:
+        record: the record; kept here, because the buffer points to its arrays.
+        address: what to call a packed entry with.
+    """
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+        self.address: Any = self
+        self._buffer = np.zeros(0, np.uint8)
+        if not config.DISABLE_JIT:
+            context = cpu_target.target_context
+            size = context.get_abi_sizeof(context.get_value_type(typeof(record)))
+            self._buffer = np.zeros(size + ALIGNMENT, np.uint8)
+            self.address = -(-self._buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
+        self.replace(record)
+
+    def replace(self, record: Record) -> None:
+        """Pack another record of the same type in its place."""
+        self.record = record
+        if not config.DISABLE_JIT:
+            entry(_write, record)(record, self.address)
+
+    def entry(self, function: Callable[..., Any], *kinds: types.Type) -> Callable[..., Any]:
+        """Compile a function of this record's address and of arguments of these kinds, or load it."""
+        if config.DISABLE_JIT:
+            return entry(function, self.record)
+        compiled: Any = entry_with_gil(function, self.record)
+        return cast("Callable[..., Any]", compiled.compile((PackedType(typeof(self.record)), *kinds)))
+
+    def __reduce__(self) -> tuple[type, tuple[Record]]:
+        """Send the record to another process, not its address."""
+        return (Packed, (self.record,))
+
+
+def unpack(packed: Packed) -> Record:
+    """Return the record at an address."""
+    return packed.record
+
+
+def as_index(number: Any) -> int:
+    """Return an argument of kind `INDEX` as a whole number."""
+    limit = 2**63
+    return min(max(operator.index(number), -limit), limit - 1)
+
+
+def as_real(number: Any) -> float:
+    """Return an argument of kind `REAL` as a float."""
+    if isinstance(number, str | bytes):
+        raise TypeError(f"must be real number, not {type(number).__name__}")
+    return float(number)
+
+
+@overload(unpack, jit_options=INLINED)
+def _unpack(packed):
+    return (lambda packed: _read_record(packed)) if isinstance(packed, PackedType) else None
+
+
+@overload(as_index, jit_options=INLINED)
+def _as_index(number):
+    return (lambda number: _as_primitive(number)) if isinstance(number, IndexType) else None
+
+
+@overload(as_real, jit_options=INLINED)
+def _as_real(number):
+    return (lambda number: _as_primitive(number)) if isinstance(number, RealType) else None
+
+
+for _read, _compiled in ((unpack, _unpack), (as_index, _as_index), (as_real, _as_real)):
+    vars(_read).update(compiled_parts=lambda classes, compiled=_compiled: [compiled])  # for the fingerprint

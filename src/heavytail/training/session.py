@@ -1,0 +1,113 @@
+"""The session of a `Stepwise` agent: its record, streams and clock, and what compiled code does with them."""
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats, Ints, Record, Stream
+from heavytail.kernels.packed import as_index, as_real, unpack
+from heavytail.kernels.pools import any_pool_full
+from heavytail.kernels.verbs import act, begin, update, write_counters
+from heavytail.mdp.problem import Problem
+from heavytail.ranges import COUNT, FLAG, Range, below
+
+NEVER = 2**62
+OWN_STEP = -1  # for h: the step that follows the last update
+BEGIN, ACT, PREDICT = 0, 1, 2
+BAD_ARGUMENT, BAD_ACTION = -1, -2
+FULL, DUE, REFUSED = 1, 2, 4  # what an update may ask for
+
+
+class Session(NamedTuple):
+    """An agent at work: its record, its random streams, and where it is in the episode."""
+
+    agent: Record
+    rng: Stream  # [4]
+    predictions: Stream  # [4]; for asking what it would do
+    updates: Ints  # [1]
+    in_episode: Ints  # [1] whether an episode is under way
+    h: Ints  # [1] the step to come
+    due: Ints  # [1] at which update to save next
+    n_states: int
+    n_actions: int
+    n_steps: int  # 1 in a continuing problem
+    episodic: bool
+
+    def ranges(self) -> dict[str, Range]:
+        """Say what is a count, and where the episode can be."""
+        bits = Range(0, 2**64 - 1)
+        return {
+            "rng": bits,
+            "predictions": bits,
+            "updates": COUNT,
+            "in_episode": FLAG,
+            "h": below(self.n_steps),
+            "due": Range(0, NEVER),
+        }
+
+
+def new_session(agent: Record, rng: Stream, predictions: Stream, problem: Problem) -> Session:
+    """Make the session of an agent that has learnt nothing in it."""
+    return Session(
+        agent=agent,
+        rng=rng,
+        predictions=predictions,
+        updates=np.zeros(1, np.int64),
+        in_episode=np.zeros(1, np.int64),
+        h=np.zeros(1, np.int64),
+        due=np.full(1, NEVER, np.int64),
+        n_states=problem.n_states,
+        n_actions=problem.n_actions,
+        n_steps=max(problem.horizon, 1),
+        episodic=problem.horizon > 0,
+    )
+
+
+# Compiled entry points. (A verb cannot be one itself: its method is chosen while compiling.)
+
+
+def session_act(packed: Any, s: Any, h: Any, mode: Any) -> int:
+    """Begin, act or predict, as `mode` says; a negative number where something is wrong."""
+    session, state, step, what = unpack(packed), as_index(s), as_index(h), as_index(mode)
+    if step == OWN_STEP:
+        step = session.h[0]
+    if not (0 <= state < session.n_states and 0 <= step < session.n_steps):
+        return BAD_ARGUMENT
+    if what == BEGIN or (what == ACT and session.in_episode[0] == 0):
+        begin(session.agent, state, session.rng)
+        session.in_episode[0] = 1
+        if what == BEGIN:
+            session.h[0] = 0
+            return 0
+    rng = session.predictions if what == PREDICT else session.rng
+    a = int(act(session.agent, state, step, rng))
+    return a if 0 <= a < session.n_actions else BAD_ACTION
+
+
+def session_update(
+    packed: Any, s: Any, a: Any, r: Any, s_next: Any, h: Any, terminated: bool, truncated: bool
+) -> int:
+    """Learn from a transition, and return what is asked for: any of FULL, DUE and REFUSED."""
+    session, state, action, reward = unpack(packed), as_index(s), as_index(a), as_real(r)
+    next_state, step = as_index(s_next), as_index(h)
+    if step == OWN_STEP:
+        step = session.h[0]
+    valid = 0 <= state < session.n_states and 0 <= next_state < session.n_states
+    if not (valid and 0 <= action < session.n_actions and 0 <= step < session.n_steps) or math.isnan(reward):
+        return REFUSED
+    update(session.agent, state, action, reward, next_state, step, terminated, session.rng)
+    session.updates[0] += 1
+    last = session.episodic and step + 1 == session.n_steps
+    if terminated or truncated or last:
+        session.in_episode[0] = 0
+        session.h[0] = 0
+    elif session.episodic:
+        session.h[0] = step + 1
+    is_due = DUE if session.updates[0] >= session.due[0] else 0
+    return is_due | (FULL if any_pool_full(session.agent) else 0)
+
+
+def session_counters(agent: Record, out: Floats) -> None:
+    """Write what the agent counts."""
+    write_counters(agent, out)
