@@ -19,12 +19,14 @@ import bench_plans
 import bench_share
 import bench_size
 import bench_startup
+import bench_stepwise
 import bench_workers
 from _figures import FIGURES, machine, write_figures
 
 SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "draws": bench_draws.section,
     "fused": bench_fused.section,
+    "stepwise": bench_stepwise.section,
     "libraries": bench_libraries.section,
     "heavy": bench_heavy.section,
     "agents": bench_costs.section,

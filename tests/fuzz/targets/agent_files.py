@@ -58,7 +58,13 @@ def variants(agent: Registered) -> list[dict[str, Any]]:
 
 def try_one(files: list[AgentFile], path: Path, rng: Generator) -> None:
     """Write a file with something wrong in it, and use it."""
-    metadata, arrays = files[int(rng.integers(len(files)))]
+    write_mutated(path, files[int(rng.integers(len(files)))], rng)
+    use(path)
+
+
+def write_mutated(path: Path, file: AgentFile, rng: Generator) -> None:
+    """Write a file with something wrong in its bytes, its description or its arrays."""
+    metadata, arrays = file
     match rng.random():
         case x if x < 0.1:
             write_agent_file(path, AgentFile(metadata, arrays))
@@ -69,7 +75,6 @@ def try_one(files: list[AgentFile], path: Path, rng: Generator) -> None:
             write_arrays(path, {METADATA: np.frombuffer(text, np.uint8), **arrays})
         case _:
             write_agent_file(path, AgentFile(metadata, _mutate_some(arrays, rng)))
-    use(path)
 
 
 def _mutate_some(arrays: dict[str, Any], rng: Generator) -> dict[str, Any]:
