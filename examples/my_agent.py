@@ -1,18 +1,23 @@
-"""An agent of one's own, in a module of one's own: heavytail's own agents are files like this one.
+"""An agent of one's own
+=====================
 
-It plays the action whose rewards look best to a robust estimator, and now and then another one. To try it::
+It plays the action whose rewards look best to a robust estimator, and now and then another one. heavytail's
+own agents are files like this one: a record of arrays, a builder, and a few small functions, which are
+compiled. To try it::
 
     import heavytail as ht, my_agent
-    ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25).learn(episodes=1000)
+    ht.make_agent("greedy", ht.make_mdp("six_arms")).learn(episodes=1000)
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 
-from heavytail import Problem, register
+from heavytail import Problem, make_agent, make_mdp, planning, register
 from heavytail.arrays import Floats, Record, Stream
-from heavytail.checks import MomentOrder, Positive, Probability
+from heavytail.checks import Probability
 from heavytail.estimators import build_estimator
 from heavytail.kernels import act, argmax_row, integer, mean, push, reset, uniform, update
 
@@ -25,18 +30,24 @@ class Greedy(NamedTuple):
     exploration: float
 
 
-@register("agent", "greedy", example={"epsilon": 0.05, "moment": 14.25})
+@register("agent", "greedy")
 def greedy(
     problem: Problem,
     *,
-    epsilon: MomentOrder,
-    moment: Positive,
-    estimator: str = "truncated_mean",
     exploration: Probability = 0.1,
+    estimator: str = "sketch",
+    estimator_options: dict[str, Any] | None = None,
 ) -> Greedy:
-    """Play the action with the best estimate, and with probability `exploration` any action."""
+    """Play the action with the best estimate, now and then any action.
+
+    Args:
+        problem: the sizes of the environment.
+        exploration: the probability of any action.
+        estimator: of the mean rewards; "sketch" needs no options.
+        estimator_options: what other estimators must be told.
+    """
     S, A = problem.n_states, problem.n_actions
-    record = build_estimator("greedy", estimator, S * A, None, epsilon=epsilon, moment=moment)
+    record = build_estimator("greedy", estimator, S * A, estimator_options)
     return Greedy(record, np.zeros((1, S, A)), exploration)
 
 
@@ -60,3 +71,28 @@ def _update(
 def _reset(record: Greedy) -> None:
     reset(record.estimator)
     record.means[:] = 0.0
+
+
+# %%
+# It runs like any other: compiled, in studies, on GPUs, saved and loaded.
+
+
+def main(episodes: int = 20_000, runs: int = 20) -> Figure:
+    """Let it play a bandit of five arms with infinite variance, beside the agent that needs no numbers."""
+    mdp = make_mdp("bandits", n_actions=5, law="student_t", df=1.5, horizon=1)
+    best = planning.optimal_value(mdp)
+    figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
+    for name in ("greedy", "heavy_psrl"):
+        curves = [make_agent(name, mdp, seed=seed).learn(episodes) for seed in range(runs)]
+        regret = np.median([best * curve.episodes - curve.mean_reward for curve in curves], axis=0)
+        axes.plot(curves[0].episodes, regret, label=name)
+    axes.set(xlabel="episodes", ylabel="regret", title=f"Median of {runs} runs")
+    axes.legend()
+    return figure
+
+
+# %%
+# Whoever explores for ever loses for ever: the regret of `greedy` grows in a straight line.
+if __name__ == "__main__":
+    main()
+    plt.show()

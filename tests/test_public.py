@@ -94,18 +94,14 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pyte
 def test_the_example_agent_is_thirty_lines_and_learns_with_any_estimator() -> None:
     import my_agent
 
-    for estimator in ("truncated_mean", "median_of_means"):
-        parameters: dict[str, Any] = {
-            "epsilon": 0.05,
-            "moment": 14.25,
-            "estimator": estimator,
-            "exploration": 0.2,
-        }
-        learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), **parameters)
+    told = {"epsilon": 0.05, "moment": 14.25}
+    for estimator, options in (("truncated_mean", told), ("median_of_means", told), ("sketch", None)):
+        parameters: dict[str, Any] = {"estimator": estimator, "estimator_options": options}
+        learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), exploration=0.2, **parameters)
         learner.learn(episodes=2000)
         assert learner.predict(1) == 0  # staying pays there, and leaving does not
-    lines = inspect.getsource(my_agent).splitlines()
-    no_code = ("#", '"""', "from ", "import ")
+    lines = inspect.getsource(my_agent).partition("# %%")[0].splitlines()
+    no_code = ("#", '"""', "from ", "import ", "exploration: the", "estimator: of", "Args:")
     assert sum(bool(line.strip()) and not line.lstrip().startswith(no_code) for line in lines) <= 35
 
 
@@ -115,7 +111,7 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
     from heavytail.kernels.compiling import entry
-    learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), epsilon=0.05, moment=14.25)
+    learner = ht.make_agent("greedy", ht.make_mdp("six_arms"))
     learner.learn(10)
     agent, mdp, streams = learner.agent, learner.mdp, learner.streams
     recorded = fused.new_checkpoints(learner.curve.at, agent)

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +169,22 @@ def test_pools_grow_unnoticed() -> None:
     assert agent.updates == 3000
 
 
+def test_threads_may_share_one(tmp_path: Path) -> None:
+    """While its pools grow and it is saved: no update is lost, and every file can be read."""
+    agent = ht.make_stepwise(states=50, actions=4).warm_up()
+
+    def drive(seed: int) -> None:
+        _drive(agent, 2000, seed)
+
+    threads = [threading.Thread(target=drive, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        agent.save(tmp_path / "agent.npz")
+        ht.Stepwise.load(tmp_path / "agent.npz")
+    assert agent.updates == 8000
+
+
 def test_counters_are_a_dictionary() -> None:
     agent = ht.make_stepwise(states=3, actions=2)
     _drive(agent, 30, seed=0)
@@ -208,6 +225,7 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
         (lambda: agent.update("a", [], 1.0, "b"), r"there is no action \[\]"),
         (lambda: agent.update("a", "l", "1.0", "b"), "a reward must be a number, got '1.0'"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", float("nan"), "b"), "the reward of step 0 .in state 'a'. is nan"),
+        (lambda: agent.update("a", "l", 10**400, "b"), "is too large; for infinity say inf"),
         (lambda: agent.update("a", "l", np.nan, "b"), "is nan; rewards may be infinite"),
     ):
         with pytest.raises(InputError, match=message) as caught:

@@ -9,7 +9,7 @@ A *packed entry* is compiled for one type of record and is called without lookin
 arguments, which are therefore of three kinds that are checked on their way in, by the rules of Python:
 `INDEX`, a whole number (what ``operator.index`` takes; `as_index` reads it, and numbers too large for 64 bits
 come out as the largest), `REAL` (what ``float`` takes, except text; `as_real` reads it) and `FLAG`, true or
-false. It keeps the GIL, so that threads that share a record cannot meet inside a call.
+false. It keeps the GIL, which takes longer to hand over than most calls last.
 
 The buffer must be packed again when the record becomes another one, as it does when its pools grow.
 """

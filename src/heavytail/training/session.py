@@ -15,8 +15,8 @@ from heavytail.ranges import COUNT, FLAG, Range, below
 NEVER = 2**62
 OWN_STEP = -1  # for h: the step that follows the last update
 BEGIN, ACT, PREDICT = 0, 1, 2
-BAD_ARGUMENT, BAD_ACTION = -1, -2
-FULL, DUE, REFUSED = 1, 2, 4  # what an update may ask for
+BAD_ARGUMENT, BAD_ACTION, BUSY = -1, -2, -3  # what `session_act` returns instead of an action
+LEARNT, DUE, REFUSED, FULL, FROZEN = 0, 1, 2, 3, 4  # what became of an update; nothing from REFUSED on
 
 
 class Session(NamedTuple):
@@ -29,6 +29,7 @@ class Session(NamedTuple):
     in_episode: Ints  # [1] whether an episode is under way
     h: Ints  # [1] the step to come
     due: Ints  # [1] at which update to save next
+    frozen: Ints  # [1] whether it must stay as it is, while another thread copies it
     n_states: int
     n_actions: int
     n_steps: int  # 1 in a continuing problem
@@ -44,6 +45,7 @@ class Session(NamedTuple):
             "in_episode": FLAG,
             "h": below(self.n_steps),
             "due": Range(0, NEVER),
+            "frozen": FLAG,
         }
 
 
@@ -57,6 +59,7 @@ def new_session(agent: Record, rng: Stream, predictions: Stream, problem: Proble
         in_episode=np.zeros(1, np.int64),
         h=np.zeros(1, np.int64),
         due=np.full(1, NEVER, np.int64),
+        frozen=np.zeros(1, np.int64),
         n_states=problem.n_states,
         n_actions=problem.n_actions,
         n_steps=max(problem.horizon, 1),
@@ -74,6 +77,8 @@ def session_act(packed: Any, s: Any, h: Any, mode: Any) -> int:
         step = session.h[0]
     if not (0 <= state < session.n_states and 0 <= step < session.n_steps):
         return BAD_ARGUMENT
+    if session.frozen[0] == 1:
+        return BUSY
     if what == BEGIN or (what == ACT and session.in_episode[0] == 0):
         begin(session.agent, state, session.rng)
         session.in_episode[0] = 1
@@ -88,7 +93,7 @@ def session_act(packed: Any, s: Any, h: Any, mode: Any) -> int:
 def session_update(
     packed: Any, s: Any, a: Any, r: Any, s_next: Any, h: Any, terminated: bool, truncated: bool
 ) -> int:
-    """Learn from a transition, and return what is asked for: any of FULL, DUE and REFUSED."""
+    """Learn from a transition, and return what became of it."""
     session, state, action, reward = unpack(packed), as_index(s), as_index(a), as_real(r)
     next_state, step = as_index(s_next), as_index(h)
     if step == OWN_STEP:
@@ -96,6 +101,10 @@ def session_update(
     valid = 0 <= state < session.n_states and 0 <= next_state < session.n_states
     if not (valid and 0 <= action < session.n_actions and 0 <= step < session.n_steps) or math.isnan(reward):
         return REFUSED
+    if session.frozen[0] == 1:
+        return FROZEN
+    if any_pool_full(session.agent):
+        return FULL
     update(session.agent, state, action, reward, next_state, step, terminated, session.rng)
     session.updates[0] += 1
     last = session.episodic and step + 1 == session.n_steps
@@ -104,8 +113,7 @@ def session_update(
         session.h[0] = 0
     elif session.episodic:
         session.h[0] = step + 1
-    is_due = DUE if session.updates[0] >= session.due[0] else 0
-    return is_due | (FULL if any_pool_full(session.agent) else 0)
+    return DUE if session.updates[0] >= session.due[0] else LEARNT
 
 
 def session_counters(agent: Record, out: Floats) -> None:

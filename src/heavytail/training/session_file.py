@@ -79,6 +79,7 @@ def _restore(
     session: Session = restore_valid("session", new_session(built, stream(0), stream(0), problem), arrays)
     if not (session.rng.any() and session.predictions.any()):
         raise InputError("a random stream is all zeros, and would stay so")
+    session.frozen[0] = 0  # it was, while it was written
     session.due[0] = NEVER  # to save again is for its new owner to say
     return name, parameters, problem, labels, session
 

@@ -8,7 +8,9 @@ compiled code.
 import math
 import numbers
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -30,9 +32,12 @@ from heavytail.training.labels import Labels, make_labels
 from heavytail.training.session import (
     ACT,
     BAD_ACTION,
+    BAD_ARGUMENT,
     BEGIN,
+    BUSY,
     DUE,
     FULL,
+    NEVER,
     OWN_STEP,
     PREDICT,
     REFUSED,
@@ -50,7 +55,7 @@ class Stepwise:
 
     `heavytail.make_stepwise` makes one by name. Episodes begin and end by themselves: an update that is
     `terminated`, `truncated` or the last of the horizon ends one, and the next `act` begins another. Threads
-    may share one, since a call cannot be interrupted by another; processes cannot.
+    may share one: calls wait for each other.
 
     Attributes:
         name: the agent's id.
@@ -93,6 +98,7 @@ class Stepwise:
 
     def _attach(self, packed: Packed) -> None:
         self._packed, self._address = packed, packed.address
+        self._lock = Lock()  # of whoever froze the session
         self._act: Callable[..., int] = self._first_act
         self._update: Callable[..., int] = self._first_update
 
@@ -165,9 +171,9 @@ class Stepwise:
             code = s if self._codes is None else self._codes[s]
             a = self._act(self._address, code, OWN_STEP if h is None else self._step(h), ACT)
         except TypeError:
-            return self._ask(s, h, ACT)
+            a = BAD_ARGUMENT
         if a < 0:
-            raise self._act_error(s, a)
+            return self._ask(s, h, ACT)
         return a if self._action_codes is None else self.actions[a]
 
     def predict(self, s: Any, h: int | None = None) -> Any:
@@ -183,16 +189,33 @@ class Stepwise:
         {'idle': 'wait', 'busy': 'wait'}
         """
         S, H = self.problem.n_states, max(self.problem.horizon, 1)
-        codes = np.array([[self._act(self._address, s, h, PREDICT) for s in range(S)] for h in range(H)])
+        with self._lock:
+            codes = np.array([[self._act(self._address, s, h, PREDICT) for s in range(S)] for h in range(H)])
         named = self.actions.name_codes(codes)
         return named if H > 1 else named[0]
 
     def _ask(self, s: Any, h: int | None, mode: int) -> Any:
         step = OWN_STEP if h is None else self._step(h)
-        a = self._act(self._address, self.states.code(s, "state"), step, mode)
-        if a < 0:
-            raise self._act_error(s, a)
+        code = self.states.code(s, "state")
+        while (a := self._act(self._address, code, step, mode)) == BUSY:
+            self._wait()
+        if a == BAD_ACTION:
+            raise InputError(f"{self.name} chose an action that does not exist in state {short_repr(s)}")
         return self.actions[a]
+
+    def _wait(self) -> None:
+        with self._lock:
+            pass
+
+    @contextmanager
+    def _frozen(self) -> Iterator[None]:
+        """Keep other threads from changing the session; their calls wait."""
+        with self._lock:
+            self.session.frozen[0] = 1
+            try:
+                yield
+            finally:
+                self.session.frozen[0] = 0
 
     def update(
         self,
@@ -224,7 +247,7 @@ class Stepwise:
         step = OWN_STEP if h is None else self._step(h)
         codes, action_codes = self._codes, self._action_codes
         try:
-            asks = self._update(
+            outcome = self._update(
                 self._address,
                 s if codes is None else codes[s],
                 a if action_codes is None else action_codes[a],
@@ -234,26 +257,27 @@ class Stepwise:
                 terminated,
                 truncated,
             )
-        except TypeError:  # an array, which cannot be looked up, or a mistake
-            asks = self._update_slowly(s, a, r, s_next, step, terminated, truncated)
-        if asks:
-            self._answer(asks, s, a, r, s_next)
+        except (TypeError, OverflowError):  # an array, which cannot be looked up, or a mistake
+            outcome = REFUSED
+        if outcome >= REFUSED:
+            outcome = self._update_slowly(s, a, r, s_next, step, terminated, truncated)
+        if outcome == DUE and self._autosave is not None:
+            self.session.due[0] = self._autosave.next_due(self.updates, self.save)
 
     def _update_slowly(self, s: Any, a: Any, r: Any, s_next: Any, *rest: Any) -> int:
-        state, next_state = self.states.code(s, "state"), self.states.code(s_next, "state")
-        action = self.actions.code(a, "action")
-        if error := self._update_error(s, a, r, s_next):
-            raise error
-        return self._update(self._address, state, action, r, next_state, *rest)
+        """Check everything, say what is wrong if anything is, and learn as soon as that is possible."""
+        codes = self.states.code(s, "state"), self.actions.code(a, "action")
+        reward, next_state = self._reward(s, r), self.states.code(s_next, "state")
+        while (outcome := self._update(self._address, *codes, reward, next_state, *rest)) >= REFUSED:
+            if outcome == FULL:
+                self._grow()
+            else:
+                self._wait()
+        return outcome
 
-    def _answer(self, asks: int, s: Any, a: Any, r: Any, s_next: Any) -> None:
-        """Do what an update asks for."""
-        if error := self._update_error(s, a, r, s_next) if asks & REFUSED else None:
-            raise error
-        if asks & FULL:
+    def _grow(self) -> None:
+        with self._frozen():
             self._packed.replace(self.session._replace(agent=with_larger_pools(self.agent)))
-        if asks & DUE and self._autosave is not None:
-            self.session.due[0] = self._autosave.next_due(self.updates, self.save)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: the agent, its random streams, where it is, and all labels.
@@ -262,7 +286,8 @@ class Stepwise:
         leaves the old file.
         """
         problem, labels = self.problem, (self.states, self.actions)
-        write_session(path, self.name, self.parameters, problem, labels, self.session)
+        with self._frozen():
+            write_session(path, self.name, self.parameters, problem, labels, self.session)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Stepwise":
@@ -302,38 +327,30 @@ class Stepwise:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
-        own = ("_act", "_update", "_address", "_autosave")
+        own = ("_act", "_update", "_address", "_lock", "_autosave")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _autosave=None)
         self._attach(state["_packed"])
+        self.session.due[0] = NEVER
 
     def _step(self, h: Any) -> int:
         return _within(h, max(self.problem.horizon, 1), "step")
 
-    def _act_error(self, s: Any, a: int) -> InputError:
-        if a == BAD_ACTION:
-            return InputError(f"{self.name} chose an action that does not exist in state {short_repr(s)}")
-        return self.states.unknown(s, "state")
-
-    def _update_error(self, s: Any, a: Any, r: Any, s_next: Any) -> InputError | None:
-        """Find out what was wrong with the arguments of an update."""
-        for labels, value, what in (
-            (self.states, s, "state"),
-            (self.actions, a, "action"),
-            (self.states, s_next, "state"),
-        ):
-            if not labels.has(value):
-                return labels.unknown(value, what)
+    def _reward(self, s: Any, r: Any) -> float:
         if not isinstance(r, numbers.Real):
-            return InputError(f"a reward must be a number, got {short_repr(r)}")
-        if math.isnan(r):
-            return InputError(
+            raise InputError(f"a reward must be a number, got {short_repr(r)}")
+        try:
+            reward = float(r)
+        except OverflowError:
+            raise InputError(f"the reward {short_repr(r)} is too large; for infinity say inf") from None
+        if math.isnan(reward):
+            raise InputError(
                 f"the reward of step {self.updates} (in state {short_repr(s)}) is nan; rewards may be"
                 " infinite, but must be numbers"
             )
-        return None
+        return reward
 
 
 def _within(value: Any, n: int, what: str) -> int:
