@@ -35,9 +35,9 @@ def diagnose(
 
     names = [name.strip() for name in by.split(",") if name.strip()]
     with one_line_errors():
-        diagnoses, left_out = _diagnose_all(read_rewards(file, column, names))
+        diagnoses, left_out = _diagnose_all(names, read_rewards(file, column, names))
         if figure:
-            _draw(diagnoses, figure)
+            _draw(names, diagnoses, figure)
     if as_json:
         groups = [
             {"group": dict(zip(names, label, strict=True)), **d.to_dict()} for label, d in diagnoses.items()
@@ -52,12 +52,13 @@ def diagnose(
         typer.echo(f"{printable(f'{file}: {column}')}\n{diagnoses[()]!r}")
     if left_out:
         total = len(diagnoses) + len(left_out)
-        typer.echo(
-            f"heavytail: {len(left_out):,} of {total:,} groups left out, {_example(left_out)}", err=True
-        )
+        some = f"{len(left_out):,} of {total:,} groups left out, {_example(names, left_out)}"
+        typer.echo(f"heavytail: {InputError(some)}", err=True)
 
 
-def _diagnose_all(rewards: "dict[Label, Any]") -> "tuple[dict[Label, Diagnosis], dict[Label, str]]":
+def _diagnose_all(
+    names: list[str], rewards: "dict[Label, Any]"
+) -> "tuple[dict[Label, Diagnosis], dict[Label, str]]":
     """Diagnose each group, the heaviest first; say of the others why there is nothing to say."""
     from heavytail.tails import diagnose as diagnose_rewards
 
@@ -68,19 +69,21 @@ def _diagnose_all(rewards: "dict[Label, Any]") -> "tuple[dict[Label, Diagnosis],
         except InputError as error:
             left_out[label] = str(error)
     if not diagnoses:
-        raise InputError(
-            left_out[()] if () in left_out else f"no group can be diagnosed, {_example(left_out)}"
-        )
-    return dict(sorted(diagnoses.items(), key=lambda item: _heaviest(item[1]).index_low)), left_out
+        raise InputError(left_out.get((), f"no group can be diagnosed, {_example(names, left_out)}"))
+    return dict(sorted(diagnoses.items(), key=lambda item: _least_index(item[1]))), left_out
 
 
-def _example(left_out: "dict[Label, str]") -> str:
+def _example(names: list[str], left_out: "dict[Label, str]") -> str:
     label, why = next(iter(left_out.items()))
-    return f"such as {', '.join(label)}: {why}"
+    return f"such as {_show_label(names, label)}: {why}"
 
 
-def _heaviest(found: "Diagnosis") -> "Tail":
-    return min(found.upper, found.lower, key=lambda tail: tail.index_low)
+def _show_label(names: list[str], label: "Label") -> str:
+    return ", ".join(f"{name} {value}" for name, value in zip(names, label, strict=True))
+
+
+def _least_index(found: "Diagnosis") -> float:
+    return min(found.upper.index_low, found.lower.index_low)
 
 
 def _print_groups(title: str, names: list[str], diagnoses: "dict[Label, Diagnosis]") -> None:
@@ -118,9 +121,9 @@ def _show_moment(finite: float) -> str:
     )
 
 
-def _draw(diagnoses: "dict[Label, Diagnosis]", figure: Path) -> None:
+def _draw(names: list[str], diagnoses: "dict[Label, Diagnosis]", figure: Path) -> None:
     from heavytail.files import save_figure  # here, for start-up
     from heavytail.tails.plot import draw_diagnoses
 
-    shown = dict(list(diagnoses.items())[:MAX_ROWS])
-    save_figure(draw_diagnoses({", ".join(label): found for label, found in shown.items()}), figure)
+    shown = list(diagnoses.items())[:MAX_ROWS]
+    save_figure(draw_diagnoses({_show_label(names, label): found for label, found in shown}), figure)

@@ -24,5 +24,5 @@ def hill_index(exceedances: Floats, threshold: float) -> float:
     """
     if not threshold > 0.0:
         return math.nan
-    mean = float(np.log(exceedances / threshold).mean())
+    mean = float(np.log(exceedances).mean()) - math.log(threshold)
     return 1.0 / mean if mean > 0.0 else math.inf

@@ -107,8 +107,10 @@ def _draw_indices(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
             0.995, p, f"below it the {meaning} is infinite", transform=axes.get_yaxis_transform(), **text
         )
     axes.set(xscale="log", ylim=(0.0, MAX_INDEX), xlabel="rewards beyond the threshold", ylabel="tail index")
-    if axes.lines[2:]:
+    if any(tail.fit for tail in (found.upper, found.lower)):
         axes.legend(frameon=False, fontsize=9, loc="upper right")
+    else:
+        axes.text(0.5, 0.6, "no tail to fit", transform=axes.transAxes, ha="center", color=GREY)
 
 
 def _draw_shares(axes: "Axes", found: "Diagnosis") -> None:

@@ -5,7 +5,7 @@ noise. For the laws that have a power for a tail the optimum grows as a power of
 depends on the law (Hall 1982). A rule that looks for it in the data must then pay for having looked, and
 intervals after it are too short. Here
 
-    k = min(n / 10, 3 sqrt(n)),    but at least min(20, n / 5),
+    k = min(n / 10, 4 sqrt(n)),    but at least min(20, n / 5),
 
 grows more slowly than the optimum of all common laws, so that the bias vanishes beside the noise, and it
 depends on n alone (the share of a tenth is DuMouchel's 1983; powers of n near 1/2 as in Ferreira, de Haan and
@@ -28,10 +28,10 @@ import numpy as np
 from heavytail.arrays import Floats
 
 TAIL_SHARE = 0.1  # the most samples in a tail: this share of all,
-TAIL_ROOT = 3.0  # and so many times sqrt(n),
+TAIL_ROOT = 4.0  # and so many times sqrt(n),
 FEW, FEW_SHARE = 20, 0.2  # but at least so many, if they are no more than this share
 WIDER = 4  # how many times as many samples the wider tail has,
-WIDER_SHARE = 0.2  # unless it is more than this share
+WIDER_SHARE = 0.4  # unless it is more than this share
 MIN_EXCESSES = 10  # fewer say nothing,
 MIN_DISTINCT = 3  # nor do fewer values
 
@@ -49,7 +49,7 @@ def tail_size(n: int) -> int:
     """Choose how many of n samples are taken for a tail.
 
     >>> [tail_size(n) for n in (50, 1_000, 1_000_000)]
-    [10, 95, 3000]
+    [10, 100, 4000]
     """
     least = min(FEW, int(FEW_SHARE * n))
     return max(round(min(TAIL_SHARE * n, TAIL_ROOT * math.sqrt(n))), least)
@@ -59,7 +59,7 @@ def wider_size(n: int) -> int:
     """Choose how many samples the wider tail has.
 
     >>> [wider_size(n) for n in (50, 1_000, 1_000_000)]
-    [10, 200, 12000]
+    [20, 400, 16000]
     """
     return max(min(WIDER * tail_size(n), int(WIDER_SHARE * n)), tail_size(n))
 
