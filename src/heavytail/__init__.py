@@ -18,7 +18,7 @@ from heavytail._startup import gc_paused
 from heavytail.gym.ids import register_ids
 
 if TYPE_CHECKING:
-    from heavytail import bounds, deep, estimators, gym, laws, planning, statistics
+    from heavytail import bounds, deep, estimators, gym, laws, planning, statistics, tails
     from heavytail.envs import make_changing_mdp, make_mdp
     from heavytail.errors import InputError
     from heavytail.mdp import MDP
@@ -85,6 +85,7 @@ __all__ = [
     "register",
     "registered",
     "statistics",
+    "tails",
 ]
 
 

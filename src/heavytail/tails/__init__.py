@@ -1,0 +1,31 @@
+"""How heavy is it? Tail indices with intervals, a mean that outliers do not move, and what to do.
+
+>>> import heavytail as ht
+>>> found = ht.tails.diagnose(ht.laws.student_t(df=1.5).sample(100_000, seed=0))
+>>> found.need, found.mean_low < 0.0 < found.mean_high
+('yes', True)
+>>> found.upper.index_low < 1.5 < found.upper.index_high
+True
+
+Printed, a `Diagnosis` says all of it in words; ``to_dict()`` in numbers, ``plot()`` in pictures. From the
+shell: ``heavytail diagnose FILE --column reward --by state,action``.
+"""
+
+from heavytail.tails.diagnosis import Diagnosis, diagnose
+from heavytail.tails.generalised_pareto import GeneralisedPareto, fit_excesses
+from heavytail.tails.hill import hill_index
+from heavytail.tails.location import RobustMean, robust_mean
+from heavytail.tails.reward_table import read_rewards
+from heavytail.tails.tail import Tail
+
+__all__ = [
+    "Diagnosis",
+    "GeneralisedPareto",
+    "RobustMean",
+    "Tail",
+    "diagnose",
+    "fit_excesses",
+    "hill_index",
+    "read_rewards",
+    "robust_mean",
+]

@@ -1,0 +1,197 @@
+"""The diagnosis of rewards: how heavy their tails are, where they lie, and what to do about it."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heavytail.arrays import Floats
+from heavytail.checks import as_finite_floats
+from heavytail.errors import InputError
+from heavytail.tails.advice import Need, advise, judge_need, show_confidence, suggest_numbers
+from heavytail.tails.location import RobustMean, largest_share, robust_mean, sample_mean, spread_around
+from heavytail.tails.tail import Tail, fit_tail, mirrored
+from heavytail.tails.threshold import wider_size
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MIN_REWARDS = 50
+MAX_SIZE = 1e150  # of a reward: squares of larger ones are no numbers
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Diagnosis:
+    """How heavy the tails of rewards are.
+
+    Intervals hold with probability 95%, about: docs/tails.md has a table of how often, law by law.
+    """
+
+    n: int  # rewards
+    mean: float  # estimated for heavy tails,
+    mean_low: float  # with its interval
+    mean_high: float
+    median: float
+    scale: float  # the standard deviation of a normal law that spreads as much
+    skewed: float  # the probability that the law is not symmetric
+    largest_share: float  # of the largest reward in the sum, both without their signs
+    upper: Tail
+    lower: Tail
+    epsilon: float  # for agents that want it
+    moment: float  # E|r|**(1 + epsilon), likewise
+    advice: tuple[str, ...]  # sentences
+    rewards: Floats  # in the order of arrival
+
+    @property
+    def need(self) -> Need:
+        """Whether these rewards need heavytail: "no", "perhaps" or "yes"."""
+        return judge_need(self.upper, self.lower)
+
+    @property
+    def mean_finite(self) -> float:
+        """The confidence that the mean is finite."""
+        return min(self.upper.mean_finite, self.lower.mean_finite)
+
+    @property
+    def variance_finite(self) -> float:
+        """The confidence that the variance is finite."""
+        return min(self.upper.variance_finite, self.lower.variance_finite)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the rewards, as plain numbers and strings; what is not known is None."""
+        row: dict[str, Any] = {name: getattr(self, name) for name in _NUMBERS}
+        row |= {side: _tail_dict(getattr(self, side)) for side in ("upper", "lower")}
+        return {**row, "advice": list(self.advice)}
+
+    def plot(self, title: str = "") -> "Figure":
+        """Draw the tails with their fits, the index against the threshold, and the share of the largest."""
+        from heavytail.tails.plot import draw_diagnoses  # here, because importing Matplotlib takes a while
+
+        return draw_diagnoses({title: self})
+
+    def __repr__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+_NUMBERS = (
+    "n",
+    "need",
+    "mean",
+    "mean_low",
+    "mean_high",
+    "median",
+    "scale",
+    "skewed",
+    "largest_share",
+    "mean_finite",
+    "variance_finite",
+    "epsilon",
+    "moment",
+)
+
+
+def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
+    """Diagnose rewards: tail indices, mean and scale, and what to do.
+
+    Args:
+        rewards: at least 50 finite numbers that are not all equal, in the order of arrival. Independent ones:
+            of a dependent sequence the intervals are too short.
+
+    Raises:
+        InputError: there are too few, they are all equal, or one is no finite number.
+
+    >>> import heavytail as ht
+    >>> found = ht.tails.diagnose(ht.laws.pareto(alpha=1.5).sample(10_000, seed=0))
+    >>> found.need, found.upper.index_low < 1.5 < found.upper.index_high, found.lower.verdict
+    ('yes', True, 'bounded')
+    """
+    samples = as_finite_floats("rewards", rewards).ravel()
+    n = samples.size
+    if n < MIN_REWARDS:
+        raise InputError(f"{n} rewards are too few to tell how heavy their tails are; at least {MIN_REWARDS}")
+    ends, middle = wider_size(n), n // 2
+    ordered = np.partition(samples, (ends, middle - 1, middle, n - ends - 1))
+    least, greatest = np.sort(ordered[: ends + 1]), np.sort(ordered[n - ends - 1 :])
+    if least[0] == greatest[-1]:
+        raise InputError(
+            f"all {n:,} rewards are {least[0]:g}: a constant has no tails, and any agent will do"
+        )
+    if max(-least[0], greatest[-1]) > MAX_SIZE:
+        raise InputError(
+            f"rewards reach {max(-least[0], greatest[-1]):g}; at most {MAX_SIZE:g}, in larger units"
+        )
+    upper, lower = fit_tail(greatest, n), mirrored(fit_tail(-least[::-1], n))
+    centre = 0.5 * float(ordered[middle - 1 + n % 2]) + 0.5 * float(ordered[middle])
+    mean, low, high, skewed = _locate(samples, upper, lower)
+    numbers = suggest_numbers(samples, min(upper.index_low, lower.index_low))
+    return Diagnosis(
+        n=n,
+        mean=mean,
+        mean_low=low,
+        mean_high=high,
+        median=centre,
+        scale=spread_around(centre, samples),
+        skewed=skewed,
+        largest_share=largest_share(samples),
+        upper=upper,
+        lower=lower,
+        epsilon=numbers.epsilon,
+        moment=numbers.moment,
+        advice=tuple(advise(upper, lower, numbers)),
+        rewards=samples,
+    )
+
+
+def _locate(samples: Floats, upper: Tail, lower: Tail) -> RobustMean:
+    """Estimate the mean as the tails allow."""
+    found = robust_mean(samples)
+    if judge_need(upper, lower) == "no":
+        found = RobustMean(*sample_mean(samples), found.skewed)
+    elif upper.unknown or lower.unknown:
+        found = RobustMean(float(samples.mean()), -math.inf, math.inf, found.skewed)
+    least = lower.threshold if lower.ends else -math.inf
+    greatest = upper.threshold if upper.ends else math.inf
+    return found._replace(low=max(found.low, least), high=min(found.high, greatest))
+
+
+# As words
+
+
+def _lines(found: Diagnosis) -> Iterator[str]:
+    yield f"{found.n:,} rewards; needs heavytail: {found.need}"
+    yield f"  upper tail  {describe_tail(found.upper)}"
+    yield f"  lower tail  {describe_tail(found.lower)}"
+    only_if = "" if found.mean_finite > 0.975 else ", if it is finite"
+    yield f"  mean        {found.mean:.4g} ({found.mean_low:.4g} to {found.mean_high:.4g}){only_if}"
+    yield f"  median      {found.median:.4g}, scale {found.scale:.4g}"
+    yield (
+        f"  finite      mean {show_confidence(found.mean_finite)},"
+        f" variance {show_confidence(found.variance_finite)} confidence"
+    )
+    yield f"  symmetric   {show_confidence(1.0 - found.skewed)} probable"
+    yield f"  largest     {found.largest_share:.2g} of the sum of sizes"
+    yield from found.advice
+
+
+def describe_tail(tail: Tail) -> str:
+    """Describe a tail in a line."""
+    if tail.ends:
+        return f"bounded by {tail.threshold:.4g}"
+    if tail.unknown:
+        return f"unclear: only {tail.excesses} beyond {tail.threshold:.4g}"
+    interval = f"index {tail.index:.3g} ({tail.index_low:.3g} to {tail.index_high:.3g})"
+    hill = "" if math.isnan(tail.hill) else f", Hill's {tail.hill:.3g}"
+    return f"{tail.verdict}: {interval}{hill}, of {tail.excesses:,} rewards beyond {tail.threshold:.4g}"
+
+
+def _tail_dict(tail: Tail) -> dict[str, Any]:
+    row = {f.name: _known(getattr(tail, f.name)) for f in fields(tail) if f.name != "fit"}
+    shape, scale = (tail.fit.shape, tail.fit.scale) if tail.fit else (None, None)
+    return {**row, "shape": shape, "scale": scale}
+
+
+def _known(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value

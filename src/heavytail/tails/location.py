@@ -1,0 +1,87 @@
+"""Where rewards lie and how they spread, by estimates that every law with a mean has.
+
+The *robust mean* and the probability of a skewed law are those of the sketch
+(`heavytail.estimators.sketch`), whose interval is a posterior's: docs/tails.md says how often it holds. Where
+the variance is finite the sample mean is more precise, with the usual interval. The *scale* is
+
+    (E sqrt|r - median|)^2 / 0.676,
+
+the standard deviation, if the law is normal. It exists for every law with a mean, and is above 0 also where
+most rewards are equal. The *share of the largest* is max |r| / sum |r|: it goes to 0 as 1 / n if the mean is
+finite and the tails are light, slowly if they are heavy, and not at all if the mean is infinite.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.estimators.estimator import Estimator
+from heavytail.estimators.sketch import Sketch, is_constant, renew, sketch, skewness
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.verbs import mean, radius
+from heavytail.tails.generalised_pareto import NORMAL_QUANTILE
+
+LOG_CONFIDENCE = math.log(40.0)  # 2.5% on each side
+NORMAL_SPREAD = math.sqrt(2.0) * math.gamma(0.75) ** 2 / math.pi  # (E sqrt|z|)^2 of a standard normal z
+
+
+class RobustMean(NamedTuple):
+    """A mean with its 95% interval, for a law with heavy tails."""
+
+    mean: float
+    low: float
+    high: float
+    skewed: float  # the probability that the law is not symmetric
+
+
+def robust_mean(samples: Floats) -> RobustMean:
+    """Estimate the mean of a law with heavy tails.
+
+    >>> import heavytail as ht
+    >>> found = robust_mean(ht.laws.student_t(df=1.5, loc=2.0).sample(1000, seed=0))
+    >>> found.low < 2.0 < found.high and found.skewed < 0.5
+    True
+    """
+    unit = spread_around(0.0, samples) or 1.0  # a sketch distinguishes no sizes beyond 1e250
+    filled = Estimator(sketch())
+    filled.push(samples / unit)
+    centre, reach, skewed = entry(_describe, filled.record)(filled.record)
+    return RobustMean(centre * unit, (centre - reach) * unit, (centre + reach) * unit, skewed)
+
+
+def sample_mean(samples: Floats) -> tuple[float, float, float]:
+    """Average, with the 95% interval of a law with a finite variance.
+
+    >>> [round(x, 2) for x in sample_mean(np.array([0.0, 1.0] * 50))]
+    [0.5, 0.4, 0.6]
+    """
+    centre = float(samples.mean())
+    reach = NORMAL_QUANTILE * float(samples.std(ddof=1)) / math.sqrt(samples.size)
+    return centre, centre - reach, centre + reach
+
+
+def _describe(record: Sketch) -> tuple[float, float, float]:
+    centre, reach = mean(record, 0, LOG_CONFIDENCE), radius(record, 0, LOG_CONFIDENCE)
+    return centre, reach, 0.0 if is_constant(record, 0) else skewness(record, renew(record, 0))
+
+
+def spread_around(centre: float, samples: Floats) -> float:
+    """Compute the scale of samples around a centre.
+
+    >>> round(spread_around(0.0, np.random.default_rng(0).normal(size=100_000)), 2)
+    1.0
+    """
+    return float(np.sqrt(np.abs(samples - centre)).mean()) ** 2 / NORMAL_SPREAD
+
+
+def largest_share(samples: Floats) -> float:
+    """Compute the share of the largest sample in the sum, both without their signs.
+
+    >>> largest_share(np.array([1.0, -2.0, 1.0]))
+    0.5
+    """
+    sizes = np.abs(samples)
+    largest = sizes.max()
+    return float(1.0 / (sizes / largest).sum()) if largest > 0.0 else 0.0
