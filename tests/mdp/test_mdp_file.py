@@ -11,7 +11,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.files import Arrays, read_arrays, write_arrays
-from heavytail.mdp.mdp_file import METADATA, AnyMDP, as_changing, changing_to_arrays, digest_mdp
+from heavytail.mdp.mdp_file import METADATA, AnyMDP, digest_mdp
 from support.mdps import mixed, staged
 
 
@@ -31,10 +31,9 @@ def test_what_is_written_is_read_again(make: Callable[[], AnyMDP], tmp_path: Pat
     ht.save_mdp(mdp, tmp_path / "mdp.npz")
     again = ht.load_mdp(tmp_path / "mdp.npz")
     assert type(again) is type(mdp)
-    old, new = (changing_to_arrays(as_changing(each)) for each in (mdp, again))
-    assert old.keys() == new.keys()
-    assert all(np.array_equal(old[name], new[name]) for name in old)
     assert digest_mdp(again) == digest_mdp(mdp)
+    ht.save_mdp(again, tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "mdp.npz").read_bytes()
 
 
 def test_labels_are_kept_or_become_text(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ MDP is that of its arrays, so that the same MDP has the same in every process an
 no part of it.
 """
 
+import io
 import json
 import os
 from collections.abc import Hashable
@@ -14,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from heavytail.errors import InputError, one_line
-from heavytail.files import Arrays, read_arrays, write_arrays
+from heavytail.files import Arrays, read_arrays, unpack_arrays, write_arrays
 from heavytail.laws.table import LawTable
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.mdp.logged_mdp import LoggedMDP
@@ -39,12 +40,7 @@ def save_mdp(mdp: AnyMDP, path: str | os.PathLike[str]) -> None:
             tuples of them are written as texts.
         path: the file; its name ends in ``.npz``.
     """
-    metadata: dict[str, Any] = {"kind": KIND, "format": FORMAT, "at": as_changing(mdp).at}
-    arrays = changing_to_arrays(as_changing(mdp))
-    if isinstance(mdp, LoggedMDP):
-        metadata |= {"states": _to_json(mdp.states), "actions": _to_json(mdp.actions)}
-        arrays |= {"counts": mdp.counts, "filled": mdp.filled}
-    write_arrays(path, {METADATA: np.frombuffer(json.dumps(metadata).encode(), np.uint8), **arrays})
+    write_arrays(path, _all_arrays(mdp))
 
 
 def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
@@ -56,14 +52,43 @@ def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
     >>> ht.load_mdp(path).n_states
     7
     """
-    arrays = read_arrays(path, "MDP file")
+    return _restore(read_arrays(path, "MDP file"), os.fspath(path))
+
+
+def mdp_to_bytes(mdp: AnyMDP) -> bytes:
+    """Return the content of the file of an MDP."""
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **_all_arrays(mdp))
+    return out.getvalue()
+
+
+def mdp_from_bytes(content: bytes, where: str) -> AnyMDP:
+    """Make an MDP of the content of a file; errors say `where` it was."""
+    try:
+        arrays = unpack_arrays(io.BytesIO(content))
+    except Exception as error:
+        raise InputError(f"{where} is no MDP file, or a damaged one: {one_line(error)}") from error
+    return _restore(arrays, where)
+
+
+def _all_arrays(mdp: AnyMDP) -> Arrays:
+    changing = as_changing(mdp)
+    metadata: dict[str, Any] = {"kind": KIND, "format": FORMAT, "at": changing.at}
+    arrays = _changing_to_arrays(changing)
+    if isinstance(mdp, LoggedMDP):
+        metadata |= {"states": _to_json(mdp.states), "actions": _to_json(mdp.actions)}
+        arrays |= {"counts": mdp.counts, "filled": mdp.filled}
+    return {METADATA: np.frombuffer(json.dumps(metadata).encode(), np.uint8), **arrays}
+
+
+def _restore(arrays: Arrays, where: str) -> AnyMDP:
     try:
         metadata = _read_metadata(arrays)
-        changing = changing_from_arrays(arrays, metadata["at"])
+        changing = _changing_from_arrays(arrays, metadata["at"])
         if "states" in metadata:
             return _restore_logged(changing.mdps[0], metadata, arrays)
     except Exception as error:  # whatever a check says of numbers from a file
-        raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
+        raise InputError(f"{where} cannot be used: {one_line(error)}") from error
     return changing if changing.at else changing.mdps[0]
 
 
@@ -95,7 +120,7 @@ def digest_mdp(mdp: AnyMDP) -> str:
     """
     changing, digest = as_changing(mdp), sha256()
     digest.update(json.dumps(changing.at).encode())
-    for name, array in sorted(changing_to_arrays(changing).items()):
+    for name, array in sorted(_changing_to_arrays(changing).items()):
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).data if array.ndim else array.tobytes())
     return digest.hexdigest()[:20]
@@ -104,12 +129,12 @@ def digest_mdp(mdp: AnyMDP) -> str:
 # Arrays
 
 
-def changing_to_arrays(changing: ChangingMDP) -> Arrays:
+def _changing_to_arrays(changing: ChangingMDP) -> Arrays:
     """Collect the arrays of all MDPs, each under its path."""
     return {f"mdp{i}/{name}": a for i, mdp in enumerate(changing.mdps) for name, a in _to_arrays(mdp).items()}
 
 
-def changing_from_arrays(arrays: Arrays, at: Any) -> ChangingMDP:
+def _changing_from_arrays(arrays: Arrays, at: Any) -> ChangingMDP:
     """Make the MDPs of the arrays of a file, and check them."""
     registered("law")  # whose codes are checked
     return changing_mdp([check_mdp(_from_arrays(arrays, f"mdp{i}/")) for i in range(len(at) + 1)], at)

@@ -45,6 +45,12 @@ class Study:
     >>> study.run(engine="inline")
     >>> study.curves()["agent_key"].unique().tolist()
     ['random', 'q_learning']
+
+    An environment may also be an object: an MDP of any making, or a Gymnasium environment that has one. The
+    folder keeps it, so that the study can be resumed and reported from there like any other.
+
+    >>> mine = ht.mdp_from_arrays([[[1.0], [1.0]]], laws=[[0.0, ht.laws.pareto(1.5)]], horizon=1)
+    >>> study = ht.Study({**spec, "envs": {"mine": mine}}, tempfile.mkdtemp())
     """
 
     def __init__(self, spec: Spec | Mapping[str, Any], folder: str | Path | None = None) -> None:
@@ -139,6 +145,7 @@ class Study:
         if metadata["spec"] != spec:
             self._require_same_results(self.store.spec())
             self.store.write_json("study.json", {**metadata, "spec": spec})
+        self.store.keep_mdps(self.spec)
 
     def _require_same_results(self, stored: Spec) -> None:
         """Raise InputError if results depend on what differs from the stored spec.
