@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
+    from heavytail.studies.choice_reviews import ChoiceReview
     from heavytail.studies.sweeps.summary import Summary
     from heavytail.studies.tuning import GridScore
 
@@ -123,6 +124,8 @@ class Study:
                 listener.on_stage(stage)
                 for event in made.run(stage.missing, self.store.resume_folder):
                     self._handle(event, listener)
+                if stage.phase == "tuning" and stage.missing:
+                    self._remark_on_choices(listener)
             self._write_summary(engine)
 
     def _handle(self, event: Event, listener: ProgressListener) -> None:
@@ -135,6 +138,11 @@ class Study:
             case PartDone(part, content, seconds, about):
                 self.store.write(part, content, {"seconds": seconds, **about, **part_versions(part)})
                 listener.on_part_done(event)
+
+    def _remark_on_choices(self, listener: ProgressListener) -> None:
+        for review in self.choice_reviews():
+            for remark in review.remarks():
+                listener.on_message(Message(f"tuning of {review.agent} on {review.env}: {remark}"))
 
     def _prepare(self) -> None:
         """Make the folder of this study, or raise an error that says why it cannot be."""
@@ -296,6 +304,12 @@ class Study:
     def scores(self) -> "list[GridScore]":
         """The score of every point of every grid on the tuning seeds."""
         return self._scores
+
+    def choice_reviews(self) -> "list[ChoiceReview]":
+        """How far each choice can be trusted: whether other seeds would change it, edges of grids, groups."""
+        from heavytail.studies.choice_reviews import review_choices  # here: pyarrow starts slowly
+
+        return review_choices(self.spec, self.scores(), self.choices())
 
     @cached_property
     def _choices(self) -> dict[str, dict[str, dict[str, Any]]]:
