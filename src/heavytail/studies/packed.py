@@ -1,9 +1,9 @@
 """A finished study as one Parquet file, which `Study.open` reads as it reads a folder.
 
-Its rows are those of all parts of tuning and evaluation, part behind part, with the columns of
-`heavytail.studies.parts.schema`. A study with sweeps has more rows, of phase "map", one for every point of
-every sweep in every environment: the summary of sweeps, its columns called ``sweep_...``; all other columns
-are empty there, and these are empty in the rows above. The curves of sweeps are left out.
+Its rows are those of all parts of tuning and evaluation, part behind part, with the same columns. A study
+with sweeps has more rows, of phase "map", one for every point of every sweep in every environment: the
+summary of sweeps, its columns called ``sweep_...``; all other columns are empty there, and these are empty in
+the rows above. The curves of sweeps are left out.
 
 The rest of the folder is in the metadata of the file, as JSON:
 
@@ -32,7 +32,7 @@ from heavytail.errors import InputError, show_bytes
 from heavytail.files import write_whole
 from heavytail.studies import given_mdps
 from heavytail.studies.part_checks import sidecar_problem, table_problem, unpacked_bytes
-from heavytail.studies.parts import schema
+from heavytail.studies.parts import schema, with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.store import TEMPORARY, Store
@@ -78,7 +78,7 @@ def pack_study(
     """
     import pyarrow as pa
 
-    tables = [store.table([part]) for part in parts]
+    tables = [with_keys(store.table([part]), part) for part in parts]
     listed = [
         {"id": part.id, "rows": len(table), "sidecar": sidecar}
         for part, table, sidecar in zip(parts, tables, store.sidecars(parts), strict=True)

@@ -215,7 +215,8 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        tables = [pq.read_table(self._part_file(part)) for part in parts]
+        names = schema().names
+        tables = [pq.read_table(self._part_file(part), columns=names) for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()
 
     def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
