@@ -375,6 +375,15 @@ class Study:
         path = path or self.store.report_path(self.spec.name)
         return write_report(self, path, command=command, beside=beside)
 
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """The tables of the report as DataFrames: results, curves, claims, tests and tuning.
+
+        ``heavytail export FOLDER`` writes them as CSV or LaTeX.
+        """
+        from heavytail.report.export import make_tables  # a convenience, as `report` is
+
+        return make_tables(self)
+
     def pack(self, path: str | Path | None = None) -> Path:
         """Write the finished study into one Parquet file (`heavytail.studies.packed`).
 
