@@ -19,8 +19,8 @@ SPECIAL = {
 def to_latex(table: "pd.DataFrame") -> str:
     r"""Write a table as a LaTeX tabular.
 
-    Columns ``x_low`` and ``x_high`` become an interval behind ``x``, and keys are left out where there are
-    labels.
+    Columns ``x_low`` and ``x_high`` become an interval behind ``x``; keys are left out, since there are
+    labels, and so are columns in which nothing stands.
 
     >>> import pandas as pd
     >>> row = {"agent": "a_b", "regret": -2.5, "regret_low": -3.0, "regret_high": 0.0}
@@ -36,7 +36,8 @@ def to_latex(table: "pd.DataFrame") -> str:
     """
     names = [str(name) for name in table.columns]
     ends = {f"{name}_{end}" for name in names for end in ("low", "high")}
-    shown = [name for name in names if name not in ends and not name.endswith("_key")]
+    empty = {name for name in names if table[name].isin(["", None]).all() or table[name].isna().all()}
+    shown = [name for name in names if name not in ends | empty and not name.endswith("_key")]
     columns = {name.replace("_", " ").capitalize(): _cells(table, name) for name in shown}
     rows = [" & ".join(row) + r" \\" for row in zip(*columns.values(), strict=True)]
     lines = [
