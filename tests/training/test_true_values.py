@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 import heavytail as ht
-from heavytail.mdp.problem import make_problem
 from heavytail.studies.backends import backend_for
 
 
@@ -16,9 +15,6 @@ def test_the_moment_is_that_of_a_study(agent: str) -> None:
     wanted = backend.resolve_parameters(agent, given, 1000)["moment"]
     mdp = ht.make_mdp("six_arms")
     assert ht.make_agent(agent, mdp, **given).parameters["moment"] == wanted
-    stepwise = ht.make_stepwise(agent, make_problem(mdp), **given)
-    by_hand = ht.make_stepwise(agent, make_problem(mdp), **{**given, "moment": wanted})
-    assert repr(stepwise.agent) == repr(by_hand.agent)
 
 
 def test_the_number_of_changes_is_that_of_the_mdp() -> None:
@@ -28,14 +24,10 @@ def test_the_number_of_changes_is_that_of_the_mdp() -> None:
 
 
 def test_where_nothing_tells_it_is_one_line() -> None:
-    mdp, problem = ht.make_mdp("six_arms"), ht.Problem(n_states=2, n_actions=2, horizon=3, r_max=1.0)
+    mdp = ht.make_mdp("six_arms")
     with pytest.raises(
         ht.InputError, match="moment is 'true', and this environment is no MDP that would tell"
     ):
         ht.make_agent("heavy_q_learning", ht.gym.MDPEnv("six_arms"), epsilon=0.05, moment="true")
-    with pytest.raises(
-        ht.InputError, match="moment is 'true', and this environment is no MDP that would tell"
-    ):
-        ht.make_stepwise("heavy_q_learning", problem, epsilon=0.05, moment="true")
     with pytest.raises(ht.InputError, match="no finite moment of order"):
         ht.make_agent("heavy_q_learning", mdp, epsilon=0.5, moment="true")

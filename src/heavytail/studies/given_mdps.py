@@ -18,40 +18,16 @@ from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
 from heavytail.mdp.mdp_file import as_changing, digest_mdp, load_mdp, mdp_from_bytes, mdp_to_bytes
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find, give, is_given
-from heavytail.studies.specs.messages import call_with_prefix
 from heavytail.training.runners import REWARD_PRESERVING_WRAPPERS
 
 PREFIX = "mdp:"  # of their names
 NAME = re.compile(f"{PREFIX}[0-9a-f]{{20}}")
 FOLDER = "mdps"
 SUFFIX = ".npz"
-PLAIN = (str, int, float, list, dict, type(None))  # what a file can hold, and which is looked at later
 
 
-def with_given_envs(raw: Mapping[str, Any], where: str, folder: Path) -> dict[str, Any]:
-    """Put names in the place of objects, and of names of files, among the environments of a spec.
-
-    Args:
-        raw: the spec: under `envs` an MDP, a Gymnasium environment or a table, whose `env` may be one.
-        where: the spec is, for messages.
-        folder: in which files are that it names.
-    """
-    envs = raw.get("envs")
-    if not isinstance(envs, Mapping):
-        return dict(raw)
-    return {**raw, "envs": {key: _named(env, f"{where}: envs.{key}", folder) for key, env in envs.items()}}
-
-
-def _named(env: Any, where: str, folder: Path) -> Any:
-    table = env if isinstance(env, Mapping) else {"env": env}
-    found = table.get("env")
-    is_file = isinstance(found, str) and found.endswith(SUFFIX)
-    if not is_file and isinstance(found, PLAIN):
-        return env
-    return {**table, "env": call_with_prefix(where, lambda: give_mdp(_to_mdp(found, folder)))}
-
-
-def _to_mdp(env: Any, folder: Path) -> ChangingMDP:
+def to_mdp(env: Any, folder: Path) -> ChangingMDP:
+    """Return the MDP of a file or of an object: any MDP, or a Gymnasium environment that has one."""
     if isinstance(env, str):
         return as_changing(load_mdp(folder / env))
     if hasattr(env, "reset") and hasattr(env, "step"):

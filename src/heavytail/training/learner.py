@@ -308,9 +308,7 @@ def make_stepwise(name: Any, problem: Any = None, *, seed: Seed = 0, **parameter
     0
     """
     name, problem = _name_first("make_stepwise", name, problem)
-    mdps = [problem.mdp] if isinstance(problem, Problem) and problem.mdp else []
-    given = with_true_values(name, parameters, problem, mdps)
-    return Stepwise(find("agent", name).builder(problem, **given), streams(seed).agent, problem)
+    return Stepwise(find("agent", name).builder(problem, **parameters), streams(seed).agent, problem)
 
 
 def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:

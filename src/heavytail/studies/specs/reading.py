@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from heavytail.errors import InputError, key_path, short_repr
-from heavytail.studies.given_mdps import with_given_envs
 from heavytail.studies.specs.checks import check_spec
 from heavytail.studies.specs.claims import Condition
 from heavytail.studies.specs.envs import expand_family, with_members
+from heavytail.studies.specs.given_envs import with_given_envs
 from heavytail.studies.specs.messages import call_with_prefix, error_prefix
 from heavytail.studies.specs.spec import AgentSpec, Spec
 from heavytail.studies.specs.sweeps import SweepSpec
