@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from heavytail.mdp.builders import mdp_from_arrays, mdp_from_slots
     from heavytail.mdp.changing import ChangingMDP, changing_mdp
     from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
+    from heavytail.mdp.from_log import mdp_from_log
+    from heavytail.mdp.logged_mdp import LoggedMDP
+    from heavytail.mdp.mdp_file import load_mdp, save_mdp
     from heavytail.mdp.problem import Problem
     from heavytail.registry import register, registered
     from heavytail.studies.study import Study
@@ -41,21 +44,25 @@ _HOME = {
     "Curve": "training.curve",
     "InputError": "errors",
     "Learner": "training.learner",
+    "LoggedMDP": "mdp.logged_mdp",
     "MDP": "mdp",
     "Problem": "mdp.problem",
     "Stepwise": "training.stepwise",
     "Study": "studies.study",
     "changing_mdp": "mdp.changing",
     "load_agent": "training.learner",
+    "load_mdp": "mdp.mdp_file",
     "make_agent": "training.learner",
     "make_changing_mdp": "envs",
     "make_mdp": "envs",
     "make_stepwise": "training.stepwise",
     "mdp_from_arrays": "mdp.builders",
     "mdp_from_gymnasium": "mdp.from_gymnasium",
+    "mdp_from_log": "mdp.from_log",
     "mdp_from_slots": "mdp.builders",
     "register": "registry",
     "registered": "registry",
+    "save_mdp": "mdp.mdp_file",
 }
 
 __all__ = [
@@ -64,6 +71,7 @@ __all__ = [
     "Curve",
     "InputError",
     "Learner",
+    "LoggedMDP",
     "Problem",
     "Stepwise",
     "Study",
@@ -74,16 +82,19 @@ __all__ = [
     "gym",
     "laws",
     "load_agent",
+    "load_mdp",
     "make_agent",
     "make_changing_mdp",
     "make_mdp",
     "make_stepwise",
     "mdp_from_arrays",
     "mdp_from_gymnasium",
+    "mdp_from_log",
     "mdp_from_slots",
     "planning",
     "register",
     "registered",
+    "save_mdp",
     "statistics",
     "tails",
 ]

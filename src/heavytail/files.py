@@ -65,16 +65,23 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
     """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
     target = Path(path)
     try:
-        with target.open("rb") as source, zipfile.ZipFile(source) as archive:
-            _check_unpacked_size(archive, os.fstat(source.fileno()).st_size)
-            return {
-                entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.filelist
-            }
+        with target.open("rb") as source:
+            return unpack_arrays(source)
     except OSError as error:
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
     except Exception as error:
         why = short_text(next(iter(str(error).splitlines()), type(error).__name__))
         raise InputError(f"{target} is no {what}, or a damaged one: {why}") from error
+
+
+def unpack_arrays(source: BinaryIO) -> Arrays:
+    """Read the content of an ``.npz`` file, from a file that is open or from memory."""
+    size = source.seek(0, os.SEEK_END)
+    with zipfile.ZipFile(source) as archive:
+        _check_unpacked_size(archive, size)
+        return {
+            entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.filelist
+        }
 
 
 def _check_unpacked_size(archive: zipfile.ZipFile, size: int) -> None:

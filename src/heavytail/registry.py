@@ -78,6 +78,8 @@ __all__ = [
     "Registered",
     "cast_value",
     "find",
+    "give",
+    "is_given",
     "own_builders",
     "plugin_modules",
     "register",
@@ -106,6 +108,7 @@ class Registered(NamedTuple):
 
 
 _table: dict[tuple[str, str], Registered] = {}
+_given: dict[tuple[str, str], Registered] = {}  # found, but in no list
 
 
 def register(
@@ -131,10 +134,27 @@ def register(
     return decorate
 
 
+def give(kind: Kind, name: str, value: Any) -> None:
+    """Let `find` find a value that is built already, in this process; lists leave it out."""
+    _check_kind(kind)
+
+    def build() -> Any:
+        return value
+
+    _given[kind, name] = Registered(kind, name, checked_builder(name, build), "", {})
+
+
+def is_given(kind: Kind, name: str) -> bool:
+    """Tell whether a value was given under a name."""
+    return (kind, name) in _given
+
+
 def find(kind: Kind, name: str) -> Registered:
     """Return what is registered under a name; an unknown one is an error that suggests the nearest."""
     if not isinstance(name, str):
         raise InputError(f"the name of a {kind} must be a string, got {short_repr(name)}")
+    if (kind, name) in _given:
+        return _given[kind, name]
     if (kind, name) not in _table and name in _own_modules(kind):
         importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
     if (kind, name) not in _table:

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from heavytail.cli import app
 from heavytail.errors import InputError
 from heavytail.studies import Study
-from heavytail.studies.parts import schema
+from heavytail.studies.parts import schema_with_keys
 from heavytail.studies.specs.reading import make_spec
 from support.small_studies import done, files, small
 
@@ -124,8 +124,9 @@ def test_it_cannot_be_run(packed: Path) -> None:
 def test_pandas_polars_and_duckdb_read_it(folder: Path, packed: Path) -> None:
     expected = pd.read_parquet(folder / "parts").query("phase != 'map'").groupby("agent")["regret"].sum()
     frame = pd.read_parquet(packed)
-    assert list(frame.columns[: len(schema().names)]) == schema().names
-    assert all(name.startswith("sweep_") for name in frame.columns[len(schema().names) :])
+    names = schema_with_keys().names
+    assert list(frame.columns[: len(names)]) == names
+    assert all(name.startswith("sweep_") for name in frame.columns[len(names) :])
     assert frame["phase"].value_counts().to_dict() == {"tuning": 80, "evaluation": 120, "map": 6}
     curves = frame[frame["phase"] != "map"]
     assert curves.groupby("agent")["regret"].sum().to_dict() == pytest.approx(expected.to_dict())
@@ -169,7 +170,7 @@ def test_words_may_change_when_it_is_packed_and_work_may_not(
 def test_a_study_without_sweeps_has_the_columns_of_its_parts(tmp_path: Path) -> None:
     study = done(small(agents={"random": {}}), tmp_path / "plain")
     file = study.pack()
-    assert pq.read_schema(file).names == schema().names
+    assert pq.read_schema(file).names == schema_with_keys().names
     pd.testing.assert_frame_equal(Study.open(file).curves(), study.curves(), check_exact=True)
 
 

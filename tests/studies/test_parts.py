@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult
-from heavytail.studies.parts import part_to_parquet, schema, to_table
+from heavytail.studies.parts import part_to_parquet, schema_with_keys, to_table
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import canonical
@@ -28,7 +28,9 @@ def part_with(runs: int) -> Part:
         {},
     )[0].parts
     return part.changed(
-        replicates=tuple(range(runs)), variants=tuple({"scale": 0.1 * k} for k in range(runs))
+        replicates=tuple(range(runs)),
+        variants=tuple({"scale": 0.1 * k} for k in range(runs)),
+        keys=tuple((f"agent {k}", f"env {k}") for k in range(runs)),
     )
 
 
@@ -57,7 +59,8 @@ outcomes = st.lists(curves() | st.text(max_size=5).map(Failed), min_size=1, max_
 
 def row_by_row(part: Part, found: Sequence[RunResult]) -> pa.Table:
     rows = [row for run, outcome in zip(part.runs, found, strict=True) for row in rows_of(part, run, outcome)]
-    return pa.table({name: [row[name] for row in rows] for name in schema().names}, schema=schema())
+    columns = schema_with_keys()
+    return pa.table({name: [row[name] for row in rows] for name in columns.names}, schema=columns)
 
 
 def rows_of(part: Part, run: Any, outcome: RunResult) -> Iterator[dict[str, Any]]:
@@ -69,6 +72,8 @@ def rows_of(part: Part, run: Any, outcome: RunResult) -> Iterator[dict[str, Any]
         "agent": part.agent,
         "parameters": canonical(run.parameters),
         "replicate": run.replicate,
+        "agent_key": f"agent {run.replicate}",
+        "env_key": f"env {run.replicate}",
     }
     if isinstance(outcome, Failed):
         nothing: dict[str, Any] = {

@@ -95,7 +95,7 @@ def test_an_id_changes_with_the_version_of_results(monkeypatch: pytest.MonkeyPat
     assert not set(before) & set(ids(small()))
 
 
-def test_every_field_of_a_part_is_in_its_id() -> None:
+def test_every_field_of_a_part_but_its_keys_is_in_its_id() -> None:
     part = evaluation(small())[2].parts[0]
     others: dict[str, Any] = {
         "env": "x",
@@ -111,7 +111,8 @@ def test_every_field_of_a_part_is_in_its_id() -> None:
         "replicates": (1, 2),
         "variants": ({"x": 1},),
     }
-    assert others.keys() == Part.model_fields.keys()
+    assert others.keys() == Part.model_fields.keys() - {"keys"}
+    assert part.changed(keys=(("x", "y"),)).id == part.id
     found = [part.id] + [Part(**{**part.model_dump(), name: value}).id for name, value in others.items()]
     assert len(set(found)) == len(found)
 
@@ -330,3 +331,12 @@ def test_a_point_that_comes_to_the_true_moment_is_the_same_part() -> None:
     assert cells[0].parts == cells[1].parts
     assert len(unique_parts(cells)) == 2
     assert np.isfinite(cells[0].parts[0].parameters["moment"])
+
+
+def test_the_parts_of_a_run_that_agents_share_name_them_all() -> None:
+    """Two agents whose grids come to the same point, and two names of one environment."""
+    agents = {"one": {"agent": "random"}, "two": {"agent": "random"}, "q_learning": {}}
+    cells = evaluation(small(envs={"six_arms": {}, "again": {"env": "six_arms"}}, agents=agents))
+    keys = {part.agent: part.run_keys for cell in cells for part in cell.parts}
+    assert keys["random"] == (("one,two", "six_arms,again"),) * 3
+    assert keys["q_learning"] == (("q_learning", "six_arms,again"),) * 3

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -57,7 +58,7 @@ def test_scores_for_rliable_are_shares_of_the_optimum(tmp_path: Path) -> None:
 
 
 def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its spec runs, at a hundredth of the length, and its snippets of Python do."""
+    """Its spec runs, at a hundredth of the length, and its snippets of Python and SQL do."""
     text = DOCS.read_text()
     spec, *more = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     raw = {**tomllib.loads(spec), "episodes": 300, "seeds": 2}
@@ -72,5 +73,20 @@ def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(snippet, scope)  # noqa: S102 - the snippet is ours
     assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning"}
+    queries = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+    assert queries
+    for query in queries:
+        rows = duckdb.connect().execute(query).df()
+        assert set(rows["agent_key"]) == {"q_learning", "heavy"}
+        assert set(rows["env_key"]) == {"six_arms", "chain"}
+        assert rows["regret"].notna().all()
     assert Path("results/mine/report.html").exists()
     assert ht.Study.open("mine.parquet").spec == scope["study"].spec
+
+
+def test_the_queries_of_the_page_on_maps_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS.parent.parent)
+    snippets = re.findall(r"```python\n(.*?)```", DOCS.with_name("maps.md").read_text(), re.DOTALL)
+    assert snippets
+    for snippet in snippets:
+        exec(snippet, {})  # noqa: S102 - the snippet is ours

@@ -14,6 +14,7 @@ from heavytail.envs import make_mdp
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
+from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.training.step_loop import MDPStepper
 
@@ -46,7 +47,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
     Args:
         name: the environment's id, as in `make_mdp`.
         render_mode: None, or "rgb_array" for an image of all states with the present one lit.
-        mdp: an MDP of your own instead; `name` then has no effect.
+        mdp: an MDP of your own instead, perhaps from a log, whose label of the state is then
+            ``info["state"]``; `name` has no effect.
         **parameters: the environment's own, as in `make_mdp`.
 
     Attributes:
@@ -70,7 +72,7 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         self,
         name: str = "six_arms",
         render_mode: str | None = None,
-        mdp: MDP | None = None,
+        mdp: MDP | LoggedMDP | None = None,
         **parameters: Any,
     ) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
@@ -81,7 +83,9 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         RecordConstructorArgs.__init__(
             self, _disable_deepcopy=True, name=name, render_mode=render_mode, mdp=mdp, **parameters
         )
-        self.mdp = make_mdp(name, **parameters) if mdp is None else _check_own_mdp(mdp, parameters)
+        self._labels = mdp.states if isinstance(mdp, LoggedMDP) else None
+        own = mdp.mdp if isinstance(mdp, LoggedMDP) else mdp
+        self.mdp = make_mdp(name, **parameters) if own is None else _check_own_mdp(own, parameters)
         self.render_mode = render_mode
         # Gymnasium types Discrete as a space of NumPy integers; Python's are in it too, and index tables.
         self.observation_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_states))
@@ -111,7 +115,7 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
                 self.np_random,
             )
         self._state, self._h, self._running = int(self._stepper.reset()), 0, True
-        return self._state, {}
+        return self._state, self._label()
 
     def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Make one transition.
@@ -128,7 +132,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         truncated = not terminated and self._h + 1 == self.mdp.horizon
         self._state, self._h = int(s), self._h + 1 if self.mdp.horizon else 0
         self._running = not (terminated or truncated)
-        return self._state, float(reward), terminated, truncated, {"mean_reward": float(mean)}
+        info = {"mean_reward": float(mean), **self._label()}
+        return self._state, float(reward), terminated, truncated, info
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """Draw a square for each state, row by row, the present one lit; None without a `render_mode`."""
@@ -151,6 +156,9 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         vars(self).update(state)
         if state["_stepper"] is not None:
             self._stepper = MDPStepper(self.mdp, state["_stepper"])
+
+    def _label(self) -> dict[str, Any]:
+        return {} if self._labels is None else {"state": self._labels[self._state]}
 
     def _stream_seed(self) -> int:
         generator, seed = self.np_random, self.np_random_seed

@@ -1,9 +1,9 @@
 """A finished study as one Parquet file, which `Study.open` reads as it reads a folder.
 
-Its rows are those of all parts of tuning and evaluation, part behind part, with the columns of
-`heavytail.studies.parts.schema`. A study with sweeps has more rows, of phase "map", one for every point of
-every sweep in every environment: the summary of sweeps, its columns called ``sweep_...``; all other columns
-are empty there, and these are empty in the rows above. The curves of sweeps are left out.
+Its rows are those of all parts of tuning and evaluation, part behind part, with the same columns. A study
+with sweeps has more rows, of phase "map", one for every point of every sweep in every environment: the
+summary of sweeps, its columns called ``sweep_...``; all other columns are empty there, and these are empty in
+the rows above. The curves of sweeps are left out.
 
 The rest of the folder is in the metadata of the file, as JSON:
 
@@ -11,6 +11,7 @@ The rest of the folder is in the metadata of the file, as JSON:
     heavytail.parts          the parts in the order of their rows: id, number of rows, sidecar; compressed
                              (zlib, Base64), since sidecars are alike
     heavytail.sweeps         what the summary of sweeps was made from, if there are any
+    heavytail.mdps           environments that were given as objects, if there are any: their files in Base64
     heavytail.sha256         a checksum of the file, with zeros in its own place
 
 Any reader of Parquet files reads the rows. A packed study is never changed: it cannot be run or resumed.
@@ -27,10 +28,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from heavytail.checks import as_count, require_memory
-from heavytail.errors import InputError
+from heavytail.errors import InputError, show_bytes
 from heavytail.files import write_whole
+from heavytail.studies import given_mdps
 from heavytail.studies.part_checks import sidecar_problem, table_problem, unpacked_bytes
-from heavytail.studies.parts import schema
+from heavytail.studies.parts import schema, with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.store import TEMPORARY, Store
@@ -39,12 +41,15 @@ from heavytail.studies.sweeps.summary import KEY as SUMMARY_KEY
 if TYPE_CHECKING:
     import pyarrow as pa
 
-STUDY, PARTS, SWEEPS, CHECKSUM = (f"heavytail.{name}" for name in ("study", "parts", "sweeps", "sha256"))
+STUDY, PARTS, SWEEPS, MDPS, CHECKSUM = (
+    f"heavytail.{name}" for name in ("study", "parts", "sweeps", "mdps", "sha256")
+)
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
 ZEROS = b"0" * 64
 LEVEL = 19  # of compression: written once, read often
 FLOATS = ("mean_reward", "realised_reward", "regret")
 MAX_PARTS_BYTES = 2**28  # of the list of parts, so that no small file takes all memory
+MAX_MDP_BYTES = 6 * 10**7  # of all MDPs: readers of Parquet refuse metadata of more than 100 MB
 
 
 def open_store(path: str | Path) -> Store:
@@ -73,12 +78,14 @@ def pack_study(
     """
     import pyarrow as pa
 
-    tables = [store.table([part]) for part in parts]
+    tables = [with_keys(store.table([part]), part) for part in parts]
     listed = [
         {"id": part.id, "rows": len(table), "sidecar": sidecar}
         for part, table, sidecar in zip(parts, tables, store.sidecars(parts), strict=True)
     ]
     metadata = {STUDY: json.dumps(study), PARTS: _compress(json.dumps(listed))}
+    if mdps := _mdp_files(study):
+        metadata[MDPS] = json.dumps(mdps)
     if sweeps is not None:
         metadata[SWEEPS] = sweeps.schema.metadata[SUMMARY_KEY].decode()
         tables.append(_sweep_rows(sweeps))
@@ -88,6 +95,17 @@ def pack_study(
         write_whole(target, lambda out: out.write(content), TEMPORARY)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from None
+
+
+def _mdp_files(study: Mapping[str, Any]) -> dict[str, str]:
+    """The files of the MDPs that were given to a study as objects, by their names."""
+    files = {name: given_mdps.to_bytes(name) for name in given_mdps.given_names(study["spec"])}
+    if (size := sum(map(len, files.values()))) > MAX_MDP_BYTES:
+        raise InputError(
+            f"its MDPs take {show_bytes(size)}, and a packed study holds {show_bytes(MAX_MDP_BYTES)} of them;"
+            " keep its folder"
+        )
+    return {name: b64encode(content).decode() for name, content in files.items()}
 
 
 def _sweep_rows(sweeps: "pa.Table") -> "pa.Table":
@@ -149,6 +167,7 @@ class _Content(NamedTuple):
     places: dict[str, tuple[int, int]]  # part -> its first row, and how many it has
     sidecars: dict[str, dict[str, Any]]
     sweeps: str | None
+    mdps: dict[str, str]
 
 
 class PackedStore(Store):
@@ -176,6 +195,14 @@ class PackedStore(Store):
     def write(self, part: Part, content: bytes, metadata: Mapping[str, Any]) -> NoReturn:
         """Refuse to be changed."""
         self.require_writable()
+
+    def take_mdp(self, name: str) -> None:
+        """Make an MDP known that was given to the study as an object."""
+        try:
+            content = b64decode(self._content.mdps[name], validate=True)
+        except (KeyError, TypeError, ValueError):
+            raise self._unreadable(ValueError(f"it does not hold {name}")) from None
+        given_mdps.take(name, content, str(self.folder))
 
     def lock(self) -> NoReturn:
         """Refuse to be changed."""
@@ -286,4 +313,5 @@ def _read_packed(content: bytes) -> _Content:
         places,
         {str(part["id"]): part["sidecar"] for part in listed},
         None if sweeps is None else sweeps.decode(),
+        dict(json.loads(metadata.get(MDPS.encode(), b"{}"))),
     )

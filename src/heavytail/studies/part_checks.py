@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heavytail.studies.parts import schema
+from heavytail.studies.parts import KEY_COLUMNS, schema, schema_with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import canonical
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 ALWAYS = ("run", "phase", "env", "env_parameters", "agent", "parameters", "replicate", "at", "counters")
-KEYS = ("agent_key", "env_key", "point")  # columns that are added to those of a part
+KEYS = (*KEY_COLUMNS, "point")  # columns that are added to those of a part
 MAX_ROW_BYTES = 10_000  # of a part, unpacked
 MAX_WORD = 200  # characters of what a sidecar says
 
@@ -74,7 +74,7 @@ def table_problem(part: Part, table: "pa.Table") -> str | None:
 
 def _table_problems(part: Part, table: "pa.Table") -> Iterator[str]:
     """Yield what is wrong; each check relies on those before it, so that only the first counts."""
-    if not table.schema.equals(schema()):
+    if not any(table.schema.equals(known) for known in (schema(), schema_with_keys())):
         yield "its columns are others"
     for name in ALWAYS:
         if table[name].null_count:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+KEY_COLUMNS = ("agent_key", "env_key")  # for other readers; heavytail takes them from the spec
+
 
 def run_part(part: Part, context: WorkContext | None = None) -> bytes:
     """Compute a part, and return the bytes of its file."""
@@ -64,13 +66,24 @@ def to_table(part: Part, results: Sequence[RunResult]) -> "pa.Table":
         "counters": _counters(results),
         "error": of_runs([r.error if isinstance(r, Failed) else None for r in results]),
     }
-    return pa.table(
+    table = pa.table(
         {
             name: pa.array(columns[name]).cast(kind)
             for name, kind in zip(schema().names, schema().types, strict=True)
         },
         schema=schema(),
     )
+    return with_keys(table, part)
+
+
+def with_keys(table: "pa.Table", part: Part) -> "pa.Table":
+    """Add the columns `KEY_COLUMNS` to the table of a part: what the spec calls agent and environment."""
+    import pyarrow as pa
+
+    run = table["run"].combine_chunks().dictionary_encode().indices  # runs are one behind the other
+    for name, keys in zip(KEY_COLUMNS, zip(*part.run_keys, strict=True), strict=False):
+        table = table.append_column(name, pa.array(keys, pa.string()).take(run))
+    return table
 
 
 def _lengths(results: Sequence[RunResult]) -> list[int]:
@@ -109,7 +122,7 @@ def _counters(results: Sequence[RunResult]) -> "pa.Array":
 
 
 def schema() -> "pa.Schema":
-    """The columns of a part; `at` counts episodes, or steps in a continuing problem."""
+    """The columns of a part, before `KEY_COLUMNS`; `at` counts episodes, or steps in a continuing problem."""
     import pyarrow as pa
 
     return pa.schema(
@@ -129,6 +142,13 @@ def schema() -> "pa.Schema":
             ("error", pa.string()),
         ]
     )
+
+
+def schema_with_keys() -> "pa.Schema":
+    """The columns of the file of a part; older ones are without keys."""
+    import pyarrow as pa
+
+    return pa.schema([*schema(), *((name, pa.string()) for name in KEY_COLUMNS)])
 
 
 def to_frame(table: "pa.Table") -> "pd.DataFrame":

@@ -61,17 +61,24 @@ class Part(BaseModel):
     phase: Phase
     replicates: tuple[int, ...]  # one for each run
     variants: tuple[dict[str, Any], ...] = ()  # where runs differ in parameters too: in which, run by run
+    # what the spec calls agent and environment, run by run, or once for all; no result depends on it
+    keys: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def id(self) -> str:
         """A digest of everything that the results depend on."""
         # without defaults: a field that most parts do without changes no id
-        return self._digest(self.model_dump(mode="json", exclude_defaults=True))
+        return self._digest(self.model_dump(mode="json", exclude_defaults=True, exclude={"keys"}))
 
     @cached_property
     def shared(self) -> dict[str, Any]:
         """The fields that are the same for all its runs."""
-        return self.model_dump(mode="json", exclude={"replicates", "variants"})
+        return self.model_dump(mode="json", exclude={"replicates", "variants", "keys"})
+
+    @property
+    def run_keys(self) -> tuple[tuple[str, str], ...]:
+        """The keys of agent and environment of each run; those of a run that several share, with commas."""
+        return self.keys * len(self.replicates) if len(self.keys) == 1 else self.keys
 
     def _digest(self, fields: Mapping[str, Any]) -> str:
         return sha256(canonical([self.results_version, fields]).encode()).hexdigest()[:20]
@@ -201,11 +208,13 @@ def _pack_cells(spec: Spec, requests: Sequence[CellRequest], phase: Phase) -> li
     """
     bare = [_split(bare_part(spec, request, phase)) for request in requests]
     shared: dict[str, Part] = {}  # parts without runs, by id
-    members: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}  # id -> run -> its replicate and variant
+    members: dict[str, dict[str, _Member]] = {}  # id -> run -> what is known of it
     ids = []
     for request, (part, variant) in zip(requests, bare, strict=True):
-        runs = {part.run_id(r, variant): (r, variant) for r in range(_seeds(spec, request.env, phase))}
-        members.setdefault(part.id, {}).update(runs)
+        runs = {part.run_id(r, variant): r for r in range(_seeds(spec, request.env, phase))}
+        known = members.setdefault(part.id, {})
+        for run, r in runs.items():
+            known.setdefault(run, _Member(r, variant, {}, {})).share_with(request)
         shared[part.id] = part
         ids.append(tuple(runs))
     packed = {name: _pack(shared[name], list(runs.values())) for name, runs in members.items()}
@@ -213,6 +222,21 @@ def _pack_cells(spec: Spec, requests: Sequence[CellRequest], phase: Phase) -> li
         Cell(**request._asdict(), runs=runs, parts=_with_runs(packed[part.id], runs))
         for request, (part, _), runs in zip(requests, bare, ids, strict=True)
     ]
+
+
+class _Member(NamedTuple):
+    """A run of a part, and whose it is."""
+
+    replicate: int
+    variant: dict[str, Any]
+    agents: dict[str, None]  # keys, in the order of the spec
+    envs: dict[str, None]
+
+    def share_with(self, request: CellRequest) -> None:
+        self.agents[request.agent] = self.envs[request.env] = None
+
+    def keys(self) -> tuple[str, str]:
+        return ",".join(self.agents), ",".join(self.envs)
 
 
 def _split(bare: Part) -> tuple[Part, dict[str, Any]]:
@@ -223,16 +247,21 @@ def _split(bare: Part) -> tuple[Part, dict[str, Any]]:
     return bare.changed(parameters=shared), variant
 
 
-def _pack(bare: Part, runs: Sequence[tuple[int, dict[str, Any]]]) -> tuple[Part, ...]:
+def _pack(bare: Part, runs: Sequence[_Member]) -> tuple[Part, ...]:
     per_part = bare.backend.max_runs or max(1, STEPS_PER_PART // bare.steps)
     chunks = [runs[k : k + per_part] for k in range(0, len(runs), per_part)]
     return tuple(
         bare.changed(
-            replicates=tuple(r for r, _ in chunk),
-            variants=tuple(v for _, v in chunk) if bare.backend.varying else (),
+            replicates=tuple(run.replicate for run in chunk),
+            variants=tuple(run.variant for run in chunk) if bare.backend.varying else (),
+            keys=_once_if_same([run.keys() for run in chunk]),
         )
         for chunk in chunks
     )
+
+
+def _once_if_same(keys: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    return tuple(keys[:1] if len(set(keys)) == 1 else keys)
 
 
 def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:

@@ -20,6 +20,7 @@ class SpawnKey(IntEnum):
     MEDIANS = 3
     FAMILY_MEANS = 4
     GROWTH = 5
+    CHOICES = 6
 
 
 def spawn_seed(seed: int, key: SpawnKey, *place: int) -> np.random.SeedSequence:

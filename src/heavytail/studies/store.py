@@ -5,6 +5,7 @@
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
     resume/ID.npz            intermediate state of a long part that is not done
     maps.parquet             the summary of sweeps: with it, their parts are not needed
+    mdps/DIGEST.npz          an environment that was given as an object
 
 A part counts when its checksum is there and fits, and it holds the runs that it should
 (`heavytail.studies.part_checks`). There is nothing but Parquet files in ``parts``, so that
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError
 from heavytail.files import write_whole
+from heavytail.studies import given_mdps
 from heavytail.studies.part_checks import sidecar_problem, size_problem, table_problem
 from heavytail.studies.parts import schema
 from heavytail.studies.plan import Part
@@ -72,13 +74,28 @@ class Store:
                 raise InputError(
                     f"another process has just started a study in {self.folder}; nothing was changed"
                 )
+            self.keep_mdps(spec)
             self.write_json(
                 "study.json", {"format": FORMAT, "spec": spec.model_dump(mode="json"), **metadata}
             )
 
     def spec(self) -> Spec:
-        """Read the study's spec."""
-        return make_spec(self.metadata()["spec"], where=str(self.folder / "study.json"))
+        """Read the study's spec; MDPs that were given to it as objects are then known here too."""
+        spec = self.metadata()["spec"]
+        for name in given_mdps.given_names(spec):
+            self.take_mdp(name)
+        return make_spec(spec, where=str(self.folder / "study.json"))
+
+    def keep_mdps(self, spec: Spec) -> None:
+        """Write the MDPs that were given to the study as objects, unless they are there as they should be."""
+        for name in given_mdps.given_names(spec.model_dump(mode="json")):
+            path, content = self.folder / given_mdps.file_of(name), given_mdps.to_bytes(name)
+            if not path.exists() or path.read_bytes() != content:
+                self.write_file(given_mdps.file_of(name), content)
+
+    def take_mdp(self, name: str) -> None:
+        """Make an MDP known that was given to the study as an object."""
+        given_mdps.take_from_folder(name, self.folder)
 
     def metadata(self) -> dict[str, Any]:
         """Read study.json: the spec, versions and where it was started."""
@@ -198,7 +215,8 @@ class Store:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        tables = [pq.read_table(self._part_file(part)) for part in parts]
+        names = schema().names
+        tables = [pq.read_table(self._part_file(part), columns=names) for part in parts]
         return pa.concat_tables(tables) if tables else schema().empty_table()
 
     def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
@@ -250,7 +268,8 @@ class Store:
 
     def _remove_leftovers(self) -> None:
         """Delete what a killed process was writing."""
-        for folder in (self.folder, self.parts, self.sidecar_folder, self.resume_folder):
+        mdps = self.folder / given_mdps.FOLDER
+        for folder in (self.folder, self.parts, self.sidecar_folder, self.resume_folder, mdps):
             for left in folder.glob(f".*{TEMPORARY}"):
                 left.unlink()
 

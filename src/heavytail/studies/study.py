@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
+    from heavytail.studies.choice_reviews import ChoiceReview
     from heavytail.studies.sweeps.summary import Summary
     from heavytail.studies.tuning import GridScore
 
@@ -45,6 +46,12 @@ class Study:
     >>> study.run(engine="inline")
     >>> study.curves()["agent_key"].unique().tolist()
     ['random', 'q_learning']
+
+    An environment may also be an object: an MDP of any making, or a Gymnasium environment that has one. The
+    folder keeps it, so that the study can be resumed and reported from there like any other.
+
+    >>> mine = ht.mdp_from_arrays([[[1.0], [1.0]]], laws=[[0.0, ht.laws.pareto(1.5)]], horizon=1)
+    >>> study = ht.Study({**spec, "envs": {"mine": mine}}, tempfile.mkdtemp())
     """
 
     def __init__(self, spec: Spec | Mapping[str, Any], folder: str | Path | None = None) -> None:
@@ -117,6 +124,8 @@ class Study:
                 listener.on_stage(stage)
                 for event in made.run(stage.missing, self.store.resume_folder):
                     self._handle(event, listener)
+                if stage.phase == "tuning" and stage.missing:
+                    self._remark_on_choices(listener)
             self._write_summary(engine)
 
     def _handle(self, event: Event, listener: ProgressListener) -> None:
@@ -130,6 +139,11 @@ class Study:
                 self.store.write(part, content, {"seconds": seconds, **about, **part_versions(part)})
                 listener.on_part_done(event)
 
+    def _remark_on_choices(self, listener: ProgressListener) -> None:
+        for review in self.choice_reviews():
+            for remark in review.remarks():
+                listener.on_message(Message(f"tuning of {review.agent} on {review.env}: {remark}"))
+
     def _prepare(self) -> None:
         """Make the folder of this study, or raise an error that says why it cannot be."""
         if not self.store.exists():
@@ -139,6 +153,7 @@ class Study:
         if metadata["spec"] != spec:
             self._require_same_results(self.store.spec())
             self.store.write_json("study.json", {**metadata, "spec": spec})
+        self.store.keep_mdps(self.spec)
 
     def _require_same_results(self, stored: Spec) -> None:
         """Raise InputError if results depend on what differs from the stored spec.
@@ -290,6 +305,12 @@ class Study:
         """The score of every point of every grid on the tuning seeds."""
         return self._scores
 
+    def choice_reviews(self) -> "list[ChoiceReview]":
+        """How far each choice can be trusted: whether other seeds would change it, edges of grids, groups."""
+        from heavytail.studies.choice_reviews import review_choices  # here: pyarrow starts slowly
+
+        return review_choices(self.spec, self.scores(), self.choices())
+
     @cached_property
     def _choices(self) -> dict[str, dict[str, dict[str, Any]]]:
         from heavytail.studies.tuning import choose  # here: pyarrow starts slowly
@@ -353,6 +374,15 @@ class Study:
 
         path = path or self.store.report_path(self.spec.name)
         return write_report(self, path, command=command, beside=beside)
+
+    def tables(self) -> "dict[str, pd.DataFrame]":
+        """The tables of the report as DataFrames: results, curves, claims, tests and tuning.
+
+        ``heavytail export FOLDER`` writes them as CSV or LaTeX.
+        """
+        from heavytail.report.export import make_tables  # a convenience, as `report` is
+
+        return make_tables(self)
 
     def pack(self, path: str | Path | None = None) -> Path:
         """Write the finished study into one Parquet file (`heavytail.studies.packed`).

@@ -27,6 +27,7 @@ class GridScore(BaseModel):
     point: dict[str, Any]
     measure: Literal["regret", "reward"]
     value: float | None  # the median over seeds; None if every run failed
+    runs: tuple[float | None, ...] = ()  # of which it is the median, seed by seed; None where one failed
 
     @property
     def cost(self) -> float:
@@ -45,13 +46,15 @@ def score_cells(cells: Sequence[Cell], table: pa.Table) -> list[GridScore]:
 def _score(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float]) -> GridScore:
     measure: Literal["regret", "reward"] = "reward" if any(run in rewards for run in cell.runs) else "regret"
     known = rewards if measure == "reward" else regrets
-    values = [known[run] for run in cell.runs if run in known]
+    runs = tuple(known.get(run) for run in cell.runs)
+    values = [value for value in runs if value is not None]
     return GridScore(
         agent=cell.agent,
         env=cell.env,
         point=cell.point,
         measure=measure,
         value=float(np.median(values)) if values else None,
+        runs=runs,
     )
 
 

@@ -33,6 +33,7 @@ from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 from heavytail.training.stepwise import Stepwise
+from heavytail.training.true_values import with_true_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -262,7 +263,7 @@ def make_agent(
             same noise.
         horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes
             shorter.
-        **parameters: the agent's own.
+        **parameters: the agent's own; ``moment="true"`` is computed from the laws of an MDP.
 
     >>> import heavytail as ht
     >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)
@@ -272,7 +273,8 @@ def make_agent(
     """
     name, env = name_first("make_agent", name, env)
     entry, runner = find("agent", name), make_runner(env, horizon, seed)
-    complete = entry.arguments(runner.problem, **parameters)
+    mdps = runner.mdp.mdps if isinstance(runner, MDPRunner) else ()
+    complete = entry.arguments(runner.problem, **with_true_values(name, parameters, runner.problem, mdps))
     del complete["problem"]
     agent = entry.builder(runner.problem, **complete)
     return Learner(name, complete, agent, runner, streams(seed), fused.new_run_state())

@@ -16,6 +16,7 @@ from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.mdp.from_gymnasium import max_episode_steps
+from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, step_loop
@@ -163,6 +164,8 @@ def _reward_shift(env: Any) -> float | None:
 
 def make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
     """Make the runner of an environment: an MDP, a changing one or a Gymnasium environment."""
+    if isinstance(env, LoggedMDP):
+        env = env.mdp
     if isinstance(env, MDP):
         env = changing_mdp([env], [])
     if isinstance(env, ChangingMDP):

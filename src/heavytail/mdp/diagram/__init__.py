@@ -10,24 +10,28 @@ Neither pyplot nor global state is used: it works without a screen and in thread
 """
 
 import math
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_text
 from heavytail.files import save_figure
 from heavytail.mdp.diagram.compose import Diagram, layout_diagram
 from heavytail.mdp.diagram.drawing import Legend, draw_diagram, list_legends
 from heavytail.mdp.diagram.labels import measure_width
 from heavytail.mdp.diagram.law_families import LawFamily, group_laws
 from heavytail.mdp.diagram.law_panel import HEIGHT, WIDTH, draw_family
+from heavytail.mdp.diagram.pooled_laws import pool_laws
+from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.mdp import MDP
 
 __all__ = ["draw_mdp", "save_figure"]
 
 MAX_STATES = 40
 MAX_FAMILIES = 6
+MAX_NAME = 24  # characters of a label
 EDGE, BETWEEN, ABOVE_LEGEND = 0.15, 0.25, 0.1
 LEGEND_ROW, TITLE, SUBTITLE = 0.23, 0.27, 0.25
 MIN_WIDTH = 3.6
@@ -37,7 +41,7 @@ LEGEND: dict[str, Any] = {"fontsize": FONT_SIZE, "frameon": False, "borderpad": 
 LEGEND |= {"handlelength": 2.2, "columnspacing": 1.4, "handletextpad": 0.5}
 
 
-def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
+def draw_mdp(mdp: MDP | LoggedMDP, *, title: str = "", layout: str | None = None) -> Figure:
     """Draw the transitions and the reward laws of an MDP.
 
     States are circles, tinted where they give rewards; a short arrow leads into each start state, and an
@@ -45,14 +49,21 @@ def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
     probability share an arrow, which names them. Certain transitions carry no number.
 
     Args:
-        mdp: an MDP of at most 40 states; of one that depends on the step, the first step is drawn.
+        mdp: an MDP of at most 40 states; of one that depends on the step, the first step is drawn. One from a
+            log has its labels in the legend.
         title: above the picture.
         layout: "chain", "star", "double_chain", "grid", "tree" or "circle"; None chooses by how the states
             are connected.
     """
+    logged = mdp if isinstance(mdp, LoggedMDP) else None
+    mdp = mdp.mdp if isinstance(mdp, LoggedMDP) else mdp
     if mdp.n_states > MAX_STATES:
         raise InputError(f"this MDP has {mdp.n_states:,} states; a picture shows at most {MAX_STATES}")
-    diagram, families = layout_diagram(mdp, layout), group_laws(mdp)
+    diagram, families = layout_diagram(mdp, layout), group_laws(mdp if logged is None else pool_laws(logged))
+    if logged is not None:
+        diagram = diagram._replace(
+            state_names=_short_names(logged.states), action_names=_short_names(logged.actions)
+        )
     if mdp.n_stages > 1:
         title = f"{title} (step 0 of {mdp.n_stages})" if title else f"step 0 of {mdp.n_stages}"
     shown, subtitle = families[:MAX_FAMILIES], _describe(mdp, diagram, families)
@@ -65,6 +76,12 @@ def draw_mdp(mdp: MDP, *, title: str = "", layout: str | None = None) -> Figure:
     for family, (left, top) in zip(shown, sheet.corners, strict=True):
         draw_family(figure, family, left, top)
     return figure
+
+
+def _short_names(labels: Sequence[Hashable]) -> tuple[str, ...]:
+    """Write labels as a legend can show them, which takes a dollar for mathematics."""
+    texts = [", ".join(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]
+    return tuple(short_text(text, MAX_NAME).replace("$", r"\$") for text in texts)
 
 
 def _describe(mdp: MDP, diagram: Diagram, families: list[LawFamily]) -> str:

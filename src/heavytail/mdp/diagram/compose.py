@@ -47,6 +47,8 @@ class Diagram(NamedTuple):
     labels: list[Label]
     places: Floats  # [L, 2] centres of the labels
     common: str  # the label of many states, written once
+    state_names: tuple[str, ...] = ()  # where states have names of their own
+    action_names: tuple[str, ...] = ()
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the lower left and the upper right corner."""

@@ -101,8 +101,9 @@ class Legend(NamedTuple):
 
 
 def list_legends(diagram: Diagram, width: float) -> list[Legend]:
-    """Return the legend of the lines and that of the fills and marks, as wide as given, where not empty."""
-    return [_arrange(handles, width) for handles in (_list_lines(diagram), _list_marks(diagram)) if handles]
+    """Return the legends of lines, of fills and marks and of states, as wide as given, where not empty."""
+    legends = (_list_lines(diagram), _list_marks(diagram), _list_states(diagram))
+    return [_arrange(handles, width) for handles in legends if handles]
 
 
 def _arrange(handles: list[Artist], width: float) -> Legend:
@@ -114,7 +115,9 @@ def _arrange(handles: list[Artist], width: float) -> Legend:
 
 def _list_lines(diagram: Diagram) -> list[Artist]:
     n, used = diagram.n_actions, {arrow.actions for arrow in diagram.arrows}
-    entries = [(action_style((a,), n), f"a{a}") for a in range(n) if (a,) in used]
+    named = bool(diagram.action_names)  # then each is listed: other labels say only a0, a1, ...
+    names = [f"a{a}: {name}" for a, name in enumerate(diagram.action_names)] or [f"a{a}" for a in range(n)]
+    entries = [(action_style((a,), n), names[a]) for a in range(n) if named or (a,) in used]
     if n > 1 and tuple(range(n)) in used:
         entries.append((ANY, "any action"))
     if any(1 < len(actions) < n for actions in used):
@@ -132,6 +135,10 @@ def _list_marks(diagram: Diagram) -> list[Artist]:
     if diagram.terminal:
         marks.append(_make_mark("$◎$", 9, "terminal state"))
     return marks
+
+
+def _list_states(diagram: Diagram) -> list[Artist]:
+    return [_make_mark(f"${s}$", 4.0 + 2.5 * len(str(s)), name) for s, name in enumerate(diagram.state_names)]
 
 
 def _make_mark(marker: str, size: float, label: str) -> Line2D:

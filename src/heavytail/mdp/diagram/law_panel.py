@@ -42,7 +42,9 @@ def draw_family(figure: Figure, family: LawFamily, left: float, top: float) -> N
 
 def _write_header(figure: Figure, family: LawFamily, colour: str, left: float, top: float) -> None:
     width, height = figure.get_size_inches()
-    heading = f"{family.laws[0].name}, {format_tail_index(family.laws[0].tail_index)}"
+    law = family.laws[0]
+    told = f"{n:,} samples" if (n := len(law.data())) else format_tail_index(law.tail_index)
+    heading = f"{law.name}, {told}"
     x, y = left / width, (top - 0.06) / height
     figure.text(x, y, heading, fontsize=9.0, color=colour, va="top", weight="bold")
     figure.text(x, y - 0.2 / height, _describe(family), fontsize=FONT_SIZE, va="top")

@@ -12,6 +12,7 @@ from heavytail.report.figures.heat_maps import (
     make_heat_maps,
 )
 from heavytail.studies import tuning
+from heavytail.studies.choice_reviews import ChoiceReview, review_choices
 from heavytail.studies.plan import Choices
 from heavytail.studies.specs.spec import Spec
 
@@ -29,6 +30,7 @@ class TuningGrid(NamedTuple):
     label: str
     measure: Measure
     maps: list[HeatMap]
+    review: ChoiceReview
 
     def make_figure(self, env_label: str) -> Figure:
         """Describe it for paper."""
@@ -41,13 +43,13 @@ def make_tuning_grids(spec: Spec, scores: Sequence[tuning.GridScore], choices: C
     by_cell: dict[tuple[str, str], list[tuning.GridScore]] = {}
     for score in scores:
         by_cell.setdefault((score.agent, score.env), []).append(score)
-    return [_make_grid(spec, agent, env, points, choices) for (agent, env), points in by_cell.items()]
+    reviews = {(each.agent, each.env): each for each in review_choices(spec, scores, choices)}
+    return [_make_grid(spec, points, reviews[cell]) for cell, points in by_cell.items()]
 
 
-def _make_grid(
-    spec: Spec, agent: str, env: str, scores: Sequence[tuning.GridScore], choices: Choices
-) -> TuningGrid:
+def _make_grid(spec: Spec, scores: Sequence[tuning.GridScore], review: ChoiceReview) -> TuningGrid:
     (measure,) = {score.measure for score in scores if score.value is not None}  # that of the chosen one
     points = [GridPoint(score.point, score.value) for score in scores]
-    maps = make_heat_maps(spec.agents[agent].grid, points, choices[agent][env])
-    return TuningGrid(agent, env, spec.agents[agent].label, MEASURES[measure], maps)
+    agent = spec.agents[review.agent]
+    maps = make_heat_maps(agent.grid, points, review.point)
+    return TuningGrid(review.agent, review.env, agent.label, MEASURES[measure], maps, review)

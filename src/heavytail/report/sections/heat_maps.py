@@ -105,6 +105,8 @@ def make_tuning_content(data: ReportData, env: str) -> dict[str, Any] | None:
                 "style": data.styles[grid.agent],
                 "label": grid.label,
                 "maps": make_heat_map_tables(grid.maps, grid.measure),
+                "change": None if grid.review.change is None else f"{grid.review.change:.0%}",
+                "remarks": list(grid.review.remarks()),
             }
             for grid in grids
         ],

@@ -8,17 +8,15 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.envs import make_changing_mdp
-from heavytail.errors import InputError
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.planning.average_reward import gain
 from heavytail.planning.episodic import optimal_value
-from heavytail.planning.reward_moments import reward_moments, usable_epsilon
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
-from heavytail.studies.specs.sweeps import TRUE
 from heavytail.training.curve import place_checkpoints
 from heavytail.training.learner import make_agent
+from heavytail.training.true_values import with_true_values
 
 if TYPE_CHECKING:
     from heavytail.studies.plan import Part, Run
@@ -56,40 +54,15 @@ class TabularBackend:
     def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
         """Check an agent's parameters and fill in the defaults.
 
-        `planned_steps` (T) is the length of the run, ``moment = "true"`` is computed from the environment,
-        and ``changes = "true"`` is l, the number of its MDPs.
+        `planned_steps` (T) is the length of the run.
         """
         entry, given = find("agent", agent), dict(parameters)
         if "planned_steps" in entry.parameters and "planned_steps" not in given:
             given["planned_steps"] = steps
-        if given.get("changes") == TRUE:
-            given["changes"] = len(self.mdp.mdps)
-        if given.get("moment") == TRUE:
-            given["moment"] = self.true_moment(agent, given)
+        given = with_true_values(agent, given, self.problem, self.mdp.mdps)
         complete = entry.arguments(self.problem, **given)
         del complete["problem"]
         return complete
-
-    def true_moment(self, agent: str, parameters: Mapping[str, Any]) -> float:
-        """The largest moment of the environment's rewards, of the order and kind that the agent needs."""
-        entry = find("agent", agent)
-        built = entry.builder(self.problem, **{**parameters, "moment": 1.0})
-        if "epsilon" not in entry.parameters:
-            raise InputError(
-                f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
-            )
-        kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
-        epsilon = parameters.get("epsilon", entry.parameters["epsilon"].default)
-        if epsilon is None:
-            epsilon = min(map(usable_epsilon, self.mdp.mdps))
-        order = 1.0 + float(epsilon)
-        moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in self.mdp.mdps)
-        if not np.isfinite(moment):
-            raise InputError(
-                f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon"
-                " must be smaller"
-            )
-        return moment
 
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         """The names of what the agent counts."""
@@ -124,12 +97,3 @@ class TabularBackend:
             self.best(curve.at) - curve.mean_reward,
             curve.counters,
         )
-
-
-def _moment_kinds(record: Any) -> Iterator[str]:
-    """The kinds of moment that the estimators in a record, and in the records in it, need."""
-    if hasattr(record, "moment_kind"):
-        yield record.moment_kind()
-    elif isinstance(record, tuple):
-        for inner in record:
-            yield from _moment_kinds(inner)

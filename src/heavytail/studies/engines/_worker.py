@@ -11,6 +11,7 @@ from typing import Any
 
 from heavytail.errors import InputError
 from heavytail.registry import find, plugin_modules
+from heavytail.studies import given_mdps
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines import Message, PartProgress, Result
 from heavytail.studies.parts import run_part
@@ -23,14 +24,16 @@ def run_part_in_worker(
     modules: Sequence[str] = (),
     resume_folder: str | None = None,
     send: Callable[[PartProgress | Message], None] | None = None,
+    mdp: bytes | None = None,
 ) -> Result:
     """Compute a part, given as JSON, after importing the modules of plugins.
 
     Args:
         part_json: the part.
         modules: of plugins.
-        resume_folder: where a long part saves its state.
+        resume_folder: where a long part saves its state; it lies in the study's folder.
         send: is told how it goes on; if left out, the process that started this worker.
+        mdp: the part's environment, where it was given as an object and the study's folder cannot be seen.
     """
     send = send or _send
     for module in modules:
@@ -41,6 +44,8 @@ def run_part_in_worker(
                 f"a worker cannot import {module}, in which something is registered: {error}"
             ) from None
     started, part = time.perf_counter(), Part.model_validate_json(part_json)
+    if part.env.startswith(given_mdps.PREFIX):
+        _take_mdp(part.env, resume_folder, mdp)
     context = WorkContext(
         lambda share: send(PartProgress(part.id, share)),
         Path(resume_folder) / f"{part.id}.npz" if resume_folder else None,
@@ -48,6 +53,13 @@ def run_part_in_worker(
     )
     content = run_part(part, context)
     return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.backend.made_with()}
+
+
+def _take_mdp(name: str, resume_folder: str | None, content: bytes | None) -> None:
+    if content is not None:
+        given_mdps.take(name, content, name)
+    elif resume_folder is not None:
+        given_mdps.take_from_folder(name, Path(resume_folder).parent)
 
 
 _updates: Any = None  # in a worker, the queue of what it tells

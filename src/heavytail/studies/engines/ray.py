@@ -16,6 +16,7 @@ from typing import Any
 from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.registry import register
+from heavytail.studies import given_mdps
 from heavytail.studies.engines import Event, Result
 from heavytail.studies.engines._scheduling import run_scheduled
 from heavytail.studies.engines._worker import modules_for, run_part_in_worker
@@ -67,9 +68,11 @@ class RayEngine:
         )
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_in_worker)
         modules, started = modules_for(parts), dict[Any, None]()
+        names = {part.env for part in parts if part.env.startswith(given_mdps.PREFIX)}
+        mdps = {name: ray.put(given_mdps.to_bytes(name)) for name in names}
 
         def submit(part: Part) -> Any:
-            reference = task.remote(part.model_dump_json(), modules)
+            reference = task.remote(part.model_dump_json(), modules, mdp=mdps.get(part.env))
             started[reference] = None
             return reference
 

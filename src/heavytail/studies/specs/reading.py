@@ -13,6 +13,7 @@ from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.specs.checks import check_spec
 from heavytail.studies.specs.claims import Condition
 from heavytail.studies.specs.envs import expand_family, with_members
+from heavytail.studies.specs.given_envs import with_given_envs
 from heavytail.studies.specs.messages import call_with_prefix, error_prefix
 from heavytail.studies.specs.spec import AgentSpec, Spec
 from heavytail.studies.specs.sweeps import SweepSpec
@@ -41,13 +42,14 @@ def read_both(path: str | Path) -> tuple[Spec, Spec]:
         raise InputError(f"{where} is no TOML: it is nested too deeply") from None
     except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
         raise InputError(f"{where} is no TOML: {error}") from None
-    return _make_both(raw, str(where))
+    return _make_both(raw, str(where), where.parent)
 
 
 def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
     """Make the study that a dictionary describes.
 
-    `quick`: with the changes that its table [quick] makes, which are checked in any case.
+    Its environments may also be objects: they become names (`heavytail.studies.given_mdps`). `quick`: with
+    the changes that its table [quick] makes, which are checked in any case.
 
     >>> raw = {"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}
     >>> make_spec(raw).agents["random"].agent
@@ -56,10 +58,10 @@ def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = Fals
     return _make_both(raw, where)[quick]
 
 
-def _make_both(raw: Mapping[str, Any], where: str) -> tuple[Spec, Spec]:
+def _make_both(raw: Mapping[str, Any], where: str, folder: Path = Path()) -> tuple[Spec, Spec]:
     if not isinstance(raw, Mapping):
         raise InputError(f"{where} must be a table of keys, got {short_repr(raw)}")
-    plain = _plain(raw, where)
+    plain = _plain(with_given_envs(raw, where, folder), where)
     spec = _validated(plain, where)
     if not spec.quick:
         return spec, spec

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.specs.envs import Frozen, Parameters, Seeds
+from heavytail.training.true_values import TRUE
 
-TRUE = "true"  # as the value of `moment` or `changes`: computed from the environment
 MAX_CELLS = 1_000_000  # points of a sweep
 DIMENSIONS = (2, 3)  # of a sweep
 

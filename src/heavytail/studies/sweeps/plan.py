@@ -66,11 +66,12 @@ def _plan_sweep(spec: Spec, key: str, sweep: SweepSpec, env: str) -> Sweep:
     axes, seeds = sweep_axes(spec, sweep, env), sweep.seeds or spec.envs[env].seeds or spec.seeds
     points = [dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values())]
     runs = [(replicate, point) for point in points for replicate in range(seeds)]
-    return Sweep(key, env, axes, seeds, tuple(_pack(_bare_part(spec, sweep, env), runs)))
+    return Sweep(key, env, axes, seeds, tuple(_pack(_bare_part(spec, key, env), runs)))
 
 
-def _bare_part(spec: Spec, sweep: SweepSpec, env: str) -> Part:
+def _bare_part(spec: Spec, key: str, env: str) -> Part:
     """Make the part that all runs of a sweep share, without runs."""
+    sweep = spec.maps[key]
     units, complete = run_length(spec, env), _resolve(spec, sweep, env, next(one_at_a_time(sweep.axes)))
     return Part(
         env=spec.envs[env].env,
@@ -84,6 +85,7 @@ def _bare_part(spec: Spec, sweep: SweepSpec, env: str) -> Part:
         seed=spec.seed,
         phase="map",
         replicates=(),
+        keys=((key, env),),
     )
 
 

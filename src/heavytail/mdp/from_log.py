@@ -1,0 +1,207 @@
+"""Build an MDP from a log: what was seen to happen, as often as it was seen.
+
+A log is a table with a row for each transition: state, action, reward, next state, perhaps whether the
+episode ended there. The probabilities of the MDP are shares of rows, and its reward laws resample the logged
+rewards of each (state, action, next state): its tails are those of the data, as far as they were seen.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from heavytail.arrays import Bools, Floats, Ints
+from heavytail.checks import cast_value
+from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.laws.constant import CONSTANT, constant
+from heavytail.laws.table import COLUMNS, LawTable, law_code
+from heavytail.mdp.builders import mdp_from_slots, parse_horizon, require_memory_for_slots
+from heavytail.mdp.log_rows import Column, LogColumns, LogRows, read_log
+from heavytail.mdp.logged_mdp import MAX_LISTED, LoggedMDP, look_up
+
+Unvisited: TypeAlias = Literal["error", "stay", "end"]
+
+
+def mdp_from_log(
+    frame: Any,
+    *,
+    state: Column,
+    action: Column,
+    reward: str,
+    next_state: Column,
+    terminated: str | None = None,
+    episode: str | None = None,
+    start: Any = None,
+    horizon: int | None = None,
+    unvisited: Unvisited = "error",
+    unvisited_reward: float | None = None,
+) -> LoggedMDP:
+    """Build an MDP from a log of transitions, with the logged rewards as its laws.
+
+    Args:
+        frame: a DataFrame of pandas or polars, a table of pyarrow, a dictionary of columns, or the path of a
+            Parquet or CSV file; a row is a transition.
+        state: the column of the state, or several that are the state together.
+        action: the column of the action, or several.
+        reward: the column of the reward.
+        next_state: the column of the next state, or as many as the state has.
+        terminated: the column that says whether the episode ended with this transition; needs a horizon.
+        episode: the column that tells episodes apart: the MDP starts where they start. Without it, a row that
+            does not go on from the row before it begins an episode.
+        start: instead, the state in which the MDP starts, or a dictionary of states and probabilities.
+        horizon: steps in an episode; without it the problem is continuing.
+        unvisited: what happens where an action was never taken in a state: an "error"; the state does not
+            change ("stay"), which keeps planning away from it; or the episode comes to its "end", which does
+            so only where rewards are above 0.
+        unvisited_reward: what is earned there; if left out, the lowest mean reward of the log.
+
+    >>> import heavytail as ht
+    >>> log = {"load": ["low", "low", "high", "high"], "server": ["a", "b", "a", "a"]}
+    >>> log |= {"reward": [-1.0, -2.0, -3.0, -40.0], "then": ["low", "high", "low", "high"]}
+    >>> columns = {"state": "load", "action": "server", "reward": "reward", "next_state": "then"}
+    >>> router = ht.mdp_from_log(log, **columns, start="low", horizon=10, unvisited="stay")
+    >>> router
+    LoggedMDP(2 states, 2 actions, 4 transitions, 1 of 4 cells unvisited)
+    >>> router.unvisited
+    [('high', 'b')]
+    >>> ht.planning.optimal_value(router.mdp)
+    -10.0
+    >>> learner = ht.make_agent(router, seed=0)
+    """
+    if unvisited not in get_args(Unvisited):
+        choices = suggestion(str(unvisited), get_args(Unvisited))
+        raise InputError(f"mdp_from_log: unvisited is {short_repr(unvisited)}; {choices}")
+    rows = read_log(frame, LogColumns(state, action, reward, next_state, terminated, episode))
+    if parse_horizon(horizon, 1) == 0 and (unvisited == "end" or rows.ended.any()):
+        raise InputError("mdp_from_log: episodes end here, so give horizon=, the most steps that one has")
+    n_states, n_actions = shape = len(rows.states), len(rows.actions)
+    counts = np.bincount(rows.s * n_actions + rows.a, minlength=n_states * n_actions).reshape(shape)
+    starts = _start_distribution(rows, start)
+    terminal = _terminal_states(rows, starts)
+    filled = (counts == 0) & ~terminal[:, None]
+    if unvisited == "error" and filled.any():
+        raise InputError(_unvisited_message(rows, filled))
+    seen, rewards = _seen_slots(rows)
+    cost = float(seen.mean().min()) if unvisited_reward is None else unvisited_reward
+    filler = cast_value(cost, float, "mdp_from_log: unvisited_reward")
+    slots = _with_filler(seen, counts, filled, ends=unvisited == "end", reward=filler)
+    require_memory_for_slots("this log", len(slots.row))
+    share = slots.n / np.bincount(slots.row, slots.n)[slots.row]
+    mdp = mdp_from_slots(
+        slots.row,
+        slots.successor,
+        share,
+        laws=[constant(0.0)],  # a place for those below, which are too many to be objects
+        law=np.zeros(len(slots.row)),
+        n_states=n_states,
+        n_actions=n_actions,
+        ends=slots.ends,
+        start=starts,
+        horizon=horizon,
+    )
+    samples = rewards[np.repeat(seen.low != seen.high, seen.n)]
+    which, laws = _make_laws(slots, samples)
+    means = np.bincount(slots.row, share * slots.mean()).astype(np.float64)
+    mdp = mdp._replace(law=which.astype(np.uint32), laws=laws, row_means=means)
+    return LoggedMDP(mdp, rows.states, rows.actions, counts, filled)
+
+
+def _start_distribution(rows: LogRows, start: Any) -> Floats:
+    """Return the probabilities [S] of the first state."""
+    if start is None:
+        begun = np.bincount(rows.s[rows.begins], minlength=len(rows.states))
+        return begun / begun.sum()
+    numbers = {label: s for s, label in enumerate(rows.states)}
+    given = start if isinstance(start, Mapping) else {start: 1.0}
+    p = np.zeros(len(rows.states))
+    for label, probability in given.items():
+        p[look_up("state", label, numbers)] = cast_value(probability, float, f"start: {short_repr(label)}")
+    return p
+
+
+def _terminal_states(rows: LogRows, start: Floats) -> Bools:
+    """Tell which states are only ever entered when an episode ends: nothing is done there."""
+    alive = start > 0
+    alive[rows.s] = True
+    alive[rows.s_next[~rows.ended]] = True
+    return ~alive
+
+
+def _unvisited_message(rows: LogRows, filled: Bools) -> str:
+    cells = np.argwhere(filled)
+    some = ", ".join(f"{rows.actions[a]!r:.40} in {rows.states[s]!r:.40}" for s, a in cells[:MAX_LISTED])
+    more = f" and {len(cells) - MAX_LISTED:,} more" if len(cells) > MAX_LISTED else ""
+    return (
+        f"mdp_from_log: the log does not show {some}{more}; say what happens there:"
+        " unvisited='stay' (nothing, for the lowest mean reward of the log, or unvisited_reward=) or"
+        " unvisited='end' (the episode ends)"
+    )
+
+
+class _Slots(NamedTuple):
+    """Transitions that are alike: the same state, action, next state and end."""
+
+    row: Ints  # ascending
+    successor: Ints
+    ends: Bools
+    n: Ints  # how many
+    total: Floats  # of their rewards
+    low: Floats
+    high: Floats
+
+    def mean(self) -> Floats:
+        return self.total / self.n
+
+
+def _seen_slots(rows: LogRows) -> tuple[_Slots, Floats]:
+    """Return the slots of a log, and its rewards slot by slot."""
+    n_states, n_actions = len(rows.states), len(rows.actions)
+    key = ((rows.s * n_actions + rows.a) * n_states + rows.s_next) * 2 + rows.ended
+    order = np.argsort(key, kind="stable")
+    key, r = key[order], rows.r[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    transition, ended = np.divmod(key[first], 2)
+    row, successor = np.divmod(transition, n_states)
+    n = np.diff(first, append=len(key))
+    with np.errstate(over="ignore"):  # it is looked at below
+        total, low, high = (ufunc.reduceat(r, first) for ufunc in (np.add, np.minimum, np.maximum))
+    if not np.isfinite(total).all():
+        raise InputError("mdp_from_log: the rewards are too large to be averaged; give them another unit")
+    return _Slots(row, successor, ended == 1, n, total, low, high), r
+
+
+def _with_filler(seen: _Slots, counts: Ints, filled: Bools, *, ends: bool, reward: float) -> _Slots:
+    """Add a slot that leads back to its state for every cell that has none, as a row must have one.
+
+    Those of terminal states are never reached: they end, and pay nothing.
+    """
+    missing = np.flatnonzero(counts.ravel() == 0)
+    known = filled.ravel()[missing]  # not of a terminal state
+    pay = np.where(known, reward, 0.0)
+    added = _Slots(
+        missing, missing // counts.shape[1], ~known | ends, np.ones(len(missing), np.int64), pay, pay, pay
+    )
+    both = [np.concatenate(pair) for pair in zip(seen, added, strict=True)]
+    order = np.argsort(both[0], kind="stable")
+    return _Slots(*(column[order] for column in both))
+
+
+def _make_laws(slots: _Slots, samples: Floats) -> tuple[Ints, LawTable]:
+    """Return which law each slot has, and the laws: constants, each once, then those that resample.
+
+    `samples` are the rewards of the slots that have different ones, slot by slot.
+    """
+    same = slots.low == slots.high
+    values, which_value = np.unique(slots.low[same], return_inverse=True)
+    n_laws = len(values) + int((~same).sum())
+    which = np.empty(len(same), np.int64)
+    which[same], which[~same] = which_value, np.arange(len(values), n_laws)
+    lengths = slots.n[~same]
+    code = np.full(n_laws, law_code("empirical"), np.int64)
+    code[: len(values)] = CONSTANT
+    parameters = np.zeros((n_laws, COLUMNS))
+    parameters[: len(values), 0] = values
+    parameters[len(values) :, 1] = 1.0  # the scale
+    parameters[len(values) :, COLUMNS - 2] = np.cumsum(lengths) - lengths
+    parameters[len(values) :, COLUMNS - 1] = lengths
+    return which, LawTable(code, parameters, samples)

@@ -1,0 +1,228 @@
+"""The rows of a log as arrays: labels of any kind become numbers, millions of rows at a time."""
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from heavytail.arrays import Bools, Floats, Ints
+from heavytail.errors import InputError, one_line, short_repr, suggestion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Column: TypeAlias = str | Sequence[str]
+
+
+class LogColumns(NamedTuple):
+    """Which columns of a log are what."""
+
+    state: Column
+    action: Column
+    reward: str
+    next_state: Column
+    terminated: str | None = None
+    episode: str | None = None
+
+    def names(self) -> list[str]:
+        """All that are named, one after the other."""
+        return [name for column in self for name in _as_names(column)]
+
+
+class LogRows(NamedTuple):
+    """The rows of a log, states and actions counted from 0 in the order of their labels."""
+
+    s: Ints
+    a: Ints
+    r: Floats
+    s_next: Ints
+    ended: Bools
+    begins: Bools  # whether an episode begins with this row
+    states: tuple[Hashable, ...]  # labels
+    actions: tuple[Hashable, ...]
+
+
+def read_log(source: Any, columns: LogColumns) -> LogRows:
+    """Read a log from a table or a file."""
+    _check_columns(columns)
+    frame = _to_pandas(source, columns.names())
+    _require_columns(columns.names(), [str(name) for name in frame.columns])
+    if not len(frame):
+        raise InputError("the log has no rows; it needs at least one transition")
+    here, there = _as_names(columns.state), _as_names(columns.next_state)
+    codes, states = _encode_pairs(frame, here, there)
+    s, s_next = np.split(codes, 2)
+    a, actions = _combine([_encode(frame[name], name) for name in _as_names(columns.action)])
+    r, ended = _rewards(frame[columns.reward]), _flags(frame, columns.terminated)
+    begins = _begins(frame, columns.episode, s, s_next, ended)
+    return LogRows(s, a, r, s_next, ended, begins, states, actions)
+
+
+def _as_names(column: Any) -> tuple[str, ...]:
+    if column is None:
+        return ()
+    return (column,) if isinstance(column, str) else tuple(column)
+
+
+def _check_columns(columns: LogColumns) -> None:
+    for what, column in columns._asdict().items():
+        several = what in ("state", "action", "next_state")
+        optional = what in ("terminated", "episode") and column is None
+        names = column if several and isinstance(column, list | tuple) else [column]
+        if not optional and not (names and all(isinstance(name, str) for name in names)):
+            words = "the name of a column" + (", or a list of names" if several else "")
+            raise InputError(f"{what} is {short_repr(column)}; it must be {words}")
+    if len(_as_names(columns.state)) != len(_as_names(columns.next_state)):
+        raise InputError(
+            f"state is {short_repr(columns.state)} and next_state {short_repr(columns.next_state)}; they must"
+            " have as many columns as each other"
+        )
+
+
+def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
+    for name in names:
+        if name not in there:
+            raise InputError(f"the log has no column {name!r}; {suggestion(name, there)}")
+
+
+# Tables and files
+
+
+def _to_pandas(source: Any, names: list[str]) -> "pd.DataFrame":
+    import pandas as pd  # here, because it takes a third of a second
+
+    if isinstance(source, pd.DataFrame):
+        return source
+    if isinstance(source, str | os.PathLike):
+        return _read_file(Path(source), names)
+    if hasattr(source, "to_pandas"):  # of pyarrow and of polars
+        return source.to_pandas()
+    if isinstance(source, Mapping):
+        try:
+            return pd.DataFrame(dict(source))
+        except ValueError as error:
+            raise InputError(f"the log is no table: {one_line(error)}") from None
+    raise InputError(
+        f"the log is a {type(source).__name__}; it must be a DataFrame, a table of pyarrow, a dictionary of"
+        " columns, or the path of a Parquet or CSV file"
+    )
+
+
+def _read_file(path: Path, names: list[str]) -> "pd.DataFrame":
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        if path.suffix.lower() == ".csv":
+            return pd.read_csv(path)
+        with path.open("rb") as file:  # whose errors say less of it than Arrow's
+            _require_columns(names, pq.read_schema(file).names)
+            return pq.read_table(file, columns=list(dict.fromkeys(names))).to_pandas()
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:  # pandas' and Arrow's are among them
+        reason = getattr(error, "strerror", None) or one_line(error)
+        raise InputError(f"{path} cannot be read as a log: {reason}") from None
+
+
+# Labels to numbers
+
+
+def _encode_pairs(
+    frame: "pd.DataFrame", here: Sequence[str], there: Sequence[str]
+) -> tuple[Ints, tuple[Hashable, ...]]:
+    """Number the states of two sets of columns, one behind the other."""
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
+    pooled = []
+    for one, other in zip(here, there, strict=True):
+        if is_numeric_dtype(frame[one]) != is_numeric_dtype(frame[other]):
+            raise InputError(
+                f"the columns {one!r} and {other!r} of the log hold {frame[one].dtype} and"
+                f" {frame[other].dtype}; a state must be written alike in both"
+            )
+        pooled.append(_encode(pd.concat([frame[one], frame[other]], ignore_index=True), one, other))
+    return _combine(pooled)
+
+
+def _encode(values: "pd.Series[Any]", *names: str) -> tuple[Ints, list[Hashable]]:
+    """Number the values of a column by their rank, or by when they come where they have no order."""
+    import pandas as pd
+
+    column = " and ".join(map(repr, names))
+    if pd.api.types.infer_dtype(values) == "mixed-integer":
+        raise InputError(f"the column {column} of the log mixes numbers and text; it must be one of them")
+    try:
+        try:
+            codes, labels = pd.factorize(values, sort=True)
+        except TypeError:  # labels without an order, unless they cannot be labels at all
+            codes, labels = pd.factorize(values)
+    except TypeError as error:
+        raise InputError(
+            f"the column {column} of the log holds what cannot be a label ({error}); a label is a number, a"
+            " text or a tuple of them, or several columns"
+        ) from None
+    if (missing := np.flatnonzero(codes < 0)).size:
+        row = int(missing[0]) % (len(values) // len(names))
+        raise InputError(f"the column {column} of the log has no value in row {row}; every row needs one")
+    return codes.astype(np.int64), labels.tolist()
+
+
+def _combine(columns: Sequence[tuple[Ints, list[Hashable]]]) -> tuple[Ints, tuple[Hashable, ...]]:
+    """Number the combinations of values of several columns; of a single one, the values themselves."""
+    import pandas as pd
+
+    codes, labels = columns[0]
+    if len(columns) == 1:
+        return codes, tuple(labels)
+    tuples: list[tuple[Hashable, ...]] = [(label,) for label in labels]
+    for more, values in columns[1:]:
+        codes, pairs = pd.factorize(codes * len(values) + more, sort=True)
+        first, last = np.divmod(pairs, len(values))
+        tuples = [(*tuples[i], values[k]) for i, k in zip(first, last, strict=True)]
+    return codes.astype(np.int64), tuple(tuples)
+
+
+# Numbers and flags
+
+
+def _rewards(values: "pd.Series[Any]") -> Floats:
+    from pandas.api.types import is_numeric_dtype
+
+    if not is_numeric_dtype(values):
+        raise InputError(f"the column {values.name!r} of the log holds {values.dtype}; rewards are numbers")
+    rewards = values.to_numpy(np.float64, na_value=np.nan)
+    for row in np.flatnonzero(~np.isfinite(rewards))[:1]:
+        raise InputError(
+            f"the reward in row {row} of the log is {rewards[row]}; every reward must be a finite number"
+        )
+    return rewards
+
+
+def _flags(frame: "pd.DataFrame", name: str | None) -> Bools:
+    if name is None:
+        return np.zeros(len(frame), np.bool_)
+    values = frame[name]
+    if not values.isin([0, 1]).all():
+        row = int(np.flatnonzero(~values.isin([0, 1]))[0])
+        raise InputError(
+            f"the column {name!r} of the log is {short_repr(values.iloc[row])} in row {row}; it must be true"
+            " or false"
+        )
+    return values.to_numpy(np.bool_)
+
+
+def _begins(frame: "pd.DataFrame", episode: str | None, s: Ints, s_next: Ints, ended: Bools) -> Bools:
+    """Tell with which rows episodes begin."""
+    begins = np.ones(len(frame), np.bool_)
+    if episode is None:
+        begins[1:] = ended[:-1] | (s[1:] != s_next[:-1])
+    else:
+        codes, _ = _encode(frame[episode], episode)
+        begins = np.zeros(len(frame), np.bool_)
+        begins[np.unique(codes, return_index=True)[1]] = True
+    return begins

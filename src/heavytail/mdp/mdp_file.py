@@ -1,0 +1,178 @@
+"""MDP files: the arrays of an MDP in one ``.npz``, of several that follow each other, or of one from a log.
+
+No pickle is written or read, and what is read is checked: compiled code trusts these arrays. The digest of an
+MDP is that of its arrays, so that the same MDP has the same in every process and on every machine; labels are
+no part of it.
+"""
+
+import io
+import json
+import os
+from collections.abc import Hashable
+from hashlib import sha256
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from heavytail.errors import InputError, one_line
+from heavytail.files import Arrays, read_arrays, unpack_arrays, write_arrays
+from heavytail.laws.table import LawTable
+from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.mdp import MDP
+from heavytail.mdp.validation import check_mdp
+from heavytail.registry import registered
+
+FORMAT = 1
+METADATA = "heavytail.json"  # the entry of the metadata
+KIND = "mdp"  # in the metadata: files of agents have none
+SIZES = ("n_states", "n_actions", "n_stages", "horizon")
+PLAIN = (str, int, float, bool, type(None))  # labels that JSON knows
+
+AnyMDP: TypeAlias = MDP | ChangingMDP | LoggedMDP
+
+
+def save_mdp(mdp: AnyMDP, path: str | os.PathLike[str]) -> None:
+    """Write an MDP to a file, which `load_mdp`, `Study` and ``heavytail show`` read.
+
+    Args:
+        mdp: an MDP, one that changes, or one from a log with its labels. Labels that are no numbers, texts or
+            tuples of them are written as texts.
+        path: the file; its name ends in ``.npz``.
+    """
+    write_arrays(path, _all_arrays(mdp))
+
+
+def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
+    """Read what `save_mdp` wrote.
+
+    >>> import heavytail as ht, tempfile
+    >>> path = tempfile.mkdtemp() + "/six_arms.npz"
+    >>> ht.save_mdp(ht.make_mdp("six_arms"), path)
+    >>> ht.load_mdp(path).n_states
+    7
+    """
+    return _restore(read_arrays(path, "MDP file"), os.fspath(path))
+
+
+def mdp_to_bytes(mdp: AnyMDP) -> bytes:
+    """Return the content of the file of an MDP."""
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **_all_arrays(mdp))
+    return out.getvalue()
+
+
+def mdp_from_bytes(content: bytes, where: str) -> AnyMDP:
+    """Make an MDP of the content of a file; errors say `where` it was."""
+    try:
+        arrays = unpack_arrays(io.BytesIO(content))
+    except Exception as error:
+        raise InputError(f"{where} is no MDP file, or a damaged one: {one_line(error)}") from error
+    return _restore(arrays, where)
+
+
+def _all_arrays(mdp: AnyMDP) -> Arrays:
+    changing = as_changing(mdp)
+    metadata: dict[str, Any] = {"kind": KIND, "format": FORMAT, "at": changing.at}
+    arrays = _changing_to_arrays(changing)
+    if isinstance(mdp, LoggedMDP):
+        metadata |= {"states": _to_json(mdp.states), "actions": _to_json(mdp.actions)}
+        arrays |= {"counts": mdp.counts, "filled": mdp.filled}
+    return {METADATA: np.frombuffer(json.dumps(metadata).encode(), np.uint8), **arrays}
+
+
+def _restore(arrays: Arrays, where: str) -> AnyMDP:
+    try:
+        metadata = _read_metadata(arrays)
+        changing = _changing_from_arrays(arrays, metadata["at"])
+        if "states" in metadata:
+            return _restore_logged(changing.mdps[0], metadata, arrays)
+    except Exception as error:  # whatever a check says of numbers from a file
+        raise InputError(f"{where} cannot be used: {one_line(error)}") from error
+    return changing if changing.at else changing.mdps[0]
+
+
+def _read_metadata(arrays: Arrays) -> dict[str, Any]:
+    metadata = json.loads(arrays[METADATA].tobytes()) if METADATA in arrays else None
+    if not isinstance(metadata, dict) or metadata.get("kind") != KIND or metadata.get("format") != FORMAT:
+        raise InputError(f"it is no MDP file of format {FORMAT}; write one with save_mdp(mdp, path)")
+    return metadata
+
+
+def as_changing(mdp: Any) -> ChangingMDP:
+    """Return an MDP of any kind as one that may change."""
+    match mdp:
+        case ChangingMDP():
+            return mdp
+        case LoggedMDP():
+            return changing_mdp([mdp.mdp], [])
+        case MDP():
+            return changing_mdp([mdp], [])
+    raise InputError(f"this is a {type(mdp).__name__}; it must be an MDP, such as make_mdp('six_arms')")
+
+
+def digest_mdp(mdp: AnyMDP) -> str:
+    """Return a digest of all that runs in an MDP depend on.
+
+    >>> import heavytail as ht
+    >>> digest_mdp(ht.make_mdp("two_state")) == digest_mdp(ht.make_mdp("two_state"))
+    True
+    """
+    changing, digest = as_changing(mdp), sha256()
+    digest.update(json.dumps(changing.at).encode())
+    for name, array in sorted(_changing_to_arrays(changing).items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
+        digest.update(np.ascontiguousarray(array).data if array.ndim else array.tobytes())
+    return digest.hexdigest()[:20]
+
+
+# Arrays
+
+
+def _changing_to_arrays(changing: ChangingMDP) -> Arrays:
+    """Collect the arrays of all MDPs, each under its path."""
+    return {f"mdp{i}/{name}": a for i, mdp in enumerate(changing.mdps) for name, a in _to_arrays(mdp).items()}
+
+
+def _changing_from_arrays(arrays: Arrays, at: Any) -> ChangingMDP:
+    """Make the MDPs of the arrays of a file, and check them."""
+    registered("law")  # whose codes are checked
+    return changing_mdp([check_mdp(_from_arrays(arrays, f"mdp{i}/")) for i in range(len(at) + 1)], at)
+
+
+def _to_arrays(mdp: MDP) -> Arrays:
+    own = {name: np.asarray(value) for name, value in mdp._asdict().items() if name != "laws"}
+    return own | {f"laws/{name}": array for name, array in mdp.laws._asdict().items()}
+
+
+def _from_arrays(arrays: Arrays, prefix: str) -> MDP:
+    laws = LawTable(**{name: arrays[f"{prefix}laws/{name}"] for name in LawTable._fields})
+    own: dict[str, Any] = {name: arrays[f"{prefix}{name}"] for name in MDP._fields if name != "laws"}
+    if not all(own[name].dtype == np.int64 and own[name].ndim == 0 for name in SIZES):
+        raise InputError("its sizes are no whole numbers")
+    return MDP(**{**own, **{name: int(own[name]) for name in SIZES}}, laws=laws)
+
+
+# Labels
+
+
+def _to_json(labels: tuple[Hashable, ...]) -> list[Any]:
+    return [_to_json(label) if isinstance(label, tuple) else _plain(label) for label in labels]
+
+
+def _plain(label: Hashable) -> Any:
+    return label if isinstance(label, PLAIN) else str(label)
+
+
+def _from_json(labels: Any) -> tuple[Hashable, ...]:
+    return tuple(_from_json(label) if isinstance(label, list) else label for label in labels)
+
+
+def _restore_logged(mdp: MDP, metadata: dict[str, Any], arrays: Arrays) -> LoggedMDP:
+    states, actions = (_from_json(metadata[name]) for name in ("states", "actions"))
+    counts, filled, shape = arrays["counts"], arrays["filled"], (mdp.n_states, mdp.n_actions)
+    if (len(states), len(actions)) != shape or not counts.shape == filled.shape == shape:
+        raise InputError("its labels and counts are not those of its MDP")
+    if counts.dtype != np.int64 or filled.dtype != np.bool_:
+        raise InputError("its counts are of another type")
+    return LoggedMDP(mdp, states, actions, counts, filled)

@@ -1,0 +1,158 @@
+"""The results of a study as plain tables: DataFrames, CSV files, LaTeX.
+
+    results    a row for each agent and environment: its parameters, regret and reward, with intervals
+    curves     regret and reward along the runs, a row for each checkpoint
+    claims     the verdict on each claim
+    tests      the tests behind them
+    tuning     every point of every grid, and how probably other seeds would choose another
+
+Where a number has an interval, ``x_low`` and ``x_high`` stand beside ``x``. LaTeX has one column for the
+three, labels in the place of keys, and neither curves nor tests, which no paper prints.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.files import write_whole
+from heavytail.report.latex import to_latex
+from heavytail.report.report_data import ReportData, collect_report_data
+from heavytail.report.sections.claims import sentence
+from heavytail.report.tables import format_parameters
+from heavytail.statistics import Interval
+from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
+from heavytail.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PRINTED = ("results", "claims", "tuning")  # in LaTeX
+SUFFIXES = {"csv": ".csv", "latex": ".tex"}
+
+
+def export_tables(study: Study, folder: str | Path, form: str) -> list[Path]:
+    """Write the tables of a finished study, a file each.
+
+    Args:
+        study: with all its parts done.
+        folder: where to; it is made if it is not there.
+        form: "csv" or "latex".
+
+    Returns:
+        The paths of the files.
+    """
+    if form not in SUFFIXES:
+        raise InputError(f"there is no format {short_repr(form)}; {suggestion(form, SUFFIXES)}")
+    target, paths = Path(folder), []
+    for name, table in make_tables(study).items():
+        if form == "latex" and name not in PRINTED:
+            continue
+        text = to_latex(table) if form == "latex" else table.to_csv(index=False)
+        paths.append(target / f"{name}{SUFFIXES[form]}")
+        _write(paths[-1], text.encode())
+    return paths
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, lambda out: out.write(content))
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def make_tables(study: Study) -> "dict[str, pd.DataFrame]":
+    """Make the tables of a finished study, by name; without rows there is no table."""
+    import pandas as pd
+
+    data = collect_report_data(study)
+    rows = {
+        "results": _results(data),
+        "curves": _curves(data),
+        "claims": _claims(data),
+        "tests": _tests(data),
+        "tuning": _tuning(data, study),
+    }
+    frames = {name: pd.DataFrame(list(each)) for name, each in rows.items()}
+    return {name: frame for name, frame in frames.items() if len(frame)}
+
+
+def _runs(data: ReportData) -> Iterator[tuple[Task, Agent, dict[str, Any]]]:
+    """Every agent in every environment, with the columns that name them."""
+    for task in data.tasks.values():
+        for agent in task.agents:
+            names = {"env_key": task.key, "environment": task.label}
+            yield task, agent, {**names, "agent_key": agent.key, "agent": agent.label}
+
+
+def _results(data: ReportData) -> Iterator[dict[str, Any]]:
+    cells = {(cell.env, cell.agent): cell for cell in data.cells}
+    for task, agent, names in _runs(data):
+        cell, runs = cells[task.key, agent.key], agent.runs
+        known = {name: cell.parameters().get(name) for name in data.spec.agents[agent.key].parameters}
+        yield {
+            **names,
+            "setting": agent.setting,
+            "parameters": format_parameters({**known, **cell.point}),
+            **_interval("final_regret", task.aggregation.median(final_regret(runs))),
+            **_interval("last_tenth", task.aggregation.median(mean_reward_in(runs, 0.9, 1.0))),
+            "optimum": task.optimum,
+            "runs": len(runs.replicates),
+            "failed": runs.failed,
+            "seconds": data.seconds[agent.key, task.key]["evaluation"],
+        }
+
+
+def _interval(name: str, values: Interval) -> dict[str, float]:
+    return {
+        name: float(values.estimate),
+        f"{name}_low": float(values.low),
+        f"{name}_high": float(values.high),
+    }
+
+
+def _curves(data: ReportData) -> Iterator[dict[str, Any]]:
+    for _, agent, names in _runs(data):
+        for k, at in enumerate(agent.runs.at.tolist()):
+            regret, pace = (Interval(*(values[k] for values in each)) for each in (agent.regret, agent.pace))
+            yield {**names, "at": at, **_interval("regret", regret), **_interval("reward_rate", pace)}
+
+
+def _claims(data: ReportData) -> Iterator[dict[str, Any]]:
+    for i, result in enumerate(data.claims, 1):
+        held = sum(test.verdict == "reproduced" for test in result.tests)
+        words = {"number": i, "claim": result.claim.claim, "place": result.claim.place}
+        yield {**words, "verdict": result.verdict, "tests": len(result.tests), "tests_that_hold": held}
+
+
+def _tests(data: ReportData) -> Iterator[dict[str, Any]]:
+    for i, result in enumerate(data.claims, 1):
+        for test in result.tests:
+            numbers = ("estimate", "low", "high", "bound", "p_value", "adjusted", "runs", "verdict")
+            yield {
+                "claim": i,
+                "env_key": test.env,
+                "test": sentence(test, data.spec, data.tasks[test.env]),
+                "method": test.method,
+                **{name: getattr(test, name) for name in numbers},
+            }
+
+
+def _tuning(data: ReportData, study: Study) -> Iterator[dict[str, Any]]:
+    reviews = {(review.agent, review.env): review for review in study.choice_reviews()}
+    for score in study.scores():
+        review = reviews[score.agent, score.env]
+        chosen = score.point == review.point
+        yield {
+            "env_key": score.env,
+            "environment": data.tasks[score.env].label,
+            "agent_key": score.agent,
+            "agent": data.spec.agents[score.agent].label,
+            "point": format_parameters(score.point),
+            "measure": score.measure,
+            "median": score.value,
+            "chosen": chosen,
+            "change_probability": review.change if chosen else None,
+            "remarks": "; ".join(review.remarks()) if chosen else "",
+        }

@@ -1,0 +1,100 @@
+"""MDPs that are given to a study as objects: known by their content, kept in its folder.
+
+A spec can only hold names. So an object gets the name ``mdp:DIGEST``, under which everything finds it as it
+finds a registered environment; the ids of runs depend on the MDP itself. The study's folder holds it as
+``mdps/DIGEST.npz``: whoever opens the study, in this process or in another, knows it under the same name.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from heavytail.errors import InputError
+from heavytail.mdp import MDP
+from heavytail.mdp.changing import ChangingMDP
+from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
+from heavytail.mdp.mdp_file import as_changing, digest_mdp, load_mdp, mdp_from_bytes, mdp_to_bytes
+from heavytail.mdp.validation import check_mdp
+from heavytail.registry import find, give, is_given
+from heavytail.training.runners import REWARD_PRESERVING_WRAPPERS
+
+PREFIX = "mdp:"  # of their names
+NAME = re.compile(f"{PREFIX}[0-9a-f]{{20}}")
+FOLDER = "mdps"
+SUFFIX = ".npz"
+
+
+def to_mdp(env: Any, folder: Path) -> ChangingMDP:
+    """Return the MDP of a file or of an object: any MDP, or a Gymnasium environment that has one."""
+    if isinstance(env, str):
+        return as_changing(load_mdp(folder / env))
+    if hasattr(env, "reset") and hasattr(env, "step"):
+        return as_changing(_without_wrappers(env))
+    return as_changing(env)
+
+
+def _without_wrappers(env: Any) -> MDP:
+    """Return the MDP of a Gymnasium environment, if that is all there is to it."""
+    inner = env
+    while inner is not getattr(inner, "unwrapped", inner):
+        if type(inner).__name__ not in REWARD_PRESERVING_WRAPPERS:
+            raise InputError(
+                f"{type(inner).__name__} is a wrapper, and may change what {type(env.unwrapped).__name__}"
+                " does; a study needs the MDP itself, so give it without"
+            )
+        inner = inner.env
+    return mdp_from_gymnasium(env)
+
+
+def give_mdp(mdp: ChangingMDP) -> str:
+    """Make an MDP known in this process, and return its name."""
+    for each in mdp.mdps:
+        check_mdp(each)
+    name = PREFIX + digest_mdp(mdp)
+    give("env", name, mdp)
+    return name
+
+
+# Files
+
+
+def given_names(spec: Any) -> Iterator[str]:
+    """The names of the MDPs of a spec that were given as objects; the spec may be anything."""
+    envs = spec.get("envs") if isinstance(spec, Mapping) else None
+    for env in envs.values() if isinstance(envs, Mapping) else ():
+        name = env.get("env") if isinstance(env, Mapping) else None
+        if isinstance(name, str) and NAME.fullmatch(name):
+            yield name
+
+
+def file_of(name: str) -> str:
+    """The file of a given MDP, in the folder of its study."""
+    return f"{FOLDER}/{name.removeprefix(PREFIX)}{SUFFIX}"
+
+
+def to_bytes(name: str) -> bytes:
+    """The content of the file of an MDP that is known here."""
+    return mdp_to_bytes(find("env", name).builder())
+
+
+def take(name: str, content: bytes, where: str) -> None:
+    """Make an MDP known that was given to another process, from the content of its file."""
+    if is_given("env", name):
+        return
+    found = give_mdp(as_changing(mdp_from_bytes(content, where)))
+    if found != name:
+        raise InputError(f"{where} holds another MDP than its name says; put the right one there")
+
+
+def take_from_folder(name: str, folder: Path) -> None:
+    """Make an MDP known that was given to another process, from the folder of its study."""
+    if is_given("env", name):
+        return
+    path = folder / file_of(name)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path} cannot be read, an MDP of the study: {error.strerror}") from None
+    take(name, content, os.fspath(path))

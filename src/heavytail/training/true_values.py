@@ -1,0 +1,78 @@
+"""The word "true" in the place of a number: what is true of the environment, computed from its MDP.
+
+``moment="true"`` is the largest moment of the rewards, of the order and kind that the agent needs;
+``changes="true"`` is l, the number of MDPs that follow each other.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from heavytail.errors import InputError
+from heavytail.mdp import MDP
+from heavytail.mdp.problem import Problem
+from heavytail.planning.reward_moments import reward_moments, usable_epsilon
+from heavytail.registry import find
+
+TRUE = "true"
+
+
+def with_true_values(
+    agent: str, parameters: Mapping[str, Any], problem: Problem, mdps: Sequence[MDP]
+) -> dict[str, Any]:
+    """Replace "true" among an agent's parameters by what it stands for.
+
+    Args:
+        agent: its id.
+        parameters: its parameters, those that are given.
+        problem: of the environment.
+        mdps: of the environment, in turn; none where it does not show any.
+
+    >>> import heavytail as ht
+    >>> learner = ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), epsilon=0.05, moment="true")
+    >>> round(learner.parameters["moment"], 2)
+    14.24
+    """
+    given = dict(parameters)
+    for name in ("changes", "moment"):
+        if isinstance(given.get(name), str) and given[name] == TRUE and not mdps:
+            raise InputError(
+                f"{name} is 'true', and this environment is no MDP that would tell; give a number"
+            )
+    if given.get("changes") == TRUE:
+        given["changes"] = len(mdps)
+    if given.get("moment") == TRUE:
+        given["moment"] = _true_moment(agent, given, problem, mdps)
+    return given
+
+
+def _true_moment(agent: str, parameters: Mapping[str, Any], problem: Problem, mdps: Sequence[MDP]) -> float:
+    """Return the largest moment of the rewards, of the order and kind that the agent needs."""
+    entry = find("agent", agent)
+    built = entry.builder(problem, **{**parameters, "moment": 1.0})
+    if "epsilon" not in entry.parameters:
+        raise InputError(
+            f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
+        )
+    kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
+    epsilon = parameters.get("epsilon", entry.parameters["epsilon"].default)
+    if epsilon is None:
+        epsilon = min(map(usable_epsilon, mdps))
+    order = 1.0 + float(epsilon)
+    moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in mdps)
+    if not np.isfinite(moment):
+        raise InputError(
+            f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be"
+            " smaller"
+        )
+    return moment
+
+
+def _moment_kinds(record: Any) -> Iterator[str]:
+    """The kinds of moment that the estimators in a record, and in the records in it, need."""
+    if hasattr(record, "moment_kind"):
+        yield record.moment_kind()
+    elif isinstance(record, tuple):
+        for inner in record:
+            yield from _moment_kinds(inner)
