@@ -61,14 +61,19 @@ def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
 
 
-def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
-    """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
+def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None) -> Arrays:
+    """Read an ``.npz`` file, or one array of it; anything wrong with it is a one-line error.
+
+    The error says `what` it should be.
+    """
     target = Path(path)
     try:
         with target.open("rb") as source, zipfile.ZipFile(source) as archive:
             _check_unpacked_size(archive, os.fstat(source.fileno()).st_size)
             return {
-                entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.filelist
+                name: _read_array(archive, entry)
+                for entry in archive.filelist
+                if (name := entry.filename.removesuffix(".npy")) == (only or name)
             }
     except OSError as error:
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error

@@ -16,8 +16,6 @@ import numpy.typing as npt
 from heavytail.arrays import Record
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
-from heavytail.kernels.pools import pool_fields
-from heavytail.kernels.validity import check_record
 
 FORMAT = 2  # rises with every change of the name or type of an array
 METADATA = "heavytail.json"  # the entry of the metadata
@@ -41,6 +39,8 @@ def flatten(prefix: str, record: Record) -> Arrays:
 
 def restore_valid(prefix: str, built: Record, arrays: Arrays) -> Record:
     """Make a valid record from the arrays of a file, like one that is fresh from its builder."""
+    from heavytail.kernels.validity import check_record  # here: files of wrappers need no compiler
+
     record = restore(prefix, built, arrays, same_shape=True)
     check_record(prefix, record, built)
     return record
@@ -51,6 +51,8 @@ def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) 
 
     They must have the same types and, where `same_shape`, the same shapes except for pools, which may grow.
     """
+    from heavytail.kernels.pools import pool_fields  # here, likewise
+
     values, pools = [], pool_fields(template)
     _check_pool_lengths(prefix, pools, arrays)
     for name, old in zip(template._fields, template, strict=True):
@@ -97,15 +99,25 @@ def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
     write_arrays(path, {METADATA: np.frombuffer(metadata, np.uint8), **file.arrays})
 
 
-def read_agent_file(path: str | os.PathLike[str]) -> AgentFile:
-    """Read the file; a damaged or foreign file is a one-line error."""
-    arrays = read_arrays(path, "agent file")
+def read_agent_file(
+    path: str | os.PathLike[str], what: str = "agent file", written_by: str = "learner.save(path)"
+) -> AgentFile:
+    """Read the file; a damaged or foreign file is a one-line error, which says `what` it should be."""
+    arrays = read_arrays(path, what)
+    if METADATA not in arrays:
+        raise InputError(f"{Path(path)} is no {what} of heavytail; write one with {written_by}")
     return AgentFile(_pop_metadata(Path(path), arrays), arrays)
 
 
-def _pop_metadata(target: Path, arrays: Arrays) -> dict[str, Any]:
+def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read only what the file says it is."""
+    arrays = read_arrays(path, "file of heavytail", only=METADATA)
     if METADATA not in arrays:
-        raise InputError(f"{target} is no agent file of heavytail; write one with learner.save(path)")
+        raise InputError(f"{Path(path)} is no file of heavytail: it does not say what it is")
+    return _pop_metadata(Path(path), arrays)
+
+
+def _pop_metadata(target: Path, arrays: Arrays) -> dict[str, Any]:
     try:
         metadata: dict[str, Any] = json.loads(arrays.pop(METADATA).tobytes())
         version = metadata["format"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from heavytail.arrays import Record
+from heavytail.arrays import Ints, Record
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.kernels.rng import Seed, Streams, streams
 from heavytail.kernels.verbs import counter_names
@@ -27,6 +27,8 @@ from heavytail.training.agent_file import (
     write_agent_file,
 )
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
+from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
+from heavytail.training.frozen_policy import FrozenPolicy, freeze_policy
 from heavytail.training.learner_file import restore_learner
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
@@ -125,7 +127,9 @@ class Learner:
         array([ 500, 1000])
         """
         with one_thread(self):
-            return self._learn(self._amount(episodes, steps), checkpoints, spacing, progress=progress)
+            return self._learn(
+                self._amount("learn", episodes, steps), checkpoints, spacing, progress=progress
+            )
 
     def _learn(
         self, units: int, checkpoints: int | Sequence[int], spacing: Spacing, *, progress: bool
@@ -143,7 +147,9 @@ class Learner:
             try:
                 self.runner.run(self.agent, self.streams, self.run_state, recorded, until, on_chunk)
             finally:
-                self.curve = make_curve(recorded, self.unit, counter_names(self.agent))
+                self.curve = make_curve(
+                    recorded, self.unit, counter_names(self.agent), self.runner.changing_mdp
+                )
         return self.curve
 
     def predict(self, observation: int, step: int = 0) -> int:
@@ -153,6 +159,58 @@ class Learner:
         """
         steps = Stepwise(self.agent, self.streams.predictions, self.problem)
         return self.runner.to_action(steps.act(self.runner.to_state(observation), step))
+
+    def policy(self) -> Ints:
+        """Return the action that the agent would take in each state: [H, S], or [S] in a continuing problem.
+
+        It is the policy of this moment: what `predict` says, for all states at once. An agent that explores
+        by drawing policies, as "heavy_psrl" does, has the one it drew last; one that draws actions gives one
+        draw. Learning is not affected.
+
+        >>> import heavytail as ht
+        >>> ht.make_agent("optimal", ht.make_mdp("six_arms")).policy().shape
+        (25, 7)
+        """
+        actions = self._freeze().actions + self.runner.to_action(0)
+        return actions if self.problem.horizon else actions[0]
+
+    def evaluate(
+        self,
+        episodes: int | None = None,
+        *,
+        steps: int | None = None,
+        seed: Seed = 0,
+        confidence: float = 0.95,
+        env: Any = None,
+    ) -> Evaluation:
+        """Play episodes, or steps in a continuing problem, with the policy as it is now.
+
+        Learning is not affected, bit for bit. The mean return has an interval that holds it with probability
+        `confidence` also if returns have no variance; in an MDP the policy's `value` is computed exactly.
+
+        Args:
+            episodes: how many, in an episodic problem.
+            steps: how many, in a continuing problem.
+            seed: of the random streams of the evaluation, which are its own.
+            confidence: of the interval.
+            env: a Gymnasium environment to play in; by default a copy of the learner's own.
+
+        >>> import heavytail as ht
+        >>> learner = ht.make_agent("optimal", ht.make_mdp("six_arms", law="normal"))
+        >>> found = learner.evaluate(episodes=1000)
+        >>> round(found.value, 2), bool(found.low < found.value < found.high), len(found.returns)
+        (40.06, True, 1000)
+        """
+        units, policy = self._amount("evaluate", episodes, steps), self._freeze()
+        if isinstance(self.runner, GymRunner):
+            runner = self.runner.twin(env, seed)
+            return evaluate_in_gym(self.agent, policy, runner, units, seed, confidence)
+        if env is not None:
+            raise InputError("evaluate: env= is for Gymnasium environments; this learner is in an MDP")
+        return evaluate_in_mdp(self.agent, policy, self.mdp, units, seed, confidence)
+
+    def _freeze(self) -> FrozenPolicy:
+        return freeze_policy(self.agent, self.problem, self.streams.predictions)
 
     def beliefs(self) -> "pd.DataFrame":
         """Return what the agent believes of the rewards of each state and action, one row each.
@@ -214,17 +272,17 @@ class Learner:
         except Exception as error:  # whatever a builder or a check says of numbers from a file
             raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
-    def _amount(self, episodes: Any, steps: Any) -> int:
+    def _amount(self, method: str, episodes: Any, steps: Any) -> int:
         given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
         if other is not None or given is None:
             kind = "in episodes" if self.problem.horizon else "a continuing problem"
             raise InputError(
-                f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
+                f"{method}: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
             )
         is_number = isinstance(given, (int, float, np.number))
         if not is_number or not 1 <= given < 2**62 or given != math.floor(given):
             raise InputError(
-                f"learn: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
+                f"{method}: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
             )
         return int(given)
 

@@ -3,6 +3,7 @@
 `MDPRunner` runs the fused loop in MDP records, `GymRunner` steps through a Gymnasium environment.
 """
 
+import copy
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heavytail.arrays import Record
-from heavytail.errors import InputError
+from heavytail.errors import InputError, one_line
 from heavytail.kernels.rng import Seed, Streams, seed_sequence
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
@@ -31,6 +32,7 @@ class MDPRunner:
 
     def __init__(self, mdp: ChangingMDP) -> None:
         self.mdp = mdp
+        self.changing_mdp: ChangingMDP | None = mdp
         self.problem = make_problem(*map(check_mdp, mdp.mdps))
 
     def run(
@@ -69,6 +71,7 @@ class GymRunner:
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
+        self.changing_mdp: ChangingMDP | None = None  # nobody knows it
         self.problem = _make_problem(env, horizon)
         self._seed: int | None = seed
         self.truncated = False
@@ -100,6 +103,23 @@ class GymRunner:
         observation, reward, terminated, self.truncated, info = check_step(self.env.step(self.to_action(a)))
         mean = to_float("mean_reward", info.get("mean_reward", np.nan)) if self._knows_means else np.nan
         return self.to_state(observation), reward, terminated, mean
+
+    def twin(self, env: Any, seed: Seed) -> "GymRunner":
+        """Make a runner of another environment of these sizes, or of a copy of this one."""
+        if env is None:
+            try:
+                env = copy.deepcopy(self.env)
+            except Exception as error:  # whatever its libraries say
+                raise InputError(
+                    f"evaluate: this environment cannot be copied ({one_line(error)}); give env=, another one"
+                ) from error
+        runner = make_runner(env, self.problem.horizon, seed)
+        if not isinstance(runner, GymRunner) or runner.problem[:3] != self.problem[:3]:
+            raise InputError(
+                f"evaluate: env has {runner.problem[:3]} states, actions and steps; the agent learnt with"
+                f" {self.problem[:3]}"
+            )
+        return runner
 
     def to_state(self, observation: Any) -> int:
         """Return an observation as a state counted from 0; an error for one outside the space."""
