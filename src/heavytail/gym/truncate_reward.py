@@ -117,8 +117,8 @@ class TruncateReward(
     -0.5
 
     ``env.save(path)`` keeps options and counts in an ``.npz`` file, without pickle.
-    ``TruncateReward.load(path, env)`` makes the wrapper again, and ``env.load(path)`` continues in one that is
-    there. ``state_dict()`` and ``load_state_dict(arrays)`` are the same as arrays:
+    ``TruncateReward.load(path, env)`` makes the wrapper again, and ``env.load(path)`` continues in one that
+    is there. ``state_dict()`` and ``load_state_dict(arrays)`` are the same as arrays:
 
     >>> env = ht.gym.TruncateReward(gymnasium.make("FrozenLake-v1"), epsilon=0.5, coefficient=1.0)
     >>> _, _ = env.reset(seed=0), env.step(2)

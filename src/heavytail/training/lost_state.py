@@ -20,8 +20,8 @@ def describe_lost_state(wrapper: str, steps: int) -> str:
     """Say what is missing, and what to do."""
     return (
         f"the agent has learnt before ({steps:,} steps), but {wrapper} has counted no visit, so that its"
-        f" thresholds begin anew; load its state too: {wrapper}.load(path, env), from where env.save(path) put"
-        " it"
+        f" thresholds begin anew; load its state too: {wrapper}.load(path, env), from what env.save(path)"
+        " wrote"
     )
 
 
