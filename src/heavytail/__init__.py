@@ -19,6 +19,7 @@ from heavytail.gym.ids import register_ids
 
 if TYPE_CHECKING:
     from heavytail import bounds, deep, estimators, gym, laws, planning, statistics
+    from heavytail.description import describe
     from heavytail.envs import make_changing_mdp, make_mdp
     from heavytail.errors import InputError
     from heavytail.mdp import MDP
@@ -46,6 +47,7 @@ _HOME = {
     "Stepwise": "training.stepwise",
     "Study": "studies.study",
     "changing_mdp": "mdp.changing",
+    "describe": "description",
     "load_agent": "training.learner",
     "make_agent": "training.learner",
     "make_changing_mdp": "envs",
@@ -70,6 +72,7 @@ __all__ = [
     "bounds",
     "changing_mdp",
     "deep",
+    "describe",
     "estimators",
     "gym",
     "laws",

@@ -69,12 +69,12 @@ class Curve:
         >>> bool(abs(curve.regret[-1]) < 5000)
         True
         """
-        if self.mdp is None:
+        if self._best_reward is None:
             raise InputError(
                 "regret: nobody knows the best policy of this environment; learn in an MDP, such as"
                 " mdp_from_gymnasium makes of toy_text environments"
             )
-        return best_rewards(self.mdp, best_rates(self.mdp), self.at) - self.mean_reward
+        return self._best_reward - self.mean_reward
 
     def plot(self) -> "Figure":
         """Draw the rewards, and the regret where it is known; notebooks show the figure.
@@ -83,7 +83,11 @@ class Curve:
         """
         from heavytail.training.curve_plot import draw_curve  # here, because it needs Matplotlib
 
-        return draw_curve(self)
+        return draw_curve(self.unit, self.at, self.realised_reward, self.mean_reward, self._best_reward)
+
+    @cached_property
+    def _best_reward(self) -> Floats | None:
+        return None if self.mdp is None else best_rewards(self.mdp, best_rates(self.mdp), self.at)
 
     def to_frame(self) -> "pd.DataFrame":
         """Make a pandas DataFrame, one row per checkpoint."""

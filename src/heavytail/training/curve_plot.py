@@ -6,54 +6,44 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
-from heavytail.planning.best_rewards import best_rates, best_rewards
-from heavytail.training.curve import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MEAN, DRAWN, BEST = "#0072B2", "#9AA3AD", "#009E73"  # Okabe and Ito's blue and green, and a grey
+EXPECTED, DRAWN, BEST = "#0072B2", "#9AA3AD", "#009E73"  # Okabe and Ito's blue and green, and a grey
 GREY = "#444444"
 SHOWN = (0.05, 0.95)  # quantiles of the drawn rewards that must be in the picture
 MARGIN = 0.08  # of the height, above and below
 
 
-def draw_curve(curve: Curve) -> "Figure":
-    """Draw reward by episode, or by step, between checkpoints, beside the regret where it is known."""
+def draw_curve(unit: str, at: Ints, drawn: Floats, expected: Floats, best: Floats | None) -> "Figure":
+    """Draw the reward of an episode, or of a step, and the regret where it is known.
+
+    Args:
+        unit: "episodes" or "steps".
+        at: the checkpoints.
+        drawn: the cumulative rewards at them.
+        expected: their means, NaN where they are not known.
+        best: those of the best policy, where it is known.
+    """
     from matplotlib.figure import Figure  # here, because importing Matplotlib takes a while
 
-    if not len(curve.at):
+    if not len(at):
         raise InputError("plot: this curve has no checkpoint yet; learn for longer")
-    panels = 2 if curve.mdp is not None else 1
+    panels = 1 if best is None else 2
     figure = Figure(figsize=(5.2 * panels, 3.6), layout="constrained")
     rewards, *others = np.atleast_1d(figure.subplots(1, panels))
-    _draw_rewards(rewards, curve)
-    for axes in others:
-        axes.plot(curve.at, curve.regret, color=MEAN, linewidth=1.8)
-        _finish(axes, curve.unit, "regret")
+    _draw_rewards(rewards, at, _rates(at, drawn), _rates(at, expected))
+    if best is not None:
+        style = {"color": BEST, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+        rewards.plot(at, _rates(at, best), **style, label="of the best policy")
+        others[0].plot(at, best - expected, color=EXPECTED, linewidth=1.8)
+        _finish(others[0], unit, "regret")
+    _finish(rewards, unit, f"reward of {'an episode' if unit == 'episodes' else 'a step'}")
+    if len(rewards.lines) > 1:
+        rewards.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=8, frameon=False)
     return figure
-
-
-def _draw_rewards(axes: "Axes", curve: Curve) -> None:
-    drawn, expected = (_rates(curve.at, total) for total in (curve.realised_reward, curve.mean_reward))
-    finite = drawn[np.isfinite(drawn)]
-    lines = [np.quantile(finite, SHOWN)] if len(finite) else []
-    if known := not np.isnan(expected).any():
-        axes.plot(curve.at, expected, color=MEAN, linewidth=1.8, label="expected", zorder=3)
-        lines.append(expected)
-    if curve.mdp is not None:
-        best = _rates(curve.at, best_rewards(curve.mdp, best_rates(curve.mdp), curve.at))
-        axes.plot(
-            curve.at, best, color=BEST, linewidth=1.2, linestyle=(0, (4, 2)), label="of the best policy"
-        )
-        lines.append(best)
-    hidden = _show_all_of(axes, np.concatenate([*lines, []]), drawn)
-    label = f"drawn ({hidden} beyond the picture)" if hidden else "drawn"
-    axes.plot(curve.at, drawn, ".", color=DRAWN if known else MEAN, markersize=4, label=label)
-    _finish(axes, curve.unit, f"reward of {'an episode' if curve.unit == 'episodes' else 'a step'}")
-    if known or hidden:
-        axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=8, frameon=False)
 
 
 def _rates(at: Ints, total: Floats) -> Floats:
@@ -62,12 +52,18 @@ def _rates(at: Ints, total: Floats) -> Floats:
         return np.diff(total, prepend=0.0) / np.diff(at, prepend=0)
 
 
-def _show_all_of(axes: "Axes", shown: Floats, points: Floats) -> int:
-    """Choose the height such that lines are seen, whatever outliers do; count the points outside."""
+def _draw_rewards(axes: "Axes", at: Ints, drawn: Floats, expected: Floats) -> None:
+    """Draw both, at a height at which the expected ones are seen, whatever outliers there are."""
+    known, finite = not np.isnan(expected).any(), drawn[np.isfinite(drawn)]
+    shown = np.concatenate([np.quantile(finite, SHOWN) if len(finite) else [], expected if known else []])
     low, high = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 1.0)
     margin = MARGIN * (high - low or abs(high) or 1.0)
     axes.set_ylim(low - margin, high + margin)
-    return int((~((points >= low - margin) & (points <= high + margin))).sum())
+    hidden = len(drawn) - int(((drawn >= low - margin) & (drawn <= high + margin)).sum())
+    if known:
+        axes.plot(at, expected, color=EXPECTED, linewidth=1.8, label="expected", zorder=3)
+    label = f"drawn ({hidden} beyond the picture)" if hidden else "drawn"
+    axes.plot(at, drawn, ".", color=DRAWN if known else EXPECTED, markersize=4, label=label)
 
 
 def _finish(axes: "Axes", unit: str, label: str) -> None:

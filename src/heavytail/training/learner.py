@@ -320,7 +320,8 @@ def make_agent(
             same noise.
         horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes
             shorter.
-        **parameters: the agent's own.
+        **parameters: the agent's own; ``ht.describe("q_learning")``, or ``heavytail list q_learning`` in a
+            shell, says what each means, with its type and default.
 
     >>> import heavytail as ht
     >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)
