@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from heavytail.description import describe
     from heavytail.envs import make_changing_mdp, make_mdp
     from heavytail.errors import InputError
+    from heavytail.loading import load
     from heavytail.mdp import MDP
     from heavytail.mdp.builders import mdp_from_arrays, mdp_from_slots
     from heavytail.mdp.changing import ChangingMDP, changing_mdp
@@ -48,6 +49,7 @@ _HOME = {
     "Study": "studies.study",
     "changing_mdp": "mdp.changing",
     "describe": "description",
+    "load": "loading",
     "load_agent": "training.learner",
     "make_agent": "training.learner",
     "make_changing_mdp": "envs",
@@ -76,6 +78,7 @@ __all__ = [
     "estimators",
     "gym",
     "laws",
+    "load",
     "load_agent",
     "make_agent",
     "make_changing_mdp",

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 import heavytail as ht
 from heavytail.errors import InputError, printable
 
-ORDER = ("reproduce", "run", "resume", "status", "report", "pack", "list", "show", "bounds", "bench")
+ORDER = ("reproduce", "run", "resume", "status", "report", "pack", "learn", "list", "show", "bounds", "bench")
 
 
 class OrderedGroup(TyperGroup):
