@@ -20,6 +20,7 @@ from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 from heavytail.training import fused
+from heavytail.training.advice import note_policy_per_step, question_moment
 from heavytail.training.agent_file import (
     AgentFile,
     flatten,
@@ -73,6 +74,7 @@ class Learner:
         self.curve: Curve | None = None
         self.in_use = False
         self._warned = False
+        self._warned_of_moment = False
 
     def __repr__(self) -> str:
         return (
@@ -137,6 +139,8 @@ class Learner:
         first = int(self.run_state.episodes_or_steps[0])
         until = first + units
         self._warn_if_past_plan(until)
+        if isinstance(self.runner, GymRunner) and self.runner.own_horizon:
+            note_policy_per_step(self.name, self.agent, self.problem)
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
         with self._shown(progress, until) as redraw:
 
@@ -150,6 +154,7 @@ class Learner:
                 self.curve = make_curve(
                     recorded, self.unit, counter_names(self.agent), self.runner.changing_mdp
                 )
+        self._warn_if_most_are_truncated(self.curve)
         return self.curve
 
     def predict(self, observation: int, step: int = 0) -> int:
@@ -295,6 +300,14 @@ class Learner:
                 f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
                 f" {steps:,}: its bonuses grow no further than planned"
             )
+            warnings.warn(message, stacklevel=4)
+
+    def _warn_if_most_are_truncated(self, curve: Curve) -> None:
+        truncated, steps = curve.counters.get("truncated"), int(self.run_state.steps[0])
+        if truncated is None or self._warned_of_moment:
+            return
+        if message := question_moment(self.name, self.parameters, self.runner, float(truncated[-1]), steps):
+            self._warned_of_moment = True
             warnings.warn(message, stacklevel=4)
 
     @contextmanager

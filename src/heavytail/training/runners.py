@@ -24,6 +24,7 @@ from heavytail.training.gym_answers import check_reset, check_step, to_float
 
 # Gymnasium's wrappers that leave rewards unchanged
 REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
+SAMPLE = 10_000  # of the first rewards of a Gymnasium environment, to advise with
 OnChunk = Callable[[Record], None]
 
 
@@ -73,6 +74,8 @@ class GymRunner:
         self.env = env
         self.changing_mdp: ChangingMDP | None = None  # nobody knows it
         self.problem = _make_problem(env, horizon)
+        self.own_horizon = horizon is None  # the environment's, not the user's
+        self.sample: list[tuple[tuple[int, int], float]] = []  # the first rewards: (s, a), r
         self._seed: int | None = seed
         self.truncated = False
         self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
@@ -101,6 +104,8 @@ class GymRunner:
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
         """Make one transition; the expected reward is that of `info`, or NaN where it is unknown."""
         observation, reward, terminated, self.truncated, info = check_step(self.env.step(self.to_action(a)))
+        if len(self.sample) < SAMPLE:
+            self.sample.append(((s, a), reward))
         mean = to_float("mean_reward", info.get("mean_reward", np.nan)) if self._knows_means else np.nan
         return self.to_state(observation), reward, terminated, mean
 
