@@ -40,7 +40,7 @@ def question_moment(
     if not suggested > moment:
         return None
     return (
-        f"{name} truncated {truncated / steps:.0%} of all rewards: moment={moment:g} is too small for them; of"
+        f"{name} truncated {truncated / steps:.0%} of all rewards: moment={moment:g} is too small; of"
         f" order {order:g} {source} {suggested:.3g}; without moment= it finds one by itself"
     )
 
