@@ -700,6 +700,7 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
         ({"epsilon": 0.5, "coefficient": "auto", "quantile": 50}, "quantile must be below 1, got 50.0"),
         ({**GROWING, "counter": "hash"}, "counter is 'hash'; did you mean 'simhash'?"),
         ({**GROWING, "counter": "simhash", "bits": -1}, "bits must be at least 1, got -1"),
+        ({**GROWING, "counter": "simhash", "bits": 10**9}, "bits must be at most 65536, got 1000000000"),
     ],
 )
 def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) -> None:
