@@ -18,6 +18,7 @@ from heavytail.registry import FOLDERS, Kind, Registered, registered
 
 WIDTH = 100
 NOT_GIVEN = ("problem",)  # parameters that heavytail fills in, not the user
+KINDS = {"env": "environment", "deep_env": "compiled environment"}  # others are words already
 WORDS = {float: "number", int: "whole number", bool: "True or False", str: "text", dict: "table"}
 
 
@@ -38,8 +39,14 @@ class Description(NamedTuple):
     about: str
     parameters: tuple[ParameterDescription, ...]
 
+    @property
+    def title(self) -> str:
+        """The name, and what kind of thing it is."""
+        kind = KINDS.get(self.kind, self.kind)
+        return f"{self.name}, {'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
     def __repr__(self) -> str:
-        lines = [f"{self.name}, {'an' if self.kind[0] in 'aeiou' else 'a'} {self.kind}", "", self.about]
+        lines = [self.title, "", self.about]
         for each in self.parameters:
             default = f" = {each.default}" if each.default else ", to be given"
             text = textwrap.fill(each.text, WIDTH, initial_indent="    ", subsequent_indent="    ")

@@ -32,7 +32,7 @@ def test_one_thing_is_explained_with_every_parameter(name: str) -> None:
     done = runner.invoke(app, ["list", name])
     assert done.exit_code == 0, done.output
     description = ht.describe(name)
-    assert done.output.startswith(f"{name}, {description.kind}\n")
+    assert done.output.startswith(f"{description.title}\n\n")
     words = " ".join(done.output.split())
     for parameter in description.parameters:
         assert parameter.text.split()[0] in words

@@ -72,7 +72,7 @@ def _explain(name: str, as_json: bool) -> None:
         print_json([{**each._asdict(), "parameters": _as_rows(each)} for each in found])
         return
     for each in found:
-        typer.echo(f"{each.name}, {each.kind}\n\n{each.about}\n")
+        typer.echo(f"{each.title}\n\n{each.about}\n")
         if each.parameters:
             print_table("parameters", _as_rows(each))
 
