@@ -59,6 +59,12 @@ def test_outliers_do_not_hide_the_lines() -> None:
     assert any("beyond the picture" in text.get_text() for text in axes.get_legend().get_texts())  # type: ignore[union-attr]
 
 
+def test_the_best_policy_is_in_the_picture_of_an_agent_far_below_it() -> None:
+    mdp = ht.make_mdp("six_arms", law="constant")
+    axes = ht.make_agent("random", mdp).learn(1000).plot().axes[0]
+    assert axes.get_ylim()[0] < 10 < ht.planning.optimal_value(mdp) < axes.get_ylim()[1]
+
+
 def test_an_empty_curve_is_one_line() -> None:
     curve = ht.Curve("episodes", np.array([], np.int64), np.array([]), np.array([]), {})
     assert repr(curve) == "Curve(no checkpoint, in episodes)"

@@ -34,10 +34,9 @@ def draw_curve(unit: str, at: Ints, drawn: Floats, expected: Floats, best: Float
     panels = 1 if best is None else 2
     figure = Figure(figsize=(5.2 * panels, 3.6), layout="constrained")
     rewards, *others = np.atleast_1d(figure.subplots(1, panels))
-    _draw_rewards(rewards, at, _rates(at, drawn), _rates(at, expected))
+    rates = [_rates(at, total) for total in (drawn, expected, best) if total is not None]
+    _draw_rewards(rewards, at, *rates)
     if best is not None:
-        style = {"color": BEST, "linewidth": 1.2, "linestyle": (0, (4, 2))}
-        rewards.plot(at, _rates(at, best), **style, label="of the best policy")
         others[0].plot(at, best - expected, color=EXPECTED, linewidth=1.8)
         _finish(others[0], unit, "regret")
     _finish(rewards, unit, f"reward of {'an episode' if unit == 'episodes' else 'a step'}")
@@ -52,16 +51,21 @@ def _rates(at: Ints, total: Floats) -> Floats:
         return np.diff(total, prepend=0.0) / np.diff(at, prepend=0)
 
 
-def _draw_rewards(axes: "Axes", at: Ints, drawn: Floats, expected: Floats) -> None:
-    """Draw both, at a height at which the expected ones are seen, whatever outliers there are."""
+def _draw_rewards(
+    axes: "Axes", at: Ints, drawn: Floats, expected: Floats, best: Floats | None = None
+) -> None:
+    """Draw all of them, at a height at which the lines are seen, whatever outliers there are."""
     known, finite = not np.isnan(expected).any(), drawn[np.isfinite(drawn)]
-    shown = np.concatenate([np.quantile(finite, SHOWN) if len(finite) else [], expected if known else []])
+    lines = [line for line in (expected if known else None, best) if line is not None]
+    shown = np.concatenate([np.quantile(finite, SHOWN) if len(finite) else [], *lines])
     low, high = (float(shown.min()), float(shown.max())) if len(shown) else (0.0, 1.0)
     margin = MARGIN * (high - low or abs(high) or 1.0)
     axes.set_ylim(low - margin, high + margin)
     hidden = len(drawn) - int(((drawn >= low - margin) & (drawn <= high + margin)).sum())
     if known:
         axes.plot(at, expected, color=EXPECTED, linewidth=1.8, label="expected", zorder=3)
+    if best is not None:
+        axes.plot(at, best, color=BEST, linewidth=1.2, linestyle=(0, (4, 2)), label="of the best policy")
     label = f"drawn ({hidden} beyond the picture)" if hidden else "drawn"
     axes.plot(at, drawn, ".", color=DRAWN if known else EXPECTED, markersize=4, label=label)
 
