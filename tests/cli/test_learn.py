@@ -91,6 +91,8 @@ def test_ctrl_c_saves_what_there_is(tmp_path: Path) -> None:
     from pathlib import Path
     from heavytail.cli import app
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
+
     def stop():
         while not Path("out").exists():
             time.sleep(0.05)
