@@ -33,7 +33,7 @@ def test_everything_registered_is_named_after_its_builder_and_documented() -> No
         ),
         (lambda: find("law", "xyz"), "there is no law 'xyz'; choose from: alpha_stable, bernoulli, "),
         (lambda: laws.normal(1, scal=2), "normal has no parameter 'scal'; did you mean 'scale'?"),
-        (laws.student_t, "student_t: missing a required argument: 'df'; its parameters are df, loc, scale"),
+        (laws.student_t, "student_t needs df= (degrees of freedom; with 1 or less "),
         (
             lambda: laws.normal(1, 2, 3),
             "normal: too many positional arguments; its parameters are loc, scale",

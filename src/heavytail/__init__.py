@@ -19,8 +19,10 @@ from heavytail.gym.ids import register_ids
 
 if TYPE_CHECKING:
     from heavytail import bounds, deep, estimators, gym, laws, planning, statistics, tails
+    from heavytail.description import describe
     from heavytail.envs import make_changing_mdp, make_mdp
     from heavytail.errors import InputError
+    from heavytail.loading import load
     from heavytail.mdp import MDP
     from heavytail.mdp.builders import mdp_from_arrays, mdp_from_slots
     from heavytail.mdp.changing import ChangingMDP, changing_mdp
@@ -50,6 +52,8 @@ _HOME = {
     "Stepwise": "training.stepwise",
     "Study": "studies.study",
     "changing_mdp": "mdp.changing",
+    "describe": "description",
+    "load": "loading",
     "load_agent": "training.learner",
     "load_mdp": "mdp.mdp_file",
     "make_agent": "training.learner",
@@ -78,9 +82,11 @@ __all__ = [
     "bounds",
     "changing_mdp",
     "deep",
+    "describe",
     "estimators",
     "gym",
     "laws",
+    "load",
     "load_agent",
     "load_mdp",
     "make_agent",

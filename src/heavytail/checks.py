@@ -27,7 +27,8 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.errors import InputError, short_repr, show_bytes, suggestion
+from heavytail.docstrings import parameter_texts
+from heavytail.errors import InputError, short_repr, short_text, show_bytes, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -143,6 +144,8 @@ def bind_arguments(
             others = list(signature.parameters)[len(args) :]  # the caller's to give by name
             remedy = suggestion(key, others) if others else "it takes none"
             raise InputError(f"{name} has no parameter {short_repr(key)}; {remedy}")
+    if missing := _find_missing(signature, len(args), kwargs):
+        raise InputError(_describe_missing(name, inspect.getdoc(builder) or "", missing))
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -153,6 +156,24 @@ def bind_arguments(
         if signature.parameters[key].kind is not inspect.Parameter.VAR_KEYWORD:
             bound.arguments[key] = cast_value(value, hints.get(key, Any), f"{name}: {key}")
     return bound
+
+
+def _find_missing(signature: inspect.Signature, n_given: int, kwargs: Mapping[str, Any]) -> list[str]:
+    named = [p for p in signature.parameters.values() if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
+    return [
+        p.name
+        for i, p in enumerate(named)
+        if p.default is p.empty and p.name not in kwargs and (i >= n_given or p.kind is p.KEYWORD_ONLY)
+    ]
+
+
+def _describe_missing(name: str, doc: str, missing: list[str]) -> str:
+    """Say what is missing and what it means, as the builder's docstring does."""
+    texts = parameter_texts(doc)
+    meanings = [
+        f"{key}= ({short_text(texts[key].rstrip('.'))})" if key in texts else f"{key}=" for key in missing
+    ]
+    return f"{name} needs {' and '.join(meanings)}; `heavytail list {name}` explains its parameters"
 
 
 @cache

@@ -61,12 +61,15 @@ def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
 
 
-def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
-    """Read an ``.npz`` file; anything wrong with it is a one-line error, which says `what` it should be."""
+def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None) -> Arrays:
+    """Read an ``.npz`` file, or one array of it; anything wrong with it is a one-line error.
+
+    The error says `what` it should be.
+    """
     target = Path(path)
     try:
         with target.open("rb") as source:
-            return unpack_arrays(source)
+            return unpack_arrays(source, only)
     except OSError as error:
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
     except Exception as error:
@@ -74,13 +77,15 @@ def read_arrays(path: str | os.PathLike[str], what: str) -> Arrays:
         raise InputError(f"{target} is no {what}, or a damaged one: {why}") from error
 
 
-def unpack_arrays(source: BinaryIO) -> Arrays:
-    """Read the content of an ``.npz`` file, from a file that is open or from memory."""
+def unpack_arrays(source: BinaryIO, only: str | None = None) -> Arrays:
+    """Read the content of an ``.npz`` file, or one array of it, from a file that is open or from memory."""
     size = source.seek(0, os.SEEK_END)
     with zipfile.ZipFile(source) as archive:
         _check_unpacked_size(archive, size)
         return {
-            entry.filename.removesuffix(".npy"): _read_array(archive, entry) for entry in archive.filelist
+            name: _read_array(archive, entry)
+            for entry in archive.filelist
+            if (name := entry.filename.removesuffix(".npy")) == (only or name)
         }
 
 

@@ -96,6 +96,9 @@ class Registered(NamedTuple):
     doc: str
     example: Mapping[str, Any]  # values for the parameters that have no default
 
+    def __repr__(self) -> str:
+        return f"Registered({self.kind!r}, {self.name!r})"
+
     @property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """The builder's parameters, with their defaults."""

@@ -257,7 +257,7 @@ def test_mistakes_are_one_line() -> None:
         ({"agent": "q_lerning"}, "^there is no agent 'q_lerning'; did you mean 'q_learning'"),
         ({"agent": "q_learning", "moment": 3.0}, "^q_learning has no parameter 'moment'"),
         ({"agent": "heavy_ucrl2"}, "^heavy_ucrl2: rewards have no finite moment of order 1.5"),
-        ({"agent": "restarting"}, "^restarting: missing a required .*argument: 'agent'"),
+        ({"agent": "restarting"}, r"^restarting needs agent= \(the id of the agent\)"),
         ({"agent": "random", "changes": 0}, "^restarting: changes must be at least 1"),
     ]
     for parameters, message in cases:

@@ -1,8 +1,10 @@
 import json
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
+import heavytail as ht
 from heavytail.cli import app
 from support.processes import python
 
@@ -23,6 +25,38 @@ def test_an_environment_that_needs_parameters_is_listed_without_facts(tmp_path: 
     found = json.loads(python(script, folder=tmp_path))
     (row,) = (row for row in found["envs"] if row["name"] == "triangle")
     assert (row["S"], row["gain"]) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["heavy_q_learning", "six_arms", "pareto", "truncated_mean", "median"])
+def test_one_thing_is_explained_with_every_parameter(name: str) -> None:
+    done = runner.invoke(app, ["list", name])
+    assert done.exit_code == 0, done.output
+    description = ht.describe(name)
+    assert done.output.startswith(f"{description.title}\n\n")
+    words = " ".join(done.output.split())
+    for parameter in description.parameters:
+        assert parameter.text.split()[0] in words
+        assert (parameter.default or "to be given") in words
+
+
+def test_an_explanation_is_machine_readable() -> None:
+    found = json.loads(runner.invoke(app, ["list", "pareto", "--json"]).output)
+    (law,) = found
+    assert (law["kind"], law["parameters"][0]["name"]) == ("law", "alpha")
+    both = json.loads(runner.invoke(app, ["list", "heavy_ucrl2", "--json"]).output)
+    assert [each["kind"] for each in both] == ["agent", "bound"]
+
+
+def test_the_deep_agent_is_explained() -> None:
+    assert "last_exploration" in runner.invoke(app, ["list", "heavy_dqn"]).output
+
+
+def test_an_unknown_name_is_one_line() -> None:
+    done = runner.invoke(app, ["list", "six_arm"])
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "heavytail: nothing is registered as 'six_arm'; did you mean 'six_arms'?\n",
+    )
 
 
 def test_lists_are_machine_readable() -> None:

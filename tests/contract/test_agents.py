@@ -141,6 +141,17 @@ def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, mdp: st
 
 
 @pytest.mark.parametrize("agent", AGENTS)
+def test_evaluating_changes_nothing(agent: str) -> None:
+    learner = traces.new_learner(agent, next(name for a, name in CASES if a == agent))
+    traces.learn(learner, 20)
+    before = {path: array.copy() for path, array in _arrays(learner).items()}
+    assert learner.policy().shape[-1] == learner.mdp.n_states
+    amount: dict[str, Any] = {learner.unit: 20}
+    assert len(learner.evaluate(**amount).returns) == 20
+    traces.assert_same(before, _arrays(learner))
+
+
+@pytest.mark.parametrize("agent", AGENTS)
 def test_the_required_verbs_are_there(agent: str) -> None:
     mdp = next(name for a, name in CASES if a == agent)
     cls = type(traces.new_learner(agent, mdp).agent)

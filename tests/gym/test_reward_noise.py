@@ -322,7 +322,10 @@ def test_a_law_that_its_name_does_not_make_is_recorded_as_it_is(law: ht.laws.Law
         (
             "alpha_stable",
             {},
-            "alpha_stable: missing a required argument: 'alpha'; its parameters are alpha, beta, loc, scale",
+            (
+                "alpha_stable needs alpha= (the stability, which is also the tail index below 2; with 1 or"
+                " less there is no mean); `heavytail list alpha_stable` explains its parameters"
+            ),
         ),
         (
             HEAVY,

@@ -16,6 +16,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 import heavytail as ht
+from heavytail.files import write_arrays
 from heavytail.gym import (
     AddRewardNoise,
     MDPEnv,
@@ -346,7 +347,85 @@ def test_no_outlier_ever_passes_the_warm_up() -> None:
     assert all(abs(reward) <= 12 * n for n, (_, reward, *_) in enumerate(steps, 1))
 
 
+@pytest.mark.parametrize("options", [{}, {"epsilon": 0.05}, {"coefficient": "auto"}, {"mode": "zero"}])
+def test_nothing_need_be_given(options: dict[str, Any]) -> None:
+    """Epsilon is the paper's, the coefficient automatic."""
+    told = TruncateReward(noisy("CartPole-v1"), epsilon=0.05, coefficient="auto")
+    expected = rollout(told, 200, seed=0)
+    np.testing.assert_equal(rollout(TruncateReward(noisy("CartPole-v1"), **options), 200, seed=0), expected)
+    vector = VectorTruncateReward(gymnasium.make_vec("CartPole-v1", num_envs=2), **options)
+    assert vector.warming_up
+
+
+def test_a_coefficient_that_truncates_most_rewards_is_called_in_question_once() -> None:
+    env = TruncateReward(Paying(4.0), epsilon=1.0, coefficient=1e-9)
+    env.reset()
+    message = "of the first 1,000 rewards 100% were truncated: with coefficient=1e-09 .* suggest 1.6, as"
+    for _ in range(999):  # warnings are errors
+        env.step(0)
+    with pytest.warns(UserWarning, match=message):
+        env.step(0)
+    for _ in range(999):
+        env.step(0)
+
+
+@pytest.mark.parametrize("options", [{}, {"mode": "clip", "limit": 0.1}, {"mode": "sign"}])
+def test_what_the_user_did_not_choose_or_chose_to_be_fixed_is_not(options: dict[str, Any]) -> None:
+    env = TruncateReward(AddRewardNoise(gymnasium.make("CartPole-v1"), HEAVY), **options)
+    rollout(env, 1500, seed=0)
+    assert env.truncated_fraction > 0.3
+
+
 # Saving
+
+
+@pytest.mark.parametrize("options", [{}, {**GROWING, "mode": "clip", "bits": 9}, {"mode": "sign"}])
+def test_the_class_makes_a_wrapper_from_its_file(options: dict[str, Any], tmp_path: Path) -> None:
+    env = TruncateReward(noisy("CartPole-v1"), **options)
+    rollout(env, 100, seed=1)
+    env.save(tmp_path / "counts.npz")
+    again = TruncateReward.load(tmp_path / "counts.npz", noisy("CartPole-v1"))
+    assert isinstance(again, TruncateReward)
+    np.testing.assert_equal(rollout(again, 100, seed=2), rollout(env, 100, seed=2))
+    vector = VectorTruncateReward.load(tmp_path / "counts.npz", gymnasium.make_vec("CartPole-v1", num_envs=2))
+    assert vector.transform.mode == env.transform.mode
+
+
+def test_a_counter_of_ones_own_is_given_again(tmp_path: Path) -> None:
+    env = TruncateReward(Paying(1.0), **GROWING, counter=str)
+    rollout(env, 10, seed=0)
+    env.save(tmp_path / "counts.npz")
+    with pytest.raises(ht.InputError, match=r"cannot be used: it was saved with a counter of your own; give"):
+        TruncateReward.load(tmp_path / "counts.npz", Paying(1.0))
+    again = TruncateReward.load(tmp_path / "counts.npz", Paying(1.0), counter=str)
+    assert again.counter.counts == env.counter.counts  # type: ignore[union-attr]
+
+
+def test_a_file_without_options_still_continues_a_wrapper_and_makes_none(tmp_path: Path) -> None:
+    """Files had none before."""
+    env = TruncateReward(Paying(1.0), **GROWING)
+    rollout(env, 10, seed=0)
+    write_arrays(tmp_path / "counts.npz", env.state_dict())
+    again = TruncateReward(Paying(1.0), **GROWING)
+    again.load(tmp_path / "counts.npz")
+    assert again.counter.counts == env.counter.counts  # type: ignore[union-attr]
+    with pytest.raises(ht.InputError, match=r"is no file of counts of heavytail; write one with env\.save"):
+        TruncateReward.load(tmp_path / "counts.npz", Paying(1.0))
+
+
+def test_an_agent_that_goes_on_without_the_counts_it_learnt_with_gives_a_warning(tmp_path: Path) -> None:
+    def lake() -> Env:
+        return TruncateReward(gymnasium.make("FrozenLake-v1"), **GROWING)
+
+    env, options = lake(), {"horizon": 10, "r_max": 1.0}
+    learner = ht.make_agent("q_learning", env, **options)  # type: ignore[arg-type]
+    learner.learn(5)
+    learner.save(tmp_path / "agent.npz")
+    ht.load_agent(tmp_path / "agent.npz", env)  # it has them
+    with pytest.warns(
+        UserWarning, match=r"TruncateReward has counted no visit, .* load its state too: Trunc"
+    ):
+        ht.load_agent(tmp_path / "agent.npz", lake())
 
 
 def test_an_interrupted_run_goes_on_from_its_file(tmp_path: Path) -> None:
@@ -378,7 +457,7 @@ def test_the_file_holds_arrays_and_no_pickle(tmp_path: Path) -> None:
     rollout(env, 50, seed=0)
     env.save(tmp_path / "counts")  # under the name that was asked for
     with np.load(tmp_path / "counts", allow_pickle=False) as arrays:
-        assert set(arrays) == {"steps", "observations", "actions", "counts"}
+        assert set(arrays) == {"heavytail.json", "steps", "observations", "actions", "counts"}
         assert arrays["counts"].sum() == arrays["steps"][0] == 50
 
 
@@ -601,20 +680,6 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
     ("options", "message"),
     [
         (
-            {},
-            (
-                "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a"
-                " fixed one; got neither"
-            ),
-        ),
-        (
-            {"epsilon": 0.5},
-            (
-                "mode 'zero' takes epsilon and coefficient, for a threshold that grows, or limit, for a"
-                " fixed one; got epsilon"
-            ),
-        ),
-        (
             {**GROWING, "limit": 1.0, "mode": "clip"},
             (
                 "mode 'clip' takes epsilon and coefficient, for a threshold that grows, or limit, for a"
@@ -635,6 +700,7 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
         ({"epsilon": 0.5, "coefficient": "auto", "quantile": 50}, "quantile must be below 1, got 50.0"),
         ({**GROWING, "counter": "hash"}, "counter is 'hash'; did you mean 'simhash'?"),
         ({**GROWING, "counter": "simhash", "bits": -1}, "bits must be at least 1, got -1"),
+        ({**GROWING, "counter": "simhash", "bits": 10**9}, "bits must be at most 65536, got 1000000000"),
     ],
 )
 def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) -> None:

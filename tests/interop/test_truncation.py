@@ -116,6 +116,29 @@ def test_the_environments_of_a_vector_share_one_count() -> None:
     assert rewards.dtype == np.float32
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("vectored", [False, True])
+def test_a_model_that_learns_on_without_its_counts_is_noticed(
+    algorithm: str, vectored: bool, tmp_path: Path
+) -> None:
+    def make() -> Any:
+        return (
+            VecTruncateReward(make_vec_env("CartPole-v1", n_envs=2, seed=0))
+            if vectored
+            else TruncateReward(gymnasium.make("CartPole-v1"))
+        )
+
+    env = make()
+    model = ALGORITHMS[algorithm](env).learn(300)  # warnings are errors
+    model.save(tmp_path / "model.zip")
+    env.save(tmp_path / "counts.npz")
+    forgetful = type(model).load(tmp_path / "model.zip", env=make())
+    with pytest.warns(UserWarning, match=f"{type(env).__name__} has counted no visit.* load its state too"):
+        forgetful.learn(50)
+    bare = make_vec_env("CartPole-v1", n_envs=2) if vectored else gymnasium.make("CartPole-v1")
+    type(model).load(tmp_path / "model.zip", env=type(env).load(tmp_path / "counts.npz", bare)).learn(50)
+
+
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
 def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
     def steps(venv: Any) -> list[Any]:

@@ -45,8 +45,8 @@ def require_moment(
             f"{name}=" for name, value in (("epsilon", epsilon), ("moment", moment)) if value is None
         )
         raise InputError(
-            f"{agent} needs {missing}: this environment does not tell the laws of its rewards; heavy_psrl"
-            " needs no such number"
+            f"{agent} needs {missing}, for a bound on the moments E|r|**(1 + epsilon) of rewards: this"
+            " environment does not tell their laws; leave both out to have it learnt, or take heavy_psrl"
         )
     epsilon = usable_epsilon(problem.mdp) if epsilon is None else epsilon
     if moment is None:

@@ -27,6 +27,9 @@ def optimal(problem: Problem) -> Optimal:
     """The best policy, for an episode or for the average reward.
 
     A reference that knows its MDP and learns nothing.
+
+    Args:
+        problem: the environment's sizes, and the MDP itself.
     """
     if problem.mdp is None:
         raise InputError(

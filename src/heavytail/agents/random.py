@@ -17,7 +17,11 @@ class Random(NamedTuple):
 
 @register("agent", "random")
 def random(problem: Problem) -> Random:
-    """Every action with equal probability: a reference that learns nothing, in episodes or continuing."""
+    """Every action with equal probability: a reference that learns nothing, in episodes or continuing.
+
+    Args:
+        problem: the environment's sizes.
+    """
     return Random(problem.n_actions)
 
 

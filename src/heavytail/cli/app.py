@@ -24,6 +24,8 @@ ORDER = (
     "status",
     "report",
     "pack",
+    "export",
+    "learn",
     "list",
     "show",
     "diagnose",

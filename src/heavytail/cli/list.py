@@ -1,12 +1,14 @@
-"""The command `list`: what can be built by name."""
+"""The command `list`: what can be built by name, and what each parameter of one thing means."""
 
+import inspect
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 import heavytail as ht
-from heavytail.cli.app import app, print_json, print_table
+from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.description import Description, find_descriptions
 from heavytail.registry import Kind, Registered
 
 
@@ -30,17 +32,54 @@ KINDS: dict[What, Kind] = {
 
 @app.command("list")
 def list_things(
-    what: Annotated[What | None, typer.Argument(help="One kind only.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[KIND|NAME]",
+            help="One kind only (agents, envs, estimators, laws, deep), or the name of one thing to explain.",
+        ),
+    ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what can be built by name, with its parameters; environments also with their exact optima."""
-    tables = {kind.value: _rows(kind) for kind in ([what] if what else What)}
+    """List what can be built by name; of one thing the text, type and default of every parameter."""
+    if what is None or what in list(What):
+        _list_kinds(list(What) if what is None else [What(what)], as_json)
+    else:
+        with one_line_errors():
+            _explain(what, as_json)
+
+
+def _list_kinds(kinds: list[What], as_json: bool) -> None:
+    tables = {kind.value: _rows(kind) for kind in kinds}
     if as_json:
         print_json(tables)
         return
     for title, rows in tables.items():
         print_table(title, rows)
+    typer.echo("`heavytail list NAME` explains one of them, with every parameter.")
+
+
+def _explain(name: str, as_json: bool) -> None:
+    """Print what is known of everything that has this name."""
+    from heavytail.deep.settings import AGENTS  # here, for start-up
+
+    if name in AGENTS:
+        typer.echo(inspect.getdoc(ht.deep.heavy_dqn))
+        return
+    found = find_descriptions(name)
+    if as_json:
+        print_json([{**each._asdict(), "parameters": _as_rows(each)} for each in found])
+        return
+    for each in found:
+        typer.echo(f"{each.title}\n\n{each.about}\n")
+        if each.parameters:
+            print_table("parameters", _as_rows(each))
+
+
+def _as_rows(description: Description) -> list[dict[str, Any]]:
+    rows = [each._asdict() for each in description.parameters]
+    return [{**row, "default": row["default"] or "to be given"} for row in rows]
 
 
 def _rows(what: What) -> list[dict[str, Any]]:

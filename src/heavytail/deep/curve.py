@@ -8,7 +8,7 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DeepCurve:
     """Cumulative results at checkpoints. Clean returns are without noise and of episodes that have ended.
 
@@ -26,6 +26,10 @@ class DeepCurve:
     episodes: Ints  # [run, checkpoint] that ended
     clean_return: Floats  # [run, checkpoint] of all of them, summed
     truncated: Ints  # [run, checkpoint] rewards that the transform changed
+
+    def __repr__(self) -> str:
+        runs, checkpoints = self.episodes.shape
+        return f"DeepCurve(steps={max(self.steps, default=0):,}, checkpoints={checkpoints}, runs={runs})"
 
     @property
     def mean_return(self) -> Floats:

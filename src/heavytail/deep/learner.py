@@ -40,6 +40,7 @@ from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.training.interrupts import deferred_interrupts
+from heavytail.training.lost_state import warn_of_lost_state
 from heavytail.training.one_thread import one_thread
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
@@ -200,6 +201,7 @@ class DeepLearner:
             raise InputError(
                 f"its steps are {learner.steps}, no multiple of target_every, {settings.target_every}"
             )
+        warn_of_lost_state(gym_env, learner.steps)
         learner.totals, marks, learner._rows = load_curve(arrays, learner.steps, len(runs))
         learner.curve = make_deep_curve(marks, learner._rows, len(runs))
         return learner

@@ -16,9 +16,9 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
 
     Args:
         name: the environment's id; ``heavytail.registered("env")`` and ``heavytail list envs`` list them.
-        **parameters: the environment's own. The heavy-tailed law of most is the parameter `law`: a law, or
-            the name of one, whose parameters may then stand beside the environment's; it is moved to the mean
-            that the environment asks for.
+        **parameters: the environment's own, which ``ht.describe("six_arms")`` explains. The heavy-tailed law
+            of most is the parameter `law`: a law, or the name of one, whose parameters may then stand beside
+            the environment's; it is moved to the mean that the environment asks for.
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms", horizon=10)

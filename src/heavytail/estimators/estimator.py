@@ -65,7 +65,8 @@ class Estimator:
         self.record = record
 
     def __repr__(self) -> str:
-        return f"Estimator({type(self.record).__name__})"
+        cells = f", cells={self.record.n.size:,}" if self.record.n.size > 1 else ""
+        return f"Estimator({type(self.record).__name__}, samples={int(self.record.n.sum()):,}{cells})"
 
     def push(self, x: npt.ArrayLike, cell: int = 0) -> None:
         """Add one sample, or an array of them."""

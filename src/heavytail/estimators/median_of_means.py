@@ -104,8 +104,9 @@ def median_of_means(
 
     Args:
         n_cells: how many means are estimated side by side.
-        epsilon: samples have a moment of order 1 + epsilon.
-        moment: v, a bound on the central moments E|X - mean|**(1 + epsilon).
+        epsilon: samples have a moment of order 1 + epsilon, which is below their tail index.
+        moment: v, a bound on the central moments E|X - mean|**(1 + epsilon); of a known law
+            ``law.moment(1 + epsilon, law.mean())``.
         max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered with
             the blocks of this one. Memory grows with it.
         strict: give an infinite radius where the bound does not hold; False gives the formula everywhere, for

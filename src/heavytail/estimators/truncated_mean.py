@@ -110,8 +110,8 @@ def truncated_mean(
 
     Args:
         n_cells: how many means are estimated side by side.
-        epsilon: samples have a moment of order 1 + epsilon.
-        moment: u, a bound on the raw moments E|X|**(1 + epsilon).
+        epsilon: samples have a moment of order 1 + epsilon, which is below their tail index.
+        moment: u, a bound on the raw moments E|X|**(1 + epsilon); ``law.moment(1 + epsilon)`` of a known law.
         max_log_confidence: the largest log-confidence that will be asked for; a larger one is answered as
             this one.
         thresholds: "exact" for any log-confidence that grows; "at_arrival" or "fixed" to hold no samples.

@@ -1,7 +1,7 @@
 """The core of the wrappers that truncate rewards: the transform, the visit counts and the warm-up."""
 
 import math
-import os
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -11,7 +11,7 @@ from gymnasium import Space
 
 from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError, short_repr
-from heavytail.files import Arrays, read_arrays, write_arrays
+from heavytail.files import Arrays
 from heavytail.gym import reward_transforms
 from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
@@ -21,9 +21,12 @@ from heavytail.ranges import MAX_COUNT
 Mode: TypeAlias = Literal["zero", "clip", "sign", "none"]
 Counter: TypeAlias = str | Callable[[Any], Hashable] | VisitCounter
 
+EPSILON = 0.05  # the paper's, and the heaviest tails that have a mean
 WARM_UP = 1000  # rewards
 QUANTILE = 0.5
 VISITS = 10
+OWN_COUNTER = "your own"  # in place of a counter that no file can hold
+MAX_SHARE = 0.5  # of rewards truncated, beyond which a coefficient of the user's is called in question
 
 
 class TruncationOptions(TypedDict, total=False):
@@ -57,6 +60,7 @@ class Truncator:
         quantile: float = QUANTILE,
         visits: int = VISITS,
     ) -> None:
+        epsilon, coefficient = _fill_in(epsilon, coefficient, mode, limit)
         self.transform = _make_transform(epsilon, coefficient, mode, limit)
         self.counter: VisitCounter | None = None
         if self.transform.exponent:  # the threshold grows
@@ -68,12 +72,24 @@ class Truncator:
         self._warm_up: int = cast_value(warm_up, Count, "warm_up")
         self._quantile: float = cast_value(quantile, OpenProbability, "quantile")
         self._visits: int = cast_value(visits, Count, "visits")
-        self._warm_up_sizes: list[float] = []  # of rewards that are finite and not 0
+        self._sizes: list[float] = []  # of the first rewards that are finite and not 0
+        self.options: dict[str, Any] = {
+            "epsilon": _plain(epsilon),
+            "coefficient": _plain(coefficient),
+            "counter": counter if isinstance(counter, str) else OWN_COUNTER,
+            "mode": mode,
+            "limit": _plain(limit),
+            "bits": _plain(bits),
+            "hash_seed": _plain(hash_seed),
+            "warm_up": self._warm_up,
+            "quantile": self._quantile,
+            "visits": self._visits,
+        }
 
     @property
     def warming_up(self) -> bool:
         """True while the coefficient is being chosen."""
-        return self._automatic and len(self._warm_up_sizes) < self._warm_up
+        return self._automatic and len(self._sizes) < self._warm_up
 
     def code(self, observation: Any) -> Hashable:
         """Return the code of an observation, to remember until its action is known."""
@@ -90,14 +106,18 @@ class Truncator:
         for i, reward in enumerate(rewards, self.steps + 1):
             if math.isnan(reward):
                 raise InputError(f"the reward of step {i} is nan; a reward must be a number")
-        if self.warming_up:
-            self._set_coefficient(rewards)
+        if len(self._sizes) < self._warm_up and self.transform.exponent:
+            self._sizes += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
+            if self._automatic and self._sizes:
+                self.transform = self.transform._replace(coefficient=self._suggest_coefficient())
         transformed = [
             transform_one(self.transform, reward, self._visit(code, action))
             for code, action, reward in zip(codes, actions, rewards, strict=True)
         ]
         self.steps += len(transformed)
         self.truncated += sum(beyond for *_, beyond in transformed)
+        if self.steps - len(transformed) < self._warm_up <= self.steps:
+            self._warn_if_most_are_truncated()
         return transformed
 
     def state_dict(self) -> Arrays:
@@ -108,7 +128,7 @@ class Truncator:
         if self._automatic:
             state |= {
                 "coefficient": np.array(self.transform.coefficient),
-                "warm_up": np.array(self._warm_up_sizes, np.float64),
+                "warm_up": np.array(self._sizes, np.float64),
             }
         return state
 
@@ -135,69 +155,41 @@ class Truncator:
             self.counter.load_state_dict({name: array for name, array in arrays.items() if name not in own})
         if self._automatic:
             self.transform = self.transform._replace(coefficient=float(coefficient))
-            self._warm_up_sizes = sizes.tolist()
+            self._sizes = sizes.tolist()
         self.steps, self.truncated = steps.tolist()
 
     def _visit(self, code: Hashable, action: Any) -> int:
         return 1 if self.counter is None else self.counter.visit(code, action)
 
-    def _set_coefficient(self, rewards: Sequence[float]) -> None:
-        self._warm_up_sizes += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
-        if self._warm_up_sizes:
-            epsilon = float(self._epsilon or 0.0)
-            coefficient = coefficient_from(self._warm_up_sizes, epsilon, self._quantile, self._visits)
-            self.transform = self.transform._replace(coefficient=coefficient)
+    def _suggest_coefficient(self) -> float:
+        """Return the coefficient that suits the first rewards."""
+        epsilon = float(self._epsilon or 0.0)
+        return coefficient_from(self._sizes, epsilon, self._quantile, self._visits)
+
+    def _warn_if_most_are_truncated(self) -> None:
+        """Warn of a coefficient of the user's that is too small for the rewards."""
+        if self._automatic or self.truncated <= MAX_SHARE * self.steps or not self._sizes:
+            return
+        suggested = self._suggest_coefficient()
+        if self.transform.exponent and suggested > self.transform.coefficient:
+            warnings.warn(
+                f"of the first {self.steps:,} rewards {self.truncated / self.steps:.0%} were truncated: with"
+                f" coefficient={self.transform.coefficient:g} thresholds are small; the sizes of these"
+                f" rewards suggest {suggested:.3g}, as coefficient='auto' does",
+                stacklevel=4,
+            )
 
 
-class Truncating:
-    """Properties and methods that all wrappers around a truncator share."""
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy's as one of Python's."""
+    return value.item() if isinstance(value, np.generic) else value
 
-    _truncator: Truncator
 
-    @property
-    def transform(self) -> RewardTransform:
-        """The transform of rewards; ``transform.coefficient`` is what "auto" has chosen so far."""
-        return self._truncator.transform
-
-    @property
-    def counter(self) -> VisitCounter | None:
-        """The visit counts; None if the threshold is fixed."""
-        return self._truncator.counter
-
-    @property
-    def warming_up(self) -> bool:
-        """True while "auto" is choosing the coefficient."""
-        return self._truncator.warming_up
-
-    @property
-    def truncated_fraction(self) -> float:
-        """The fraction of all rewards so far that were beyond the threshold."""
-        return self._truncator.truncated / max(1, self._truncator.steps)
-
-    def state_dict(self) -> Arrays:
-        """Return the counts and the coefficient of "auto" as arrays."""
-        return self._truncator.state_dict()
-
-    def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Continue from such arrays; the present counts are forgotten."""
-        self._truncator.load_state_dict(arrays)
-        self._recode()
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the counts into an ``.npz`` file, without pickle; an interruption leaves the old file."""
-        write_arrays(path, self.state_dict())
-
-    def load(self, path: str | os.PathLike[str]) -> None:
-        """Continue from a file of counts; if anything is wrong with it, nothing changes."""
-        arrays = read_arrays(path, "file of counts")
-        try:
-            self.load_state_dict(arrays)
-        except InputError as error:
-            raise InputError(f"{path} does not fit: {error}") from None
-
-    def _recode(self) -> None:
-        """Hash the present observations again: the hash may have changed."""
-        raise NotImplementedError
+def _fill_in(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> tuple[Any, Any]:
+    """Return epsilon and coefficient as given, or as they are by default where a threshold grows."""
+    if mode in ("sign", "none") or limit is not None:
+        return epsilon, coefficient
+    return EPSILON if epsilon is None else epsilon, "auto" if coefficient is None else coefficient
 
 
 def _make_transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> RewardTransform:
@@ -210,10 +202,10 @@ def _make_transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> Re
         return reward_transforms.sign() if mode == "sign" else reward_transforms.none()
     if given == ["limit"]:
         return reward_transforms.fixed(limit, mode)
-    if given != ["epsilon", "coefficient"]:
+    if "limit" in given:
         raise InputError(
             f"mode {mode!r} takes epsilon and coefficient, for a threshold that grows, or limit, for"
-            f" a fixed one; got {' and '.join(given) or 'neither'}"
+            f" a fixed one; got {' and '.join(given)}"
         )
     if isinstance(coefficient, str):
         if coefficient != "auto":

@@ -147,6 +147,9 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         grey = squares.reshape(side, side).repeat(size, axis=0).repeat(size, axis=1)
         return np.stack([grey] * 3, axis=-1)
 
+    def __repr__(self) -> str:
+        return f"MDPEnv({self.mdp!r})"
+
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions: a process that this is sent to loads its own from the disk, which is
         # faster than compiling these again.

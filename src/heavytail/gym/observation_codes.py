@@ -18,18 +18,20 @@ beyond their bounds are clipped to them.
 """
 
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge, Le
 from gymnasium import Space, spaces
 from gymnasium.spaces.utils import flatten, flatten_space
 
 from heavytail.arrays import Bools, Floats
-from heavytail.checks import Count, as_floats, cast_value
+from heavytail.checks import as_floats, cast_value, require_memory
 from heavytail.errors import InputError, short_repr
 
 BITS = 32
+MAX_BITS = 65_536  # a file may ask for any number
 UNBOUNDED = 1e10  # bounds beyond this, such as the largest float, say as little as infinite ones
 
 Code: TypeAlias = Callable[[Any], Hashable]
@@ -104,9 +106,11 @@ class SimHash:
         low, high = _space_bounds(space)
         if bounds is not None:
             low, high = _check_bounds(bounds, len(low))
-        rows, entropy = cast_value(bits, Count, "bits"), cast_value(seed, int, "seed")
+        rows = cast_value(bits, Annotated[int, Ge(1), Le(MAX_BITS)], "bits")
+        entropy = cast_value(seed, int, "seed")
         if entropy < 0:
             raise InputError(f"seed is {entropy}; it must be at least 0")
+        require_memory(f"a hash of {rows:,} bits", 16.0 * rows * (len(low) + 1))
         draws = np.random.default_rng(entropy).standard_normal((rows, len(low) + 1))
         self.projection = make_projection(draws, low, high)
 

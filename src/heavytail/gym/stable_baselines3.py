@@ -10,7 +10,8 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, iterate
 
 from heavytail.errors import InputError, short_repr
-from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
+from heavytail.gym._truncating import Truncating
+from heavytail.gym._truncator import TruncationOptions, Truncator
 
 try:
     from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
@@ -36,7 +37,9 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]
         coefficient: as there.
         **options: as there.
 
-    ::
+    A model goes on with the counts it learnt with: ``venv.save(path)`` beside ``model.save``, and
+    ``VecTruncateReward.load(path, venv)`` before ``PPO.load(..., env=venv)``, as with ``VecNormalize``. A
+    model that learns on in a wrapper without them gives a warning. ::
 
         from stable_baselines3 import PPO
         from stable_baselines3.common.env_util import make_vec_env
@@ -45,9 +48,12 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]
         law = {"law": "alpha_stable", "alpha": 1.1}
         noise = {"wrapper_class": ht.gym.AddRewardNoise, "wrapper_kwargs": law}
         venv = make_vec_env("CartPole-v1", n_envs=8, seed=0, **noise)
-        venv = ht.gym.VecTruncateReward(venv, epsilon=0.05, coefficient="auto")
+        venv = ht.gym.VecTruncateReward(venv)
         model = PPO("MlpPolicy", venv, n_steps=32, seed=0, device="cpu").learn(256)
+        model.save("model.zip")
         venv.save("counts.npz")
+        venv = ht.gym.VecTruncateReward.load("counts.npz", make_vec_env("CartPole-v1", n_envs=8, **noise))
+        model = PPO.load("model.zip", env=venv).learn(256)
     """
 
     def __init__(
@@ -92,7 +98,7 @@ class VecTruncateReward(Truncating, VecEnvWrapper):  # type: ignore[misc]
         """End the step, with rewards truncated."""
         observations, raw, dones, infos = self.venv.step_wait()
         actions = iterate(self._batched_actions, self._actions)
-        transformed = self._truncator.apply(self._codes, actions, raw.tolist())
+        transformed = self._truncate(self._codes, actions, raw.tolist())
         self._remember(observations)  # where an episode has ended, this is the first of the next
         new_infos = [
             {**info, "raw_reward": raw_reward, "reward_threshold": threshold, "reward_truncated": beyond}

@@ -10,7 +10,8 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
 from heavytail.errors import InputError, short_repr
-from heavytail.gym._truncator import QUANTILE, VISITS, WARM_UP, Counter, Mode, Truncating, Truncator
+from heavytail.gym._truncating import Truncating
+from heavytail.gym._truncator import QUANTILE, VISITS, WARM_UP, Counter, Mode, Truncator
 from heavytail.gym.observation_codes import BITS
 from heavytail.training.gym_answers import check_step
 
@@ -65,8 +66,9 @@ class TruncateReward(
 
     Args:
         env: the environment.
-        epsilon: rewards are assumed to have a moment of order 1 + epsilon; above 0, at most 1.
-        coefficient: C, above 0, or "auto".
+        epsilon: rewards are assumed to have a moment of order 1 + epsilon; above 0, at most 1. 0.05 if left
+            out, the paper's.
+        coefficient: C, above 0, or "auto", as it is if left out: nothing need be known of the rewards.
         counter: what counts as the same observation: "exact", "simhash"
             (`heavytail.gym.SimHash`), "auto" (exact where observations are discrete, else SimHash), a
             function from an observation to any hashable value, or a `heavytail.gym.VisitCounter` to share.
@@ -93,6 +95,10 @@ class TruncateReward(
 
     >>> import gymnasium
     >>> import heavytail as ht
+    >>> env = ht.gym.TruncateReward(gymnasium.make("MountainCar-v0"))  # all by itself
+
+    With the numbers of the paper:
+
     >>> law = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
     >>> env = ht.gym.AddRewardNoise(gymnasium.make("MountainCar-v0"), law)
     >>> env = ht.gym.TruncateReward(env, epsilon=0.05, coefficient=0.015)
@@ -110,8 +116,9 @@ class TruncateReward(
     >>> env.step(0)[1]
     -0.5
 
-    ``save(path)`` and ``load(path)`` keep counts in an ``.npz`` file, without pickle; ``state_dict()`` and
-    ``load_state_dict(arrays)`` are the same as arrays:
+    ``env.save(path)`` keeps options and counts in an ``.npz`` file, without pickle.
+    ``TruncateReward.load(path, env)`` makes the wrapper again, and ``env.load(path)`` continues in one that
+    is there. ``state_dict()`` and ``load_state_dict(arrays)`` are the same as arrays:
 
     >>> env = ht.gym.TruncateReward(gymnasium.make("FrozenLake-v1"), epsilon=0.5, coefficient=1.0)
     >>> _, _ = env.reset(seed=0), env.step(2)
@@ -170,7 +177,7 @@ class TruncateReward(
         if self._observation is NOTHING:
             raise ResetNeeded("step: no episode has begun; call reset() first")
         observation, raw, terminated, truncated, info = check_step(self.env.step(action))
-        ((reward, threshold, beyond),) = self._truncator.apply([self._code], [action], [raw])
+        ((reward, threshold, beyond),) = self._truncate([self._code], [action], [raw])
         self._remember(observation)
         info = {**info, "raw_reward": raw, "reward_threshold": threshold, "reward_truncated": beyond}
         return observation, reward, terminated, truncated, info

@@ -13,7 +13,8 @@ from gymnasium.vector.utils import iterate
 
 from heavytail.arrays import Bools, Floats
 from heavytail.errors import InputError, short_repr
-from heavytail.gym._truncator import Truncating, TruncationOptions, Truncator
+from heavytail.gym._truncating import Truncating
+from heavytail.gym._truncator import TruncationOptions, Truncator
 
 
 class VectorTruncateReward(
@@ -91,7 +92,7 @@ class VectorTruncateReward(
         raw, rewards = np.array(raw, np.float64), np.array(raw, np.float64)
         thresholds, beyond = np.full(self.num_envs, np.inf), np.zeros(self.num_envs, np.bool_)
         taken = list(iterate(self.action_space, actions))
-        transformed = self._truncator.apply(
+        transformed = self._truncate(
             [self._codes[i] for i in stepped], [taken[i] for i in stepped], rewards[stepped].tolist()
         )
         for i, result in zip(stepped, transformed, strict=True):

@@ -52,6 +52,9 @@ class VisitCounter:
         self.action_code: Code = _plain if action_code is None else action_code
         self.counts: dict[tuple[Hashable, Hashable], int] = {}
 
+    def __repr__(self) -> str:
+        return f"VisitCounter(pairs={len(self.counts):,}, visits={sum(self.counts.values()):,})"
+
     def code(self, observation: Any) -> Hashable:
         """Return the code of an observation."""
         code = _plain(self.observation_code(observation))

@@ -100,6 +100,12 @@ def alpha_stable(
 ) -> AlphaStable:
     """Alpha-stable with stability `alpha`, skewness `beta`; at alpha = 2 normal with variance 2 scale**2.
 
+    Args:
+        alpha: the stability, which is also the tail index below 2; with 1 or less there is no mean.
+        beta: the skewness; 0 is symmetric, 1 has its heavy tail above.
+        loc: is added to every draw; the mean, if alpha is above 1.
+        scale: multiplies the rest.
+
     >>> alpha_stable(alpha=1.1, loc=2.0).mean()
     2.0
     """

@@ -48,6 +48,11 @@ class Bernoulli(Law):
 def bernoulli(p: Probability, loc: float = 0.0, scale: float = 1.0) -> Bernoulli:
     """Pay loc + scale with probability `p`, else loc.
 
+    Args:
+        p: the probability.
+        loc: what is paid anyway.
+        scale: what is paid beyond it with probability p.
+
     >>> bernoulli(p=0.25, scale=4.0).mean()
     1.0
     """

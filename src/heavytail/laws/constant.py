@@ -40,6 +40,9 @@ class Constant(Law):
 def constant(loc: float = 0.0) -> Constant:
     """Pay `loc` always.
 
+    Args:
+        loc: what is paid.
+
     >>> constant(2.0).mean()
     2.0
     """

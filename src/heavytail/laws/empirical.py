@@ -53,6 +53,11 @@ class Empirical(Law):
 def empirical(samples: npt.ArrayLike, loc: float = 0.0, scale: float = 1.0) -> Empirical:
     """Resample data: loc + scale * X, X drawn with equal weights from `samples`.
 
+    Args:
+        samples: the data, a sequence of finite numbers.
+        loc: is added to every draw.
+        scale: multiplies the rest.
+
     >>> empirical([1.0, 2.0, 6.0]).mean()
     3.0
     """

@@ -50,6 +50,11 @@ class LogNormal(Law):
 def log_normal(sigma: Positive = 1.0, loc: float = 0.0, scale: Positive = 1.0) -> LogNormal:
     """Log-normal: the law of loc + scale * exp(sigma * Z), Z standard normal.
 
+    Args:
+        sigma: the standard deviation of the logarithm; the larger, the heavier; every moment is finite.
+        loc: is added to every draw.
+        scale: multiplies the rest; its median.
+
     >>> round(log_normal(sigma=1.0).mean(), 6)
     1.648721
     """

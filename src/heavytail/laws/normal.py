@@ -52,6 +52,10 @@ def standard_normal_log_density(t: float) -> float:
 def normal(loc: float = 0.0, scale: Positive = 1.0) -> Normal:
     """Normal with mean `loc` and standard deviation `scale`.
 
+    Args:
+        loc: the mean.
+        scale: the standard deviation.
+
     >>> round(normal(scale=2.0).moment(2), 9)
     4.0
     """

@@ -57,7 +57,11 @@ class Pareto(Law):
 def pareto(alpha: Positive, loc: float = 0.0, scale: Positive = 1.0, symmetric: bool = False) -> Pareto:
     """Pareto: the law of loc + scale * Y with P(Y > y) = y**-alpha for y >= 1.
 
-    `symmetric` gives Y a fair random sign.
+    Args:
+        alpha: the tail index; with 1 or less there is no mean, with 2 or less no variance.
+        loc: is added to every draw.
+        scale: multiplies the rest; the least size of a draw, if loc is 0.
+        symmetric: give Y a fair random sign.
 
     >>> pareto(alpha=1.5).mean()
     3.0

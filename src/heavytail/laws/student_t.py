@@ -52,6 +52,11 @@ class StudentT(Law):
 def student_t(df: Positive, loc: float = 0.0, scale: Positive = 1.0) -> StudentT:
     """Student's t with `df` degrees of freedom, which is also its tail index.
 
+    Args:
+        df: degrees of freedom; with 1 or less there is no mean, with 2 or less no variance.
+        loc: is added to every draw; the mean, if df is above 1.
+        scale: multiplies the rest.
+
     >>> student_t(df=1.5).moment(1.5)
     inf
     """

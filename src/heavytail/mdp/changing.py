@@ -22,6 +22,9 @@ class ChangingMDP(NamedTuple):
     mdps: tuple[MDP, ...]
     at: tuple[int, ...]  # episodes, or steps in a continuing problem, after which the next MDP begins
 
+    def __repr__(self) -> str:
+        return f"ChangingMDP({self.mdps[0]!r} first, changes={len(self.at):,})"
+
     def which(self, units: int) -> int:
         """Return the index of the MDP after so many episodes or steps."""
         return bisect_right(self.at, units)

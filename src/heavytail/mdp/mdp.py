@@ -42,6 +42,11 @@ class MDP(NamedTuple):
     n_stages: int  # G: 1, or the horizon where transitions or rewards depend on h
     horizon: int  # 0: continuing
 
+    def __repr__(self) -> str:
+        kind = f"horizon={self.horizon:,}" if self.horizon else "continuing"
+        stages = f", {self.n_stages:,} stages" if self.n_stages > 1 else ""
+        return f"MDP({self.n_states:,} states, {self.n_actions:,} actions, {kind}{stages})"
+
     def constant_fields(self) -> tuple[str, ...]:
         """All of them: no run changes an MDP."""
         return self._fields

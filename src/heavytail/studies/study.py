@@ -60,6 +60,9 @@ class Study:
         self.where = "spec"
         self.command: list[str] = []  # that runs it, if known
 
+    def __repr__(self) -> str:
+        return f"Study({self.spec.name!r}, {str(self.store.folder)!r})"
+
     @classmethod
     def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
         """Read the study that a file describes; `quick`: with the changes of its table [quick]."""

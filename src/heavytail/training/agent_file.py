@@ -8,24 +8,17 @@ not fit the agent it claims to be is refused.
 import json
 import os
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from annotated_types import Ge
 
 from heavytail.arrays import Record
-from heavytail.checks import Count, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
-from heavytail.kernels.pools import pool_fields
-from heavytail.kernels.validity import check_record
-from heavytail.mdp.problem import Problem
 
 FORMAT = 2  # rises with every change of the name or type of an array
 METADATA = "heavytail.json"  # the entry of the metadata
-MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
-MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
 
 
 class AgentFile(NamedTuple):
@@ -46,6 +39,8 @@ def flatten(prefix: str, record: Record) -> Arrays:
 
 def restore_valid(prefix: str, built: Record, arrays: Arrays) -> Record:
     """Make a valid record from the arrays of a file, like one that is fresh from its builder."""
+    from heavytail.kernels.validity import check_record  # here: files of wrappers need no compiler
+
     record = restore(prefix, built, arrays, same_shape=True)
     check_record(prefix, record, built)
     return record
@@ -56,6 +51,8 @@ def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) 
 
     They must have the same types and, where `same_shape`, the same shapes except for pools, which may grow.
     """
+    from heavytail.kernels.pools import pool_fields  # here, likewise
+
     values, pools = [], pool_fields(template)
     _check_pool_lengths(prefix, pools, arrays)
     for name, old in zip(template._fields, template, strict=True):
@@ -102,15 +99,25 @@ def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
     write_arrays(path, {METADATA: np.frombuffer(metadata, np.uint8), **file.arrays})
 
 
-def read_agent_file(path: str | os.PathLike[str]) -> AgentFile:
-    """Read the file; a damaged or foreign file is a one-line error."""
-    arrays = read_arrays(path, "agent file")
+def read_agent_file(
+    path: str | os.PathLike[str], what: str = "agent file", written_by: str = "learner.save(path)"
+) -> AgentFile:
+    """Read the file; a damaged or foreign file is a one-line error, which says `what` it should be."""
+    arrays = read_arrays(path, what)
+    if METADATA not in arrays:
+        raise InputError(f"{Path(path)} is no {what} of heavytail; write one with {written_by}")
     return AgentFile(_pop_metadata(Path(path), arrays), arrays)
 
 
-def _pop_metadata(target: Path, arrays: Arrays) -> dict[str, Any]:
+def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read only what the file says it is."""
+    arrays = read_arrays(path, "file of heavytail", only=METADATA)
     if METADATA not in arrays:
-        raise InputError(f"{target} is no agent file of heavytail; write one with learner.save(path)")
+        raise InputError(f"{Path(path)} is no file of heavytail: it does not say what it is")
+    return _pop_metadata(Path(path), arrays)
+
+
+def _pop_metadata(target: Path, arrays: Arrays) -> dict[str, Any]:
     try:
         metadata: dict[str, Any] = json.loads(arrays.pop(METADATA).tobytes())
         version = metadata["format"]
@@ -122,27 +129,3 @@ def _pop_metadata(target: Path, arrays: Arrays) -> dict[str, Any]:
             " load it with the version that wrote it, or learn again"
         )
     return metadata
-
-
-def read_metadata(metadata: dict[str, Any]) -> tuple[str, dict[str, Any], Problem]:
-    """Return the agent's name, its parameters and its problem."""
-    parameters, problem = (_read_table(metadata, key) for key in ("parameters", "problem"))
-    types = {"n_states": Count, "n_actions": Count, "horizon": Annotated[int, Ge(0)], "r_max": float | None}
-    sizes = {key: cast_value(problem[key], hint, f"its {key}") for key, hint in types.items()}
-    return metadata["agent"], parameters, Problem(**sizes)
-
-
-def _read_table(metadata: dict[str, Any], key: str) -> dict[str, Any]:
-    table = metadata[key]
-    if not isinstance(table, dict):
-        raise InputError(f"its {key} is {short_repr(table)}; it must be a table of names and values")
-    return table
-
-
-def check_size(problem: Problem, stored: int) -> None:
-    """Refuse a problem that is far larger than what the file holds, before an agent is built for it."""
-    cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
-    if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
-        raise InputError(
-            f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
-        )

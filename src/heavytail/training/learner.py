@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from heavytail.arrays import Record
+from heavytail.arrays import Ints, Record
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.kernels.rng import Seed, Streams, streams
 from heavytail.kernels.verbs import counter_names
@@ -20,6 +20,7 @@ from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 from heavytail.training import fused
+from heavytail.training.advice import note_policy_per_step, question_moment
 from heavytail.training.agent_file import (
     AgentFile,
     flatten,
@@ -28,6 +29,8 @@ from heavytail.training.agent_file import (
 )
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
 from heavytail.training.default_agent import name_first
+from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
+from heavytail.training.frozen_policy import FrozenPolicy, freeze_policy
 from heavytail.training.learner_file import restore_learner
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import progress_bar
@@ -71,6 +74,7 @@ class Learner:
         self.curve: Curve | None = None
         self.in_use = False
         self._warned = False
+        self._warned_of_moment = False
 
     def __repr__(self) -> str:
         return (
@@ -125,7 +129,9 @@ class Learner:
         array([ 500, 1000])
         """
         with one_thread(self):
-            return self._learn(self._amount(episodes, steps), checkpoints, spacing, progress=progress)
+            return self._learn(
+                self._amount("learn", episodes, steps), checkpoints, spacing, progress=progress
+            )
 
     def _learn(
         self, units: int, checkpoints: int | Sequence[int], spacing: Spacing, *, progress: bool
@@ -133,6 +139,8 @@ class Learner:
         first = int(self.run_state.episodes_or_steps[0])
         until = first + units
         self._warn_if_past_plan(until)
+        if isinstance(self.runner, GymRunner) and self.runner.own_horizon:
+            note_policy_per_step(self.name, self.agent, self.problem)
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
         with self._shown(progress, until) as redraw:
 
@@ -143,7 +151,10 @@ class Learner:
             try:
                 self.runner.run(self.agent, self.streams, self.run_state, recorded, until, on_chunk)
             finally:
-                self.curve = make_curve(recorded, self.unit, counter_names(self.agent))
+                self.curve = make_curve(
+                    recorded, self.unit, counter_names(self.agent), self.runner.changing_mdp
+                )
+        self._warn_if_most_are_truncated(self.curve)
         return self.curve
 
     def predict(self, observation: int, step: int = 0) -> int:
@@ -154,6 +165,58 @@ class Learner:
         own = self.streams
         steps = Stepwise(self.agent, own.agent, self.problem, predictions=own.predictions)
         return self.runner.to_action(steps.predict(self.runner.to_state(observation), step))
+
+    def policy(self) -> Ints:
+        """Return the action that the agent would take in each state: [H, S], or [S] in a continuing problem.
+
+        It is the policy of this moment: what `predict` says, for all states at once. An agent that explores
+        by drawing policies, as "heavy_psrl" does, has the one it drew last; one that draws actions gives one
+        draw. Learning is not affected.
+
+        >>> import heavytail as ht
+        >>> ht.make_agent("optimal", ht.make_mdp("six_arms")).policy().shape
+        (25, 7)
+        """
+        actions = self._freeze().actions + self.runner.to_action(0)
+        return actions if self.problem.horizon else actions[0]
+
+    def evaluate(
+        self,
+        episodes: int | None = None,
+        *,
+        steps: int | None = None,
+        seed: Seed = 0,
+        confidence: float = 0.95,
+        env: Any = None,
+    ) -> Evaluation:
+        """Play episodes, or steps in a continuing problem, with the policy as it is now.
+
+        Learning is not affected, bit for bit. The mean return has an interval that holds it with probability
+        `confidence` also if returns have no variance; in an MDP the policy's `value` is computed exactly.
+
+        Args:
+            episodes: how many, in an episodic problem.
+            steps: how many, in a continuing problem.
+            seed: of the random streams of the evaluation, which are its own.
+            confidence: of the interval.
+            env: a Gymnasium environment to play in; by default a copy of the learner's own.
+
+        >>> import heavytail as ht
+        >>> learner = ht.make_agent("optimal", ht.make_mdp("six_arms", law="normal"))
+        >>> found = learner.evaluate(episodes=1000)
+        >>> round(found.value, 2), bool(found.low < found.value < found.high), len(found.returns)
+        (40.06, True, 1000)
+        """
+        units, policy = self._amount("evaluate", episodes, steps), self._freeze()
+        if isinstance(self.runner, GymRunner):
+            runner = self.runner.twin(env, seed)
+            return evaluate_in_gym(self.agent, policy, runner, units, seed, confidence)
+        if env is not None:
+            raise InputError("evaluate: env= is for Gymnasium environments; this learner is in an MDP")
+        return evaluate_in_mdp(self.agent, policy, self.mdp, units, seed, confidence)
+
+    def _freeze(self) -> FrozenPolicy:
+        return freeze_policy(self.agent, self.problem, self.streams.predictions)
 
     def beliefs(self) -> "pd.DataFrame":
         """Return what the agent believes of the rewards of each state and action, one row each.
@@ -215,17 +278,17 @@ class Learner:
         except Exception as error:  # whatever a builder or a check says of numbers from a file
             raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
-    def _amount(self, episodes: Any, steps: Any) -> int:
+    def _amount(self, method: str, episodes: Any, steps: Any) -> int:
         given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
         if other is not None or given is None:
             kind = "in episodes" if self.problem.horizon else "a continuing problem"
             raise InputError(
-                f"learn: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
+                f"{method}: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
             )
         is_number = isinstance(given, (int, float, np.number))
         if not is_number or not 1 <= given < 2**62 or given != math.floor(given):
             raise InputError(
-                f"learn: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
+                f"{method}: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
             )
         return int(given)
 
@@ -238,6 +301,14 @@ class Learner:
                 f"{self.name} was built for planned_steps={planned:,} and is about to make up to"
                 f" {steps:,}: its bonuses grow no further than planned"
             )
+            warnings.warn(message, stacklevel=4)
+
+    def _warn_if_most_are_truncated(self, curve: Curve) -> None:
+        truncated, steps = curve.counters.get("truncated"), int(self.run_state.steps[0])
+        if truncated is None or self._warned_of_moment:
+            return
+        if message := question_moment(self.name, self.parameters, self.runner, float(truncated[-1]), steps):
+            self._warned_of_moment = True
             warnings.warn(message, stacklevel=4)
 
     @contextmanager
@@ -263,7 +334,9 @@ def make_agent(
             same noise.
         horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes
             shorter.
-        **parameters: the agent's own; ``moment="true"`` is computed from the laws of an MDP.
+        **parameters: the agent's own; ``ht.describe("q_learning")``, or ``heavytail list q_learning`` in a
+            shell, says what each means, with its type and default. ``moment="true"`` is computed from the
+            laws of an MDP.
 
     >>> import heavytail as ht
     >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)

@@ -14,7 +14,9 @@ from heavytail.mdp.changing import changing_mdp
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find
 from heavytail.training import fused
-from heavytail.training.agent_file import check_size, read_metadata, restore, restore_valid
+from heavytail.training.agent_file import restore, restore_valid
+from heavytail.training.agent_metadata import check_size, read_metadata
+from heavytail.training.lost_state import warn_of_lost_state
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 
 
@@ -33,6 +35,7 @@ def restore_learner(
     # A Gymnasium environment gets a new seed: the learner's first one would replay what it has seen.
     new_seed = np.random.SeedSequence([*map(int, run_streams.transitions), int(run_state.steps[0])])
     if env is not None:
+        warn_of_lost_state(env, int(run_state.steps[0]))
         runner = make_runner(env, problem.horizon or None, new_seed)
     else:
         runner = _stored_runner(metadata, arrays)

@@ -3,6 +3,7 @@
 `MDPRunner` runs the fused loop in MDP records, `GymRunner` steps through a Gymnasium environment.
 """
 
+import copy
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heavytail.arrays import Record
-from heavytail.errors import InputError
+from heavytail.errors import InputError, one_line
 from heavytail.kernels.rng import Seed, Streams, seed_sequence
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
@@ -25,6 +26,7 @@ from heavytail.training.stepwise import Stepwise
 
 # Gymnasium's wrappers that leave rewards unchanged
 REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
+SAMPLE = 10_000  # of the first rewards of a Gymnasium environment, to advise with
 OnChunk = Callable[[Record], None]
 
 
@@ -33,6 +35,7 @@ class MDPRunner:
 
     def __init__(self, mdp: ChangingMDP) -> None:
         self.mdp = mdp
+        self.changing_mdp: ChangingMDP | None = mdp
         self.problem = make_problem(*map(check_mdp, mdp.mdps))
 
     def run(
@@ -71,7 +74,10 @@ class GymRunner:
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
+        self.changing_mdp: ChangingMDP | None = None  # nobody knows it
         self.problem = _make_problem(env, horizon)
+        self.own_horizon = horizon is None  # the environment's, not the user's
+        self.sample: list[tuple[tuple[int, int], float]] = []  # the first rewards: (s, a), r
         self._seed: int | None = seed
         self.truncated = False
         self._first_state, self._first_action = int(env.observation_space.start), int(env.action_space.start)
@@ -100,8 +106,27 @@ class GymRunner:
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
         """Make one transition; the expected reward is that of `info`, or NaN where it is unknown."""
         observation, reward, terminated, self.truncated, info = check_step(self.env.step(self.to_action(a)))
+        if len(self.sample) < SAMPLE:
+            self.sample.append(((s, a), reward))
         mean = to_float("mean_reward", info.get("mean_reward", np.nan)) if self._knows_means else np.nan
         return self.to_state(observation), reward, terminated, mean
+
+    def twin(self, env: Any, seed: Seed) -> "GymRunner":
+        """Make a runner of another environment of these sizes, or of a copy of this one."""
+        if env is None:
+            try:
+                env = copy.deepcopy(self.env)
+            except Exception as error:  # whatever its libraries say
+                raise InputError(
+                    f"evaluate: this environment cannot be copied ({one_line(error)}); give env=, another one"
+                ) from error
+        runner = make_runner(env, self.problem.horizon, seed)
+        if not isinstance(runner, GymRunner) or runner.problem[:3] != self.problem[:3]:
+            raise InputError(
+                f"evaluate: env has {runner.problem[:3]} states, actions and steps; the agent learnt with"
+                f" {self.problem[:3]}"
+            )
+        return runner
 
     def to_state(self, observation: Any) -> int:
         """Return an observation as a state counted from 0; an error for one outside the space."""

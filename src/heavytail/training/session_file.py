@@ -11,13 +11,12 @@ from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 from heavytail.training.agent_file import (
     AgentFile,
-    check_size,
     flatten,
     read_agent_file,
-    read_metadata,
     restore_valid,
     write_agent_file,
 )
+from heavytail.training.agent_metadata import check_size, read_metadata
 from heavytail.training.labels import Labels
 from heavytail.training.session import NEVER, Session, new_session
 

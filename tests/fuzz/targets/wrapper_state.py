@@ -47,7 +47,10 @@ def try_one(
     write_arrays(path, {**arrays, name: mutate_array(arrays[name], rng)})
     if rng.random() < 0.15:
         path.write_bytes(mutate_bytes(path.read_bytes(), rng))
-    env.load(path)
+    if rng.random() < 0.5:
+        env = TruncateReward.load(path, env.env)
+    else:
+        env.load(path)
     walk(env, 3)
     env.save(path)
     env.load(path)

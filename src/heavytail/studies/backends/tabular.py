@@ -4,14 +4,11 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from heavytail.arrays import Floats, Ints
 from heavytail.envs import make_changing_mdp
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.problem import Problem, make_problem
-from heavytail.planning.average_reward import gain
-from heavytail.planning.episodic import optimal_value
+from heavytail.planning.best_rewards import best_rates, best_rewards
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.training.curve import place_checkpoints
@@ -20,8 +17,6 @@ from heavytail.training.true_values import with_true_values
 
 if TYPE_CHECKING:
     from heavytail.studies.plan import Part, Run
-
-MAX_VALUES = 2**24  # numbers in memory at once
 
 
 class TabularBackend:
@@ -42,14 +37,8 @@ class TabularBackend:
     def best(self, at: Ints) -> Floats:
         """The mean cumulative reward of the best policy of each MDP while it lasts."""
         if self._rates is None:  # here, because planning a study does without
-            different = {id(mdp): mdp for mdp in self.mdp.mdps}
-            best = {key: optimal_value(m) if m.horizon else gain(m) for key, m in different.items()}
-            self._rates = [best[id(mdp)] for mdp in self.mdp.mdps]
-        begins = np.array([0, *self.mdp.at], np.float64)
-        ends, rates = np.array([*self.mdp.at, np.inf]), np.array(self._rates)
-        rows, few = np.asarray(at, np.float64)[:, None], max(1, MAX_VALUES // len(begins))
-        pieces = (np.clip(rows[k : k + few], begins, ends) - begins for k in range(0, len(rows), few))
-        return np.concatenate([within @ rates for within in pieces])  # within: [checkpoint, MDP]
+            self._rates = best_rates(self.mdp)
+        return best_rewards(self.mdp, self._rates, at)
 
     def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
         """Check an agent's parameters and fill in the defaults.

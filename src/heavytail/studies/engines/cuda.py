@@ -70,7 +70,12 @@ Send: TypeAlias = Callable[[Update], None]
 
 @register("engine", "cuda")
 def cuda(workers: Count | None = None, lanes: Count | None = None) -> "CudaEngine":
-    """A GPU of this machine, so many `lanes` at a time; `workers` processes do what lanes cannot."""
+    """A GPU of this machine, so many `lanes` at a time; `workers` processes do what lanes cannot.
+
+    Args:
+        workers: processes for what lanes cannot do; all cores if left out.
+        lanes: runs at a time; 65,536 if left out, or as many as fit its memory.
+    """
     return CudaEngine(workers, lanes)
 
 

@@ -29,7 +29,11 @@ SECONDS_BETWEEN_UPDATES = 0.5
 
 @register("engine", "local")
 def local(workers: Count | None = None) -> "LocalEngine":
-    """Processes on this machine, `workers` at a time; all cores if left out."""
+    """Processes on this machine, `workers` at a time; all cores if left out.
+
+    Args:
+        workers: how many at a time.
+    """
     return LocalEngine(workers)
 
 

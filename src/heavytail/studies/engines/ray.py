@@ -28,7 +28,12 @@ MAX_RETRIES = 10  # of a part whose worker or node died: one that kills every wo
 
 @register("engine", "ray")
 def ray(workers: Count | None = None, address: str | None = None) -> "RayEngine":
-    """A Ray cluster, by its `address`, or one started here with so many `workers`."""
+    """A Ray cluster, by its `address`, or one started here with so many `workers`.
+
+    Args:
+        workers: how many, in a cluster that is started here; all cores if left out.
+        address: of a cluster that is there; $RAY_ADDRESS if left out.
+    """
     return RayEngine(address, workers)
 
 

@@ -1,0 +1,136 @@
+"""What can be built by name, in words: its parameters, their types and defaults, and what each means.
+
+All of it is read from the builder: texts from the ``Args:`` of its docstring, types and defaults from its
+signature. So whatever is registered is described.
+"""
+
+import inspect
+import textwrap
+import types
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Ge, Gt, Le, Lt
+
+from heavytail.checks import MAX_COUNT
+from heavytail.docstrings import parameter_texts, summary
+from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.registry import FOLDERS, Kind, Registered, registered
+
+WIDTH = 100
+NOT_GIVEN = ("problem",)  # parameters that heavytail fills in, not the user
+KINDS = {"env": "environment", "deep_env": "compiled environment"}  # others are words already
+WORDS = {float: "number", int: "whole number", bool: "True or False", str: "text", dict: "table"}
+
+
+class ParameterDescription(NamedTuple):
+    """One parameter."""
+
+    name: str
+    type: str
+    default: str  # empty where it must be given
+    text: str
+
+
+class Description(NamedTuple):
+    """A thing that can be built by name; its repr is a page to read."""
+
+    kind: str
+    name: str
+    about: str
+    parameters: tuple[ParameterDescription, ...]
+
+    @property
+    def title(self) -> str:
+        """The name, and what kind of thing it is."""
+        kind = KINDS.get(self.kind, self.kind)
+        return f"{self.name}, {'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+    def __repr__(self) -> str:
+        lines = [self.title, "", self.about]
+        for each in self.parameters:
+            default = f" = {each.default}" if each.default else ", to be given"
+            text = textwrap.fill(each.text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+            lines += ["", f"{each.name}: {each.type}{default}", text]
+        return "\n".join(lines)
+
+
+def describe(name: str, kind: Kind | None = None) -> Description:
+    """Describe what is registered under a name: what it is, and each of its parameters.
+
+    Args:
+        name: of an agent, an environment, a law, an estimator or anything else that is built by name.
+        kind: which, where several things have the name; the first of ``heavytail.registry.FOLDERS`` if left
+            out.
+
+    >>> import heavytail as ht
+    >>> ht.describe("constant")
+    constant, a law
+    <BLANKLINE>
+    Pay `loc` always.
+    <BLANKLINE>
+    loc: number = 0.0
+        what is paid.
+    """
+    return find_descriptions(name, kind)[0]
+
+
+def find_descriptions(name: str, kind: Kind | None = None) -> list[Description]:
+    """Describe everything that has a name, an agent before a bound; an error if nothing has it."""
+    everything = [entry for each in ([kind] if kind else FOLDERS) for entry in registered(each)]  # type: ignore[arg-type]
+    found = [_describe(entry) for entry in everything if entry.name == name]
+    if not found:
+        near = suggestion(str(name), {entry.name for entry in everything})
+        raise InputError(f"nothing is registered as {short_repr(name)}; {near}")
+    return found
+
+
+def _describe(entry: Registered) -> Description:
+    builder = inspect.unwrap(entry.builder)
+    texts, hints = parameter_texts(entry.doc), get_type_hints(builder, include_extras=True)
+    parameters = [
+        ParameterDescription(
+            p.name,
+            "the parameters of another" if p.kind is p.VAR_KEYWORD else type_in_words(hints.get(p.name, Any)),
+            "" if p.default is p.empty else repr(p.default),
+            texts.get(p.name, ""),
+        )
+        for p in entry.parameters.values()
+        if p.name not in NOT_GIVEN
+    ]
+    return Description(entry.kind, entry.name, summary(entry.doc), tuple(parameters))
+
+
+def type_in_words(hint: Any) -> str:
+    """Say which values an annotation allows.
+
+    >>> from heavytail.checks import MomentOrder
+    >>> type_in_words(MomentOrder | None), type_in_words(Literal["hoeffding", "bernstein"])
+    ('number above 0 and at most 1, or None', "'hoeffding' or 'bernstein'")
+    """
+    origin = get_origin(hint)
+    if origin is Annotated:
+        base, *bounds = get_args(hint)
+        words = " and ".join(filter(None, map(_bound_in_words, bounds)))
+        return f"{type_in_words(base)} {words}".strip()
+    if origin in (Union, types.UnionType):
+        return ", or ".join(type_in_words(each) for each in get_args(hint))
+    if origin is Literal:
+        return " or ".join(map(repr, get_args(hint)))
+    if hint is types.NoneType:
+        return "None"
+    if hint is Any:
+        return "anything"
+    return WORDS.get(origin or hint, getattr(hint, "__name__", str(hint)))
+
+
+def _bound_in_words(bound: Any) -> str:
+    match bound:
+        case Gt(gt=limit):
+            return f"above {limit}"
+        case Ge(ge=limit):
+            return f"at least {limit}"
+        case Lt(lt=limit):
+            return f"below {limit}"
+        case Le(le=limit) if limit != MAX_COUNT:
+            return f"at most {limit:,}"
+    return ""

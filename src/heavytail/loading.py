@@ -1,0 +1,103 @@
+"""One way to load everything that heavytail writes, by what the file says it is."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from heavytail.errors import InputError, short_repr
+
+PARQUET = b"PAR1"  # begins a Parquet file
+
+StrPath: TypeAlias = str | os.PathLike[str]
+
+
+def load(path: StrPath, env: Any = None) -> Any:
+    """Load what heavytail wrote, by what the file says it is.
+
+    That is a learner, an agent for a loop of one's own, an MDP, deep runs, a wrapper with its counts, or a
+    study.
+
+    Args:
+        path: a file of ``save``, the folder of a study, or the Parquet file in which one was packed.
+        env: the environment, where it is not in the file: Gymnasium's, for learners that were in one and for
+            wrappers.
+
+    >>> import heavytail as ht, os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "agent.npz")
+    >>> ht.make_agent("random", ht.make_mdp("six_arms")).save(path)
+    >>> ht.load(path)
+    Learner('random', episodes=0, steps=0)
+    """
+    if _first_bytes(path, len(PARQUET)) in (None, PARQUET):
+        return _load_study(path, env)
+    from heavytail.training.agent_file import read_description  # here, as below: each is slow to import
+
+    description = read_description(path)
+    for key, loader in LOADERS.items():
+        if key in description:
+            return loader(path, env, description[key])
+    raise InputError(f"{os.fspath(path)} is no file that this version of heavytail knows")
+
+
+def _first_bytes(path: StrPath, count: int) -> bytes | None:
+    """Read how a file begins; None for a folder."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(count)
+    except IsADirectoryError:
+        return None
+    except (OSError, ValueError) as error:  # ValueError: a zero in the name
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _load_study(path: StrPath, env: Any) -> Any:
+    from heavytail.studies.study import Study
+
+    if env is not None:
+        raise InputError(f"{os.fspath(path)} is a study, which knows its environments; leave env out")
+    return Study.open(os.fspath(path))
+
+
+def _load_learner(path: StrPath, env: Any, agent: Any) -> Any:
+    from heavytail.training.learner import Learner
+
+    return Learner.load(path, env)
+
+
+def _load_kind(path: StrPath, env: Any, kind: Any) -> Any:
+    from heavytail.mdp.mdp_file import load_mdp
+    from heavytail.training.stepwise import Stepwise
+
+    if kind not in ("mdp", "stepwise"):
+        raise InputError(f"{os.fspath(path)} is of kind {short_repr(kind)}, which is none of heavytail's")
+    if env is not None:
+        raise InputError(f"{os.fspath(path)} is complete; leave env out")
+    return load_mdp(path) if kind == "mdp" else Stepwise.load(path)
+
+
+def _load_deep(path: StrPath, env: Any, environment: Any) -> Any:
+    from heavytail.deep import DeepLearner
+
+    return DeepLearner.load(path, env)
+
+
+def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> Any:
+    from heavytail import gym
+
+    if wrapper not in gym.__all__ or not hasattr(getattr(gym, wrapper), "from_file"):
+        raise InputError(f"{os.fspath(path)} is of {short_repr(wrapper)}, which is no wrapper of heavytail")
+    if env is None:
+        raise InputError(
+            f"{os.fspath(path)} is the state of {wrapper}; give its environment: load(path, env)"
+        )
+    return getattr(gym, wrapper).load(path, env)
+
+
+# By the entry of the description that tells what a file is
+LOADERS: dict[str, Callable[[StrPath, Any, Any], Any]] = {
+    "kind": _load_kind,
+    "wrapper": _load_wrapper,
+    "deep": _load_deep,
+    "agent": _load_learner,
+}

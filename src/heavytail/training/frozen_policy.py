@@ -1,0 +1,43 @@
+"""The policy of an agent as it is now: what it would do in every state, while nothing is learnt."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from heavytail.agents.optimal import Optimal
+from heavytail.arrays import Ints, Record, Stream
+from heavytail.checks import require_memory
+from heavytail.errors import InputError
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.verbs import act
+from heavytail.mdp.problem import Problem
+
+BAD_ACTION = "the agent chose an action that does not exist; `act` must return 0 to A - 1"
+
+
+class FrozenPolicy(NamedTuple):
+    """What an agent would do."""
+
+    actions: Ints  # [H or 1, S]
+    is_random: bool  # whether it draws its actions: these are one draw then
+
+    def to_record(self, agent: Record) -> Record:
+        """Return a record that acts so for ever; one for all agents, unless they draw."""
+        return agent if self.is_random else Optimal(self.actions.astype(np.uint32))
+
+
+def freeze_policy(agent: Record, problem: Problem, stream: Stream) -> FrozenPolicy:
+    """Ask an agent for its action in every state, at every step of an episode; nothing is changed."""
+    shape = (max(problem.horizon, 1), problem.n_states)
+    require_memory(f"a policy of {shape[0]:,} steps and {shape[1]:,} states", 8.0 * shape[0] * shape[1])
+    actions, drawn = np.zeros(shape, np.int64), stream.copy()
+    entry(_fill, agent)(agent, actions, drawn)
+    if not ((actions >= 0) & (actions < problem.n_actions)).all():
+        raise InputError(BAD_ACTION)
+    return FrozenPolicy(actions, not np.array_equal(stream, drawn))
+
+
+def _fill(agent: Record, actions: Ints, rng: Stream) -> None:
+    for h in range(actions.shape[0]):
+        for s in range(actions.shape[1]):
+            actions[h, s] = act(agent, s, h, rng)
