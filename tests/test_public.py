@@ -77,7 +77,7 @@ def test_every_module_says_what_it_is() -> None:
         assert importlib.import_module(module.name).__doc__
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/deep.md", "docs/heavy_psrl.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/deep.md", "docs/heavy_psrl.md", "docs/tails.md"])
 def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
