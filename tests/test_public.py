@@ -77,7 +77,13 @@ def test_every_module_says_what_it_is() -> None:
         assert importlib.import_module(module.name).__doc__
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/deep.md", "docs/heavy_psrl.md", "docs/logs.md"])
+PAGES = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("deep", "heavy_psrl", "logs", "production", "tails")),
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
@@ -101,7 +107,8 @@ def test_the_example_agent_is_thirty_lines_and_learns_with_any_estimator() -> No
         learner.learn(episodes=2000)
         assert learner.predict(1) == 0  # staying pays there, and leaving does not
     lines = inspect.getsource(my_agent).partition("# %%")[0].splitlines()
-    no_code = ("#", '"""', "from ", "import ", "exploration: the", "estimator: of", "Args:")
+    arguments = ("Args:", "problem: the", "exploration: the", "estimator: of", "estimator_options: what")
+    no_code = ("#", '"""', "from ", "import ", *arguments)
     assert sum(bool(line.strip()) and not line.lstrip().startswith(no_code) for line in lines) <= 35
 
 

@@ -10,9 +10,7 @@ from heavytail.tails.plot import draw_diagnoses
 RNG = np.random.default_rng(0)
 REWARDS = {
     "heavy": RNG.standard_t(1.5, 500),
-    "normal": RNG.normal(size=500),
     "bits": RNG.integers(0, 2, 500),
-    "sparse": np.where(RNG.uniform(size=500) < 0.9, 0.0, RNG.pareto(1.5, 500)),
     "one": np.where(np.arange(500) == 7, 1e6, 0.0),
 }
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from heavytail.tails.reward_table import Label
 
 MAX_ROWS = 6  # of a picture
+COLUMNS = ("rewards", "needed", "upper index", "lower index", "variance", "mean", "scale", "largest")
 
 
 @app.command()
@@ -87,7 +88,8 @@ def _least_index(found: "Diagnosis") -> float:
 
 
 def _print_groups(title: str, names: list[str], diagnoses: "dict[Label, Diagnosis]") -> None:
-    rows = [{**dict(zip(names, label, strict=True)), **_row(found)} for label, found in diagnoses.items()]
+    heads = [f"{name} =" if name in COLUMNS else name for name in names]
+    rows = [{**dict(zip(heads, label, strict=True)), **_row(found)} for label, found in diagnoses.items()]
     print_table(f"{title}, the heaviest first", rows)
     needs = [found.need for found in diagnoses.values()]
     counts = ", ".join(f"{answer} {needs.count(answer):,}" for answer in ("yes", "perhaps", "no"))
@@ -95,16 +97,17 @@ def _print_groups(title: str, names: list[str], diagnoses: "dict[Label, Diagnosi
 
 
 def _row(found: "Diagnosis") -> dict[str, Any]:
-    return {
-        "rewards": found.n,
-        "needed": found.need,
-        "upper index": _show_index(found.upper),
-        "lower index": _show_index(found.lower),
-        "variance": _show_moment(found.variance_finite),
-        "mean": f"{found.mean:.3g} ({found.mean_low:.3g} to {found.mean_high:.3g})",
-        "scale": f"{found.scale:.3g}",
-        "largest": f"{found.largest_share:.2g}",
-    }
+    cells = (
+        found.n,
+        found.need,
+        _show_index(found.upper),
+        _show_index(found.lower),
+        _show_moment(found.variance_finite),
+        f"{found.mean:.3g} ({found.mean_low:.3g} to {found.mean_high:.3g})",
+        f"{found.scale:.3g}",
+        f"{found.largest_share:.2g}",
+    )
+    return dict(zip(COLUMNS, cells, strict=True))
 
 
 def _show_index(tail: "Tail") -> str:

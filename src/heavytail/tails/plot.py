@@ -5,13 +5,14 @@ and only if the moment of order p is finite (O'Brien 1980; Embrechts, Klueppelbe
 6.2.6).
 """
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.tails.generalised_pareto import fit_excesses, index_of
+from heavytail.tails.generalised_pareto import fit_excesses
 from heavytail.tails.tail import Tail
 from heavytail.tails.threshold import MIN_EXCESSES, spread_ties, wider_size
 
@@ -25,7 +26,8 @@ UPPER, LOWER = "#0072B2", "#D55E00"  # of Okabe and Ito's set, for all kinds of 
 GREY = "#444444"
 POINTS = 300  # of a curve
 THRESHOLDS = 25
-MAX_INDEX = 6.0  # of the axis
+SHAPES = (1.5, -0.5)  # the ends of the axis of indices, which is one of shapes: infinity has its place there
+INDICES = (0.75, 1.0, 1.5, 2.0, 3.0, 5.0, math.inf)  # its ticks
 BEHIND_TEXT = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}
 
 
@@ -93,22 +95,24 @@ def _draw_indices(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
         sizes = np.unique(np.geomspace(MIN_EXCESSES, wider_size(n), THRESHOLDS).astype(np.int64))
         ends = spread_ties(ascending[n - wider_size(n) - 1 :])
         fits = [fit_excesses(ends[-k:] - ends[-k - 1]) for k in sizes]
-        low, middle, high = (
-            np.array([min(index_of(shape), 2.0 * MAX_INDEX) for shape in shapes])
-            for shapes in zip(*((f.shape_high, f.shape, f.shape_low) for f in fits), strict=True)
-        )
+        low, high = [fit.shape_low for fit in fits], [fit.shape_high for fit in fits]
         axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.plot(sizes, middle, color=colour, linewidth=1.6, label=f"{name} tail")
+        axes.plot(sizes, [fit.shape for fit in fits], color=colour, linewidth=1.6, label=f"{name} tail")
         axes.axvline(tail.excesses, color=colour, linewidth=0.8, linestyle=":")
     for p, meaning in ((1.0, "mean"), (2.0, "variance")):
-        axes.axhline(p, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
+        axes.axhline(1.0 / p, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         text: dict[str, Any] = {"fontsize": 8, "color": GREY, "va": "top", "ha": "right", "bbox": BEHIND_TEXT}
         axes.text(
-            0.995, p, f"below it the {meaning} is infinite", transform=axes.get_yaxis_transform(), **text
+            0.995,
+            1.0 / p,
+            f"below it the {meaning} is infinite",
+            transform=axes.get_yaxis_transform(),
+            **text,
         )
-    axes.set(xscale="log", ylim=(0.0, MAX_INDEX), xlabel="rewards beyond the threshold", ylabel="tail index")
+    axes.set(xscale="log", ylim=SHAPES, xlabel="rewards beyond the threshold", ylabel="tail index")
+    axes.set_yticks([1.0 / index for index in INDICES], ["∞" if i == math.inf else f"{i:g}" for i in INDICES])
     if any(tail.fit for tail in (found.upper, found.lower)):
-        axes.legend(frameon=False, fontsize=9, loc="upper right")
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
     else:
         axes.text(0.5, 0.6, "no tail to fit", transform=axes.transAxes, ha="center", color=GREY)
 
