@@ -1,13 +1,13 @@
 """The moments of the rewards of an MDP: the exact u and v of which robust agents need a bound."""
 
 import math
-import numbers
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from heavytail.arrays import Floats
+from heavytail.checks import Positive, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import LawTable, law_code
@@ -26,8 +26,7 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
     """
     if kind not in ("raw", "central"):
         raise InputError(f"reward_moments: kind is {short_repr(kind)}; it must be 'raw' or 'central'")
-    if not isinstance(p, numbers.Real) or not 0 < p < math.inf:
-        raise InputError(f"reward_moments: p is {short_repr(p)}; it must be a finite number above 0")
+    p = cast_value(p, Positive, "reward_moments: p")
     rows = mdp.rows()
     centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
     moments = _slot_moments(mdp, p, centers)
