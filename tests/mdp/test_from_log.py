@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import heavytail as ht
 from heavytail.laws.law import laws_from_table
 from heavytail.mdp.validation import check_mdp
+from heavytail.planning.reward_moments import reward_moments, usable_epsilon
 
 COLUMNS: dict[str, Any] = {"state": "s", "action": "a", "reward": "r", "next_state": "s_next"}
 EPISODES: dict[str, Any] = {**COLUMNS, "terminated": "done", "horizon": 5}
@@ -69,6 +70,22 @@ def test_it_counts_what_the_log_shows(rows: list[Row]) -> None:
         else:
             assert key[0] == key[2]
             assert log.filled[s, a] != (mdp.ends[slot] and mdp.row_means[row] == 0.0)
+
+
+@pytest.mark.parametrize("kind", ["raw", "central"])
+def test_moments_of_samples_are_those_of_their_laws(kind: Literal["raw", "central"]) -> None:
+    """They are read from the table without making laws of them, to the last bit."""
+    rng = np.random.default_rng(0)
+    table = {name: rng.integers(0, 3, 500) for name in ("s", "a", "s_next")} | {"r": rng.pareto(1.2, 500)}
+    mdp = ht.mdp_from_log(table, **COLUMNS).mdp
+    laws, rows = laws_from_table(mdp.laws), mdp.rows()
+    centers = mdp.row_means[rows] * (kind == "central")
+    slots = [laws[i].moment(1.3, float(center)) for i, center in zip(mdp.law, centers, strict=True)]
+    expected = np.bincount(rows, weights=mdp.probabilities() * slots)
+    assert reward_moments(mdp, 1.3, kind).ravel().tolist() == expected.tolist()
+    assert usable_epsilon(mdp) == 1.0
+    with pytest.raises(ht.InputError, match="reward_moments: p must be above 0, got -1"):
+        reward_moments(mdp, -1)
 
 
 def _by_label(log: ht.LoggedMDP, values: Any) -> dict[tuple[Hashable, Hashable], Any]:

@@ -95,7 +95,7 @@ def test_the_log_and_the_report_say_it(tmp_path: Path) -> None:
     assert listener.words == said
     assert said
     page = study.report().read_text(encoding="utf-8")
-    assert f"Another choice on other seeds: {review.change:.0%}." in page
+    assert f"Other seeds would choose another point with probability {review.change:.0%}." in page
     assert all(f"⚠ {remark}." in page for remark in review.remarks())
     again = Notes()
     Study.open(tmp_path).run("inline", listener=again)

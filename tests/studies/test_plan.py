@@ -185,7 +185,7 @@ def test_the_order_of_keys_means_nothing(seed: int) -> None:
         | st.none(),
     )
 )
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_a_part_travels_as_json_without_change(parameters: dict[str, Any]) -> None:
     part = (
         evaluation(small())[0]

@@ -1,13 +1,16 @@
 """The moments of the rewards of an MDP: the exact u and v of which robust agents need a bound."""
 
+import math
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from heavytail.arrays import Floats
+from heavytail.checks import Positive, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.laws.law import Law, laws_from_table
+from heavytail.laws.table import LawTable, law_code
 from heavytail.mdp import MDP
 
 
@@ -23,10 +26,10 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
     """
     if kind not in ("raw", "central"):
         raise InputError(f"reward_moments: kind is {short_repr(kind)}; it must be 'raw' or 'central'")
-    laws, rows = laws_from_table(mdp.laws), mdp.rows()
+    p = cast_value(p, Positive, "reward_moments: p")
+    rows = mdp.rows()
     centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
-    slots = zip(mdp.law.tolist(), centers.tolist(), strict=True)
-    moments = np.array([_moment(laws[i], p, center) for i, center in slots])
+    moments = _slot_moments(mdp, p, centers)
     weights = mdp.probabilities()
     with np.errstate(invalid="ignore"):  # an infinite moment that never occurs
         weighted = np.where(weights > 0, weights * moments, 0.0)
@@ -44,8 +47,36 @@ def usable_epsilon(mdp: MDP) -> float:
     >>> round(usable_epsilon(ht.make_mdp("six_arms")), 3)
     0.05
     """
-    index = min(law.tail_index for law in laws_from_table(mdp.laws))
+    index = min((law.tail_index for law in _formulas(mdp.laws).values()), default=math.inf)
     return 1.0 if index > 2.0 else 0.5 * (index - 1.0)
+
+
+def _slot_moments(mdp: MDP, p: float, centers: Floats) -> Floats:
+    """Return E|r - center|**p of each slot.
+
+    An MDP from a log has a law of its own in each slot: laws of samples are read from the table, and none
+    becomes an object.
+    """
+    table, formulas = mdp.laws, _formulas(mdp.laws)
+
+    def moment(i: int, center: float) -> float:
+        if i in formulas:
+            return _moment(formulas[i], p, center)
+        loc, scale, *_, first, length = table.parameters[i].tolist()
+        samples = table.samples[int(first) : int(first) + int(length)]
+        with np.errstate(over="ignore"):
+            return float(np.add.reduce(np.abs(loc + scale * samples - center) ** p) / len(samples))
+
+    pairs = list(zip(mdp.law.tolist(), centers.tolist(), strict=True))
+    known = {pair: moment(*pair) for pair in dict.fromkeys(pairs)}
+    return np.array([known[pair] for pair in pairs])
+
+
+def _formulas(table: LawTable) -> dict[int, Law]:
+    """Return the laws of a table that are no samples, by their rows."""
+    rows = np.flatnonzero(table.code != law_code("empirical"))
+    laws = laws_from_table(LawTable(table.code[rows], table.parameters[rows], table.samples))
+    return dict(zip(rows.tolist(), laws, strict=True))
 
 
 @lru_cache(maxsize=4096)

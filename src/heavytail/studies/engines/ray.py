@@ -77,7 +77,8 @@ class RayEngine:
         mdps = {name: ray.put(given_mdps.to_bytes(name)) for name in names}
 
         def submit(part: Part) -> Any:
-            reference = task.remote(part.model_dump_json(), modules, mdp=mdps.get(part.env))
+            given = {"mdp": mdps[part.env]} if part.env in mdps else {}
+            reference = task.remote(part.model_dump_json(), modules, **given)
             started[reference] = None
             return reference
 
