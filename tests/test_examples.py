@@ -12,6 +12,8 @@ from support.processes import python
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 SMALL: dict[str, dict[str, Any]] = {
+    "insurance": {"contracts": 200, "runs": 2},
+    "market": {"steps": 500},
     "my_agent": {"episodes": 200, "runs": 2},
     "pareto_queue": {"jobs": 200, "runs": 2},
     "router": {"requests": 200, "runs": 2},

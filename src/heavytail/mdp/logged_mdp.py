@@ -43,6 +43,10 @@ class LoggedMDP:
         cells = f"{self.filled.sum():,} of {self.filled.size:,} cells unvisited"
         return f"LoggedMDP({size}, {self.counts.sum():,} transitions, {cells})"
 
+    def __getattr__(self, name: str) -> Any:
+        where = "; its mdp has: give that, `.mdp`, instead of the log" if hasattr(MDP, name) else ""
+        raise AttributeError(f"LoggedMDP has no {name!r}{where}")
+
     @property
     def unvisited(self) -> list[tuple[Hashable, Hashable]]:
         """The states and actions that the log does not show, by their labels."""
