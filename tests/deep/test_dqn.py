@@ -16,7 +16,7 @@ from scipy import stats
 import heavytail as ht
 from heavytail.deep.dqn import DQN, exploration_rate, first_learning_period, run_periods, to_uniform
 from heavytail.deep.envs import find_environment
-from heavytail.deep.learner import heavy_dqn
+from heavytail.deep.agents import heavy_dqn
 from heavytail.deep.network import init_network, q_values
 from heavytail.deep.replay import unpack
 from heavytail.deep.rewards import TRANSFORMS, stable_noise, transform_reward
