@@ -11,9 +11,9 @@ import pytest
 from gymnasium import spaces
 
 import heavytail as ht
+from heavytail.deep.agents import heavy_dqn
 from heavytail.deep.dqn import draw_period
 from heavytail.deep.envs import find_environment
-from heavytail.deep.agents import heavy_dqn
 from heavytail.deep.learner import DeepLearner, stack_runs
 from heavytail.deep.replay import unpack
 from heavytail.deep.settings import check_run, check_settings

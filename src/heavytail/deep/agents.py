@@ -35,7 +35,7 @@ def robust_dqn(
         **parameters: those of `heavy_dqn` but for those of its transforms (`transform`, `coefficient`,
             `epsilon`, `clip`, `transform_at`, `bits`) and its `loss`, which is Huber's.
 
-    >>> learner = robust_dqn("cart_pole", total_steps=200, hidden=(16,), replay=200, start=100, noise_scale=5.0)
+    >>> learner = robust_dqn("cart_pole", total_steps=200, hidden=(16,), start=100, noise_scale=5.0)
     >>> learner.learn(checkpoints=2).beliefs.residual_scale.shape
     (1, 2)
     """
@@ -55,9 +55,9 @@ def heavy_dqn(
     By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
 
     Args:
-        env: "mountain_car", "cart_pole", "acrobot", "pendulum" or another compiled environment that is registered;
-            "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of observations
-            and Discrete actions, which is driven step by step and can have one run only.
+        env: "mountain_car", "cart_pole", "acrobot", "pendulum" or another compiled environment that is
+            registered; "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of
+            observations and Discrete actions, which is driven step by step and can have one run only.
         runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if
             left out.
         low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
@@ -83,8 +83,8 @@ def heavy_dqn(
             - transform_at: "collection", with the visit count at that time, or "replay", with the visit count
               at the time of replay.
             - bits: of the hash of observations, at most 31; memory doubles with each.
-            - noise_law: "alpha_stable", "student_t" or "pareto" (less its mean): of the noise that is added to
-              rewards.
+            - noise_law: "alpha_stable", "student_t" or "pareto" (less its mean): of the noise that is added
+              to rewards.
 
             And those in which runs may differ:
 
@@ -112,8 +112,8 @@ def qr_dqn(
 ) -> DeepLearner:
     """Make a learner by QR-DQN (Dabney et al. 2018), where the middle half of the quantiles counts.
 
-    The return's quantiles are learnt, and an action is worth the mean of the middle half, which heavy tails do
-    not disturb.
+    The return's quantiles are learnt, and an action is worth the mean of the middle half, which heavy tails
+    do not disturb.
 
     Args:
         env: as in `heavy_dqn`.

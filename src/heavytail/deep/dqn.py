@@ -26,10 +26,11 @@ import optax
 from heavytail.deep.envs._environment import GENERATOR, Environment, State, scale_observation
 from heavytail.deep.network import Parameters, init_network, q_values, scale_output
 from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss, split_quantiles
-from heavytail.deep.replay import Transition, init_replay, sample, store
+from heavytail.deep.replay import Transition, init_replay, latest, sample, store
 from heavytail.deep.reward_model import (
     RewardModel,
     init_reward_model,
+    judge_predictions,
     learn_rewards,
     novelty_bonus,
     predict_rewards,
@@ -256,6 +257,7 @@ def _model_rewards(
     first = first_learning_period(settings) * settings.target_every
     updates = (t - first) // settings.update_every - 1  # before this one
     stored = jnp.minimum(t, settings.replay)
+    model = judge_predictions(model, latest(state.replay, t, settings.update_every), updates)
     model = learn_rewards(model, sample(state.replay, t, bits), t / settings.total_steps, updates, stored)
     model, reward = predict_rewards(model, batch, updates)
     return model, reward + novelty_bonus(state.counts[batch.code, batch.action])

@@ -30,9 +30,7 @@ def load_runs(parameters: Any, agent: str, gym_env: "gymnasium.Env[Any, Any] | N
     return [check_run(run, agent) for run in parameters]
 
 
-def load_curve(
-    arrays: Arrays, steps: int, row: tuple[int, int]
-) -> tuple[Floats, list[int], list[Floats]]:
+def load_curve(arrays: Arrays, steps: int, row: tuple[int, int]) -> tuple[Floats, list[int], list[Floats]]:
     """Return the totals, the steps of the curve and its rows, which have this shape."""
     marks, rows, totals = (arrays[name] for name in ("curve/steps", "curve/totals", "totals"))
     check_array("curve/steps", marks, np.zeros(marks.size, np.int64))

@@ -15,8 +15,13 @@ which balances bias and deviation without a moment being known (Wang, Zheng, Zho
 more than Z standard errors, sqrt(v / n), from 0, Huber's threshold grows towards B, where the regression is
 one of means; otherwise it shrinks. As far as it has grown, m is added to what the network predicts.
 
-What is believed is an exponential average of the weights. `renew_units` renews the units, and says by which
-factor the Q-network must shrink: Q-values are in units of the root mean square of predicted rewards.
+What is believed is an exponential average of the weights. Its predictions, as distances from their mean, are
+shrunk to what they are worth: `shrinkage` is the slope of Huber's regression of new rewards on them, measured
+before the network learns from these rewards. Where all states pay alike it goes to 0 and takes the noise
+along.
+
+`renew_units` renews the units, and says by which factor the Q-network must shrink: Q-values are in units of
+the root mean square of predicted rewards.
 """
 
 from typing import NamedTuple
@@ -55,8 +60,10 @@ class RewardModel(NamedTuple):
     residual_mean: jax.Array  # truncated
     residual_square: jax.Array  # the mean of squares, truncated
     outliers: jax.Array  # the share of residuals beyond OUTLIER times their scale
-    predicted: jax.Array  # the mean of predicted rewards
-    power: jax.Array  # the mean of their squares
+    level: jax.Array  # the mean output
+    agreement: jax.Array  # of new rewards with outputs, both less the level: the mean product
+    variance: jax.Array  # of outputs, where new rewards are within the threshold
+    power: jax.Array  # the mean square of predicted rewards
     unit: jax.Array  # of Q-values
 
 
@@ -64,7 +71,7 @@ def init_reward_model(key: jax.Array, dimension: int, n_actions: int) -> RewardM
     """Make a model that has seen nothing."""
     network = init_network(key, (dimension, *HIDDEN, n_actions))
     zero = jnp.float32(0.0)
-    return RewardModel(network, network, _adam().init(network), *[zero] * 12)
+    return RewardModel(network, network, _adam().init(network), *[zero] * 14)
 
 
 def see_reward(model: RewardModel, reward: jax.Array, t: jax.Array) -> RewardModel:
@@ -102,9 +109,32 @@ def renew_units(model: RewardModel) -> tuple[RewardModel, jax.Array]:
         residual_scale=jnp.where(begins, 1.0, ratio * model.residual_scale),
         residual_mean=ratio * model.residual_mean,
         residual_square=jnp.where(begins, 1.0, ratio * ratio * model.residual_square),
+        level=ratio * model.level,
+        agreement=ratio * ratio * model.agreement,
+        variance=ratio * ratio * model.variance,
         unit=unit,
     )
     return renewed, jnp.where(model.unit > 0.0, _divide(model.unit, unit), 1.0)
+
+
+def judge_predictions(model: RewardModel, new: Transition, updates: jax.Array) -> RewardModel:
+    """Compare what is predicted for new transitions with their rewards, before learning from them."""
+    output = _outputs(model.average, new) - model.level
+    guess = shrinkage(model) * output
+    residual = _divide(new.reward - model.offset, model.scale) - model.level - guess
+    within = jnp.abs(residual) < model.threshold
+    cut = jnp.clip(residual, -model.threshold, model.threshold)
+    rate = jnp.where(updates > 0, 1.0 / (1.0 + MEMORY * updates), 0.0)  # there is no level at first
+    product = jnp.mean(output * (cut + within * guess))
+    return model._replace(
+        agreement=model.agreement + rate * (product - model.agreement),
+        variance=model.variance + rate * (jnp.mean(within * jnp.square(output)) - model.variance),
+    )
+
+
+def shrinkage(model: RewardModel) -> jax.Array:
+    """Calculate the share of the differences between predictions that new rewards confirm, from 0 to 1."""
+    return jnp.where(model.variance > 0.0, jnp.clip(_divide(model.agreement, model.variance), 0.0, 1.0), 1.0)
 
 
 def learn_rewards(
@@ -119,10 +149,7 @@ def learn_rewards(
         updates: before this one.
         stored: transitions in replay, from which the batch is a sample.
     """
-    taken = jax.nn.one_hot(batch.action, model.network[-1][1].shape[-1])
-    guess, backward = jax.vjp(
-        lambda network: jnp.sum(taken * q_values(network, batch.observation), axis=-1), model.network
-    )
+    guess, backward = jax.vjp(lambda network: _outputs(network, batch), model.network)
     residual = _divide(batch.reward - model.offset, model.scale) - guess
     rate = averaging_rate(updates)
     # Batches of the last 1 / rate updates, and of no more than is stored
@@ -158,7 +185,7 @@ def _measure_residuals(model: RewardModel, residual: jax.Array, rate: jax.Array,
 
 
 def correction(model: RewardModel) -> jax.Array:
-    """Calculate what skewed noise adds to predictions: the mean residual, as far as the threshold has grown."""
+    """Calculate what is added for skewed noise: the mean residual, as far as the threshold has grown."""
     return (1.0 - _divide(model.residual_scale, model.threshold)) * model.residual_mean
 
 
@@ -166,15 +193,12 @@ def predict_rewards(
     model: RewardModel, batch: Transition, updates: jax.Array
 ) -> tuple[RewardModel, jax.Array]:
     """Predict the mean rewards of transitions, in the unit of Q-values; the model notes what it predicts."""
-    taken = jax.nn.one_hot(batch.action, model.network[-1][1].shape[-1])
-    output = jnp.sum(taken * q_values(model.average, batch.observation), axis=-1)
-    reward = model.offset + model.scale * (output + correction(model))
-    rate = averaging_rate(updates)
-    model = model._replace(
-        predicted=model.predicted + rate * (jnp.mean(reward) - model.predicted),
-        power=model.power + rate * (jnp.mean(jnp.square(reward)) - model.power),
-    )
-    return model, _divide(reward, model.unit)
+    output, rate = _outputs(model.average, batch), averaging_rate(updates)
+    level = model.level + rate * (jnp.mean(output) - model.level)
+    shrunk = level + shrinkage(model) * (output - level)
+    reward = model.offset + model.scale * (shrunk + correction(model))
+    power = model.power + rate * (jnp.mean(jnp.square(reward)) - model.power)
+    return model._replace(level=level, power=power), _divide(reward, model.unit)
 
 
 def novelty_bonus(visits: jax.Array) -> jax.Array:
@@ -184,12 +208,19 @@ def novelty_bonus(visits: jax.Array) -> jax.Array:
 
 def beliefs(model: RewardModel) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Return the mean predicted reward, the scale of residuals, and the share of outliers."""
-    return model.predicted, model.scale * model.residual_scale, model.outliers
+    mean = model.offset + model.scale * (model.level + correction(model))
+    return mean, model.scale * model.residual_scale, model.outliers
 
 
 def averaging_rate(updates: jax.Array) -> jax.Array:
     """Calculate the weight of the present in running averages, after so many updates."""
     return jnp.maximum(1.0 / (1.0 + MEMORY * updates), MIN_RATE)
+
+
+def _outputs(network: Parameters, batch: Transition) -> jax.Array:
+    """Calculate the outputs for the actions taken. A product is faster than indexing."""
+    outputs = q_values(network, batch.observation)
+    return jnp.sum(jax.nn.one_hot(batch.action, outputs.shape[-1]) * outputs, axis=-1)
 
 
 def _divide(a: jax.Array, b: jax.Array) -> jax.Array:

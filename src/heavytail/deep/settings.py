@@ -19,7 +19,7 @@ WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise
 MAX_WORDS = 2**28  # of random bits in a period, a gigabyte
 WEIGHT_BYTES = 16  # of a weight: it, its target and two moments of its gradient
 QUANTILES = 32  # of the return
-REWARD_BATCH = 512  # of rewards in an update of their model: noise is what has to be averaged out
+REWARD_BATCH = 256  # of rewards in an update of their model: noise is what has to be averaged out
 MIN_STEP_BYTES = 20  # of a step in replay: two observations of one number, action, reward, end
 
 

@@ -17,7 +17,7 @@ MAX_SPEED, MAX_TORQUE = 8.0, 2.0
 class Pendulum(NamedTuple):
     """Angle from upright, and its velocity."""
 
-    angle: Array
+    angle: Array  # from -pi to pi, where 32 bits are precise
     speed: Array
 
 
@@ -31,11 +31,11 @@ def step(pendulum: Pendulum, action: Array) -> tuple[Pendulum, Array, Array]:
     """Apply torque -2, 0 or 2; one step of the semi-implicit Euler method."""
     angle, speed = pendulum
     torque = MAX_TORQUE * (action - 1)
-    off = (angle + math.pi) % (2 * math.pi) - math.pi
-    cost = jnp.square(off) + 0.1 * jnp.square(speed) + 0.001 * jnp.square(torque)
+    cost = jnp.square(angle) + 0.1 * jnp.square(speed) + 0.001 * jnp.square(torque)
     pull = 1.5 * GRAVITY / LENGTH * jnp.sin(angle) + 3.0 / (MASS * LENGTH**2) * torque
     speed = jnp.clip(speed + DT * pull, -MAX_SPEED, MAX_SPEED)
-    return Pendulum(angle + DT * speed, speed), -cost, jnp.bool_(False)
+    angle = (angle + DT * speed + math.pi) % (2 * math.pi) - math.pi
+    return Pendulum(angle, speed), -cost, jnp.bool_(False)
 
 
 def observe(pendulum: Pendulum) -> Array:
