@@ -44,13 +44,13 @@ def fit(states: Any, actions: Any, rewards: Any) -> tuple[RewardModel, jax.Array
         new = Transition(states[j], states[j], rewards[j], j, actions[j], j)
         model = reward_model.judge_predictions(model, new, k)
         model = reward_model.learn_rewards(model, batch, k / UPDATES, k, t)
-        return reward_model.predict_rewards(model, batch, k)[0], None
+        return reward_model.predict_rewards(model, batch, jnp.zeros(REWARD_BATCH), k)[0], None
 
     model = reward_model.init_reward_model(jax.random.key(0), 2, 3)
     model = jax.lax.fori_loop(0, START, lambda t, m: reward_model.see_reward(m, rewards[t], t), model)
     model, _ = jax.lax.scan(learn, model, jnp.arange(UPDATES))
     shown = Transition(states[:SHOWN], states[:SHOWN], rewards[:SHOWN], actions, actions[:SHOWN], actions)
-    return model, model.unit * reward_model.predict_rewards(model, shown, UPDATES)[1]
+    return model, model.unit * reward_model.predict_rewards(model, shown, jnp.zeros(SHOWN), UPDATES)[1]
 
 
 @pytest.fixture(scope="module")

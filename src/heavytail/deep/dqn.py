@@ -36,6 +36,7 @@ from heavytail.deep.reward_model import (
     predict_rewards,
     renew_units,
     see_reward,
+    value_bounds,
 )
 from heavytail.deep.rewards import NOISES, RewardSettings, hash_code, transform_reward
 from heavytail.deep.settings import WORDS_PER_STEP, Settings
@@ -242,8 +243,8 @@ def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, 
         reward = jax.vmap(lambda r, n: transform_reward(r, n, run.rewards.transform)[0])(reward, n)
     if model is not None:
         model, reward = _model_rewards(settings, model, state, batch, bits[settings.batch :], t)
-    loss = _quantile_loss if settings.quantiles > 1 else _value_loss
-    gradient = jax.grad(partial(loss, settings, state.target, batch, reward))(state.network)
+    goal = _goals(settings, state.target, batch, reward, model)
+    gradient = jax.grad(partial(_loss, settings, batch, goal))(state.network)
     direction, adam = _adam(settings).update(gradient, state.adam)
     rate = run.learning_rate + t / settings.total_steps * (run.last_learning_rate - run.learning_rate)
     network = jax.tree.map(lambda p, d: p - rate * d, state.network, direction)
@@ -259,30 +260,33 @@ def _model_rewards(
     stored = jnp.minimum(t, settings.replay)
     model = judge_predictions(model, latest(state.replay, t, settings.update_every), updates)
     model = learn_rewards(model, sample(state.replay, t, bits), t / settings.total_steps, updates, stored)
-    model, reward = predict_rewards(model, batch, updates)
-    return model, reward + novelty_bonus(state.counts[batch.code, batch.action])
+    return predict_rewards(model, batch, novelty_bonus(state.counts[batch.code, batch.action]), updates)
 
 
-def _value_loss(
-    settings: Settings, target: Parameters, batch: Transition, reward: jax.Array, network: Parameters
+def _goals(
+    settings: Settings, target: Parameters, batch: Transition, reward: jax.Array, model: RewardModel | None
 ) -> jax.Array:
-    best = jnp.max(q_values(target, batch.next_observation), axis=-1)
-    goal = reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
-    # A product is faster than indexing, whose derivative is a scatter.
+    """Calculate what the values of a batch, or each of their quantiles [batch, quantile], should be."""
+    follow = q_values(target, batch.next_observation)
+    if settings.quantiles > 1:
+        best = best_quantiles(split_quantiles(follow, settings.quantiles))
+        return reward[:, None] + settings.discount * jnp.where(batch.terminated[:, None], 0.0, best)
+    best = jnp.max(follow, axis=-1)
+    if model is not None:
+        best = jnp.clip(best, *value_bounds(model, settings.discount))
+    return reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
+
+
+def _loss(settings: Settings, batch: Transition, goal: jax.Array, network: Parameters) -> jax.Array:
     output = q_values(network, batch.observation)
+    # A product is faster than indexing, whose derivative is a scatter.
+    if settings.quantiles > 1:
+        split = split_quantiles(output, settings.quantiles)
+        taken = jax.nn.one_hot(batch.action, split.shape[-2])
+        return quantile_loss(jnp.sum(taken[..., None] * split, axis=-2), goal)
     value = jnp.sum(jax.nn.one_hot(batch.action, output.shape[-1]) * output, axis=-1)
     loss_function = optax.huber_loss if settings.loss == "huber" else optax.squared_error
     return jnp.mean(loss_function(value, goal))
-
-
-def _quantile_loss(
-    settings: Settings, target: Parameters, batch: Transition, reward: jax.Array, network: Parameters
-) -> jax.Array:
-    best = best_quantiles(split_quantiles(q_values(target, batch.next_observation), settings.quantiles))
-    goal = reward[:, None] + settings.discount * jnp.where(batch.terminated[:, None], 0.0, best)
-    output = split_quantiles(q_values(network, batch.observation), settings.quantiles)
-    taken = jax.nn.one_hot(batch.action, output.shape[-2])
-    return quantile_loss(jnp.sum(taken[..., None] * output, axis=-2), goal)
 
 
 def _adam(settings: Settings) -> optax.GradientTransformation:

@@ -64,6 +64,8 @@ class RewardModel(NamedTuple):
     agreement: jax.Array  # of new rewards with outputs, both less the level: the mean product
     variance: jax.Array  # of outputs, where new rewards are within the threshold
     power: jax.Array  # the mean square of predicted rewards
+    lowest: jax.Array  # predicted reward in a batch, on average
+    highest: jax.Array
     unit: jax.Array  # of Q-values
 
 
@@ -71,7 +73,7 @@ def init_reward_model(key: jax.Array, dimension: int, n_actions: int) -> RewardM
     """Make a model that has seen nothing."""
     network = init_network(key, (dimension, *HIDDEN, n_actions))
     zero = jnp.float32(0.0)
-    return RewardModel(network, network, _adam().init(network), *[zero] * 14)
+    return RewardModel(network, network, _adam().init(network), *[zero] * 16)
 
 
 def see_reward(model: RewardModel, reward: jax.Array, t: jax.Array) -> RewardModel:
@@ -190,19 +192,42 @@ def correction(model: RewardModel) -> jax.Array:
 
 
 def predict_rewards(
-    model: RewardModel, batch: Transition, updates: jax.Array
+    model: RewardModel, batch: Transition, bonus: jax.Array, updates: jax.Array
 ) -> tuple[RewardModel, jax.Array]:
-    """Predict the mean rewards of transitions, in the unit of Q-values; the model notes what it predicts."""
+    """Predict the mean rewards of transitions in the unit of Q-values, and add a bonus in the same unit.
+
+    The model notes what it predicts.
+    """
     output, rate = _outputs(model.average, batch), averaging_rate(updates)
     level = model.level + rate * (jnp.mean(output) - model.level)
     shrunk = level + shrinkage(model) * (output - level)
     reward = model.offset + model.scale * (shrunk + correction(model))
-    power = model.power + rate * (jnp.mean(jnp.square(reward)) - model.power)
-    return model._replace(level=level, power=power), _divide(reward, model.unit)
+    paid = reward + bonus * model.unit
+    model = model._replace(
+        level=level,
+        power=model.power + rate * (jnp.mean(jnp.square(reward)) - model.power),
+        lowest=model.lowest + rate * (jnp.min(paid) - model.lowest),
+        highest=model.highest + rate * (jnp.max(paid) - model.highest),
+    )
+    return model, _divide(paid, model.unit)
+
+
+def value_bounds(model: RewardModel, discount: float) -> tuple[jax.Array, jax.Array]:
+    """Calculate between what values can be, in their unit: the least and the largest reward for ever, or 0.
+
+    Estimates of values are not kept there by themselves: the largest of several is too large on average, and
+    with networks such errors can feed on each other without end.
+    """
+    steps = 1.0 / max(1.0 - discount, 1e-9)
+    low, high = _divide(model.lowest, model.unit), _divide(model.highest, model.unit)
+    return steps * jnp.minimum(low, 0.0), steps * jnp.maximum(high, 0.0)
 
 
 def novelty_bonus(visits: jax.Array) -> jax.Array:
-    """Calculate the bonus for what was visited so often, in the unit of Q-values."""
+    """Calculate the bonus for what was visited so often, in the unit of Q-values.
+
+    That unit is the size of rewards: what is new is worth a typical reward, and half of it after four visits.
+    """
     return 1.0 / jnp.sqrt(jnp.maximum(visits, 1).astype(jnp.float32))
 
 
