@@ -109,8 +109,8 @@ def test_other_noises_have_their_laws(name: str, law: Any) -> None:
     u, w = to_uniform(jax.random.bits(jax.random.key(6), (2, 100_000)))
     drawn = np.asarray(NOISES[name](u, w, jnp.float32(1.5), jnp.float32(5.0)), np.float64)
     assert stats.kstest(drawn, law.cdf).pvalue > 1e-3
-    ends = to_uniform(jnp.array([[0, 2**32 - 1], [0, 2**32 - 1]], jnp.uint32))
-    assert np.isfinite(np.asarray(NOISES[name](*ends, jnp.float32(1.5), jnp.float32(5.0)))).all()
+    first, second = to_uniform(jnp.array([[0, 2**32 - 1], [0, 2**32 - 1]], jnp.uint32))
+    assert np.isfinite(np.asarray(NOISES[name](first, second, jnp.float32(1.5), jnp.float32(5.0)))).all()
 
 
 def test_transforms_are_what_they_say() -> None:

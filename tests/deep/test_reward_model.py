@@ -49,8 +49,9 @@ def fit(states: Any, actions: Any, rewards: Any) -> tuple[RewardModel, jax.Array
     model = reward_model.init_reward_model(jax.random.key(0), 2, 3)
     model = jax.lax.fori_loop(0, START, lambda t, m: reward_model.see_reward(m, rewards[t], t), model)
     model, _ = jax.lax.scan(learn, model, jnp.arange(UPDATES))
+    done = jnp.int32(UPDATES)
     shown = Transition(states[:SHOWN], states[:SHOWN], rewards[:SHOWN], actions, actions[:SHOWN], actions)
-    return model, model.unit * reward_model.predict_rewards(model, shown, jnp.zeros(SHOWN), UPDATES)[1]
+    return model, model.unit * reward_model.predict_rewards(model, shown, jnp.zeros(SHOWN), done)[1]
 
 
 @pytest.fixture(scope="module")

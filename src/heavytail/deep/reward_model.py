@@ -65,7 +65,7 @@ class RewardModel(NamedTuple):
     variance: jax.Array  # of outputs, where new rewards are within the threshold
     power: jax.Array  # the mean square of predicted rewards
     lowest: jax.Array  # predicted reward in a batch, on average
-    highest: jax.Array
+    highest: jax.Array  # the same with the mean bonus
     unit: jax.Array  # of Q-values
 
 
@@ -202,14 +202,14 @@ def predict_rewards(
     level = model.level + rate * (jnp.mean(output) - model.level)
     shrunk = level + shrinkage(model) * (output - level)
     reward = model.offset + model.scale * (shrunk + correction(model))
-    paid = reward + bonus * model.unit
+    highest = jnp.max(reward) + jnp.mean(bonus) * model.unit
     model = model._replace(
         level=level,
         power=model.power + rate * (jnp.mean(jnp.square(reward)) - model.power),
-        lowest=model.lowest + rate * (jnp.min(paid) - model.lowest),
-        highest=model.highest + rate * (jnp.max(paid) - model.highest),
+        lowest=model.lowest + rate * (jnp.min(reward) - model.lowest),
+        highest=model.highest + rate * (highest - model.highest),
     )
-    return model, _divide(paid, model.unit)
+    return model, _divide(reward, model.unit) + bonus
 
 
 def value_bounds(model: RewardModel, discount: float) -> tuple[jax.Array, jax.Array]:
