@@ -62,7 +62,8 @@ def test_an_unknown_name_is_one_line() -> None:
 def test_lists_are_machine_readable() -> None:
     found = json.loads(runner.invoke(app, ["list", "--json"]).output)
     assert set(found) == {"agents", "envs", "estimators", "laws", "deep"}
-    assert [row["name"] for row in found["deep"]] == ["heavy_dqn", "acrobot", "cart_pole", "mountain_car"]
+    agents, envs = ["heavy_dqn", "qr_dqn", "robust_dqn"], ["acrobot", "cart_pole", "mountain_car", "pendulum"]
+    assert [row["name"] for row in found["deep"]] == [*agents, *envs]
     chain = next(row for row in found["envs"] if row["name"] == "double_chain")
     assert (chain["S"], chain["A"], chain["H"]) == (8, 2, 10)
     assert chain["parameters"] == ["length", "p", "symmetric", "head", "law", "horizon"]

@@ -14,16 +14,21 @@ import pytest
 from scipy import stats
 
 import heavytail as ht
+from heavytail.deep.agents import heavy_dqn
 from heavytail.deep.dqn import DQN, exploration_rate, first_learning_period, run_periods, to_uniform
 from heavytail.deep.envs import find_environment
-from heavytail.deep.learner import heavy_dqn
 from heavytail.deep.network import init_network, q_values
 from heavytail.deep.replay import unpack
-from heavytail.deep.rewards import TRANSFORMS, stable_noise, transform_reward
+from heavytail.deep.rewards import NOISES, TRANSFORMS, stable_noise, transform_reward
 from heavytail.deep.settings import check_run
 from heavytail.gym.reward_transforms import transform_one
 
-IDS = {"mountain_car": "MountainCar-v0", "cart_pole": "CartPole-v1", "acrobot": "Acrobot-v1"}
+IDS = {
+    "mountain_car": "MountainCar-v0",
+    "cart_pole": "CartPole-v1",
+    "acrobot": "Acrobot-v1",
+    "pendulum": "Pendulum-v1",
+}
 SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 
 
@@ -37,11 +42,17 @@ def put(env: Any, state: Any) -> None:
     env.unwrapped.state = np.concatenate([np.atleast_1d(np.asarray(part, np.float64)) for part in state])
 
 
+def as_theirs(env: Any, action: int) -> Any:
+    """An action of ours as Gymnasium's environment wants it: one of three torques where it wants one."""
+    torques = np.array([[-2.0], [0.0], [2.0]])
+    return action if isinstance(env.action_space, gymnasium.spaces.Discrete) else torques[action]
+
+
 @pytest.mark.parametrize("name", list(IDS))
 def test_environments_follow_gymnasiums_step_by_step(name: str) -> None:
     """From a state, an action leads to the same state, reward and end, to the precision of float32."""
     ours, theirs = find_environment(name), gymnasium.make(IDS[name], max_episode_steps=10**6)
-    assert theirs.action_space.n == ours.n_actions  # type: ignore[attr-defined]
+    assert getattr(theirs.action_space, "n", 3) == ours.n_actions
     rng, key = np.random.default_rng(3), jax.random.key(1)
     theirs.reset(seed=0)
     step = jax.jit(ours.step)
@@ -49,10 +60,10 @@ def test_environments_follow_gymnasiums_step_by_step(name: str) -> None:
     for t in range(1500):
         action = int(rng.integers(ours.n_actions)) if t % 7 else int(t // 70 % ours.n_actions)
         put(theirs, state)
-        expected, reward, terminated, _, _ = theirs.step(action)
+        expected, reward, terminated, _, _ = theirs.step(as_theirs(theirs, action))
         state, own_reward, over = step(state, jnp.int32(action))
         np.testing.assert_allclose(np.asarray(ours.observe(state)), expected, rtol=2e-4, atol=2e-5)
-        assert float(own_reward) == reward
+        assert float(own_reward) == pytest.approx(reward, rel=1e-5, abs=1e-6)
         assert bool(over) == terminated
         if terminated:
             ends += 1
@@ -85,6 +96,21 @@ def test_the_noise_has_its_law() -> None:
     assert np.isfinite(
         np.asarray(stable_noise(corners[0][:, None], corners[1], jnp.float32(1.1), jnp.float32(5.0)))
     ).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "law"),
+    [
+        ("student_t", stats.t(1.5, scale=5.0)),
+        ("pareto", stats.pareto(1.5, loc=-15.0, scale=5.0)),  # less its mean, 3 times the scale
+    ],
+)
+def test_other_noises_have_their_laws(name: str, law: Any) -> None:
+    u, w = to_uniform(jax.random.bits(jax.random.key(6), (2, 100_000)))
+    drawn = np.asarray(NOISES[name](u, w, jnp.float32(1.5), jnp.float32(5.0)), np.float64)
+    assert stats.kstest(drawn, law.cdf).pvalue > 1e-3
+    first, second = to_uniform(jnp.array([[0, 2**32 - 1], [0, 2**32 - 1]], jnp.uint32))
+    assert np.isfinite(np.asarray(NOISES[name](first, second, jnp.float32(1.5), jnp.float32(5.0)))).all()
 
 
 def test_transforms_are_what_they_say() -> None:

@@ -10,7 +10,7 @@ from support.processes import python
 
 
 def test_environments_are_found_by_name() -> None:
-    assert environment_names() == ["acrobot", "cart_pole", "mountain_car"]
+    assert environment_names() == ["acrobot", "cart_pole", "mountain_car", "pendulum"]
     for name in environment_names():
         assert is_environment(name)
         env = find_environment(name)
@@ -32,7 +32,7 @@ def test_names_and_episode_limits_need_no_jax(tmp_path: Path) -> None:
     app(["list", "deep"])
     """
     limits, *listed = python(script, folder=tmp_path).splitlines()
-    assert limits == "[500, 500, 200]"
+    assert limits == "[500, 500, 200, 200]"
     assert "mountain_car" in "".join(listed)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ def same(one: Any, other: Any) -> None:
 
 
 def same_curve(one: ht.deep.DeepCurve, other: ht.deep.DeepCurve) -> None:
+    same(asdict(one), asdict(other))
     for name in ("steps", "episodes", "clean_return", "truncated", "mean_return", "truncated_share"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
@@ -85,14 +87,15 @@ def test_parameters_are_completed_without_training() -> None:
     assert json.loads(json.dumps(page)) == page
     assert set(ht.deep.PER_RUN) < set(page)
     learner = heavy_dqn("cart_pole", **page)
-    assert learner.settings._asdict() | learner.parameters[0] == page | {"hidden": (16, 16)}
+    settings = {**learner.settings._asdict(), "hidden": [16, 16]}
+    assert settings | learner.parameters[0] == page | {"agent": "heavy_dqn"}
     assert ht.deep.complete_parameters("cart_pole", **page) == page
 
 
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"env": "pendulum"}, "there is no compiled environment 'pendulum'; choose from"),
+        ({"env": "bipedal"}, "there is no compiled environment 'bipedal'; choose from"),
         ({"loss": "hubr"}, "loss is 'hubr'; did you mean 'huber'"),
         ({"transform": "zer"}, "transform is 'zer'; did you mean 'zero'"),
         ({"coeficient": 1.0}, "no parameter 'coeficient'; did you mean 'coefficient'"),
@@ -115,6 +118,25 @@ def test_mistakes_in_parameters_are_one_line(parameters: dict[str, Any], message
         with pytest.raises(ht.InputError, match=message) as caught:
             function(**{"env": "cart_pole", **parameters})
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("agent", "parameters", "message"),
+    [
+        ("robust_dqn", {"transform": "clip"}, "robust_dqn has no parameter 'transform'"),
+        ("robust_dqn", {"batch": 0}, "robust_dqn: batch must be at least 1"),
+        ("qr_dqn", {"runs": [{"clip": 1.0}]}, "qr_dqn has no parameter 'clip'"),
+        ("qr_dqn", {"runs": [{"cap": 9}]}, "qr_dqn: runs of a batch cannot differ in cap; they can in seed,"),
+        ("robust_dqn", {"noise_law": "cauchy"}, "robust_dqn: noise_law is 'cauchy'; choose from"),
+        ("robust_dqn", {"noise_law": "pareto", "noise_alpha": 1.0}, "noise_alpha is 1.0; Pareto's law has a"),
+    ],
+)
+def test_mistakes_name_the_agent(agent: str, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(ht.InputError, match=message) as caught:
+        getattr(ht.deep, agent)("cart_pole", **parameters)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ht.InputError, match="there is no deep agent 'robust_dq'; did you mean 'robust_dqn'"):
+        ht.deep.complete_parameters("cart_pole", "robust_dq")
 
 
 def test_other_mistakes_are_one_line(tmp_path: Path) -> None:

@@ -163,6 +163,16 @@ def test_no_gain_needs_evidence_too() -> None:
     )
 
 
+def test_no_worse_allows_a_share_of_what_the_other_reaches() -> None:
+    condition = {"test": "no_worse", "agent": "good", "than": "bad", "margin": 0.1}  # 0.15 per episode
+    level = runs("bad", 1.5, seed=1)
+    assert verdict(spec(condition), runs("good", 1.5), level).verdict == "reproduced"
+    assert verdict(spec(condition), runs("good", 1.8), level).verdict == "reproduced"
+    assert verdict(spec(condition), runs("good", 1.2), level).verdict == "not reproduced"
+    assert verdict(spec(condition), runs("good", 1.35), level).verdict == "undecided"
+    assert verdict(spec({**condition, "margin": 0.3}), runs("good", 1.2), level).verdict == "reproduced"
+
+
 @pytest.mark.parametrize(
     ("test", "pace", "expected"),
     [

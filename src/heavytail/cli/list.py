@@ -88,15 +88,11 @@ def _rows(what: What) -> list[dict[str, Any]]:
 
 def _deep_rows() -> list[dict[str, Any]]:
     """Deep agents and compiled environments; their names need no JAX."""
-    from heavytail.deep.settings import AGENT_PARAMETERS, AGENTS, ENV_PARAMETERS  # here, for start-up
+    from heavytail.deep.settings import AGENTS, ENV_PARAMETERS, agent_parameters  # here, for start-up
 
     agents = [
-        {
-            "name": name,
-            "parameters": list(AGENT_PARAMETERS),
-            "about": "DQN with a reward transform; by default Heavy-DQN",
-        }
-        for name in AGENTS
+        {"name": name, "parameters": list(agent_parameters(name)), "about": kind.about}
+        for name, kind in AGENTS.items()
     ]
     return agents + [_deep_env_row(entry, list(ENV_PARAMETERS)) for entry in ht.registered("deep_env")]
 

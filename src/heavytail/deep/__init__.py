@@ -13,12 +13,27 @@ from heavytail.deep.settings import PER_RUN, complete_parameters
 from heavytail.errors import InputError
 
 if TYPE_CHECKING:
+    from heavytail.deep.agents import heavy_dqn, qr_dqn, robust_dqn
     from heavytail.deep.curve import DeepCurve
-    from heavytail.deep.learner import DeepLearner, heavy_dqn
+    from heavytail.deep.learner import DeepLearner
 
-__all__ = ["PER_RUN", "DeepCurve", "DeepLearner", "complete_parameters", "heavy_dqn"]
+__all__ = [
+    "PER_RUN",
+    "DeepCurve",
+    "DeepLearner",
+    "complete_parameters",
+    "heavy_dqn",
+    "qr_dqn",
+    "robust_dqn",
+]
 
-_HOME = {"DeepCurve": "curve", "DeepLearner": "learner", "heavy_dqn": "learner"}
+_HOME = {
+    "DeepCurve": "curve",
+    "DeepLearner": "learner",
+    "heavy_dqn": "agents",
+    "qr_dqn": "agents",
+    "robust_dqn": "agents",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,15 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 
 
+@dataclass(frozen=True)
+class RewardBeliefs:
+    """What models of the reward believed at the checkpoints, in averages over the last thousand updates."""
+
+    predicted_reward: Floats  # [run, checkpoint] mean over replayed transitions
+    residual_scale: Floats  # [run, checkpoint] median distance of rewards from what is predicted
+    outlier_share: Floats  # [run, checkpoint] of rewards that are ten times as far from it
+
+
 @dataclass(frozen=True, repr=False)
 class DeepCurve:
     """Cumulative results at checkpoints. Clean returns are without noise and of episodes that have ended.
@@ -26,6 +35,7 @@ class DeepCurve:
     episodes: Ints  # [run, checkpoint] that ended
     clean_return: Floats  # [run, checkpoint] of all of them, summed
     truncated: Ints  # [run, checkpoint] rewards that the transform changed
+    beliefs: RewardBeliefs | None = None  # where there is a model of the reward
 
     def __repr__(self) -> str:
         runs, checkpoints = self.episodes.shape
@@ -43,13 +53,17 @@ class DeepCurve:
         return self.truncated / np.maximum(self.steps, 1)
 
 
-def make_deep_curve(steps: Sequence[int], totals: Sequence[Floats], runs: int) -> DeepCurve:
-    """Make the curve of so many runs from their totals at these steps.
+def make_deep_curve(steps: Sequence[int], rows: Sequence[Floats], runs: int) -> DeepCurve:
+    """Make the curve of so many runs from its rows at these steps.
 
-    Each element of `totals` is [3, run]: episodes, clean returns and truncated rewards.
+    Each row is [3, run]: episodes, clean returns and truncated rewards; or [6, run], with the beliefs of a
+    model of the reward behind them.
     """
     # The row of zeros keeps the shape where there is no checkpoint yet.
-    episodes, returns, truncated = np.array([np.zeros((3, runs)), *totals])[1:].transpose(1, 2, 0)
+    template = rows[0] if rows else np.zeros((3, runs))
+    columns = np.array([np.zeros_like(template), *rows])[1:].transpose(1, 2, 0)
+    episodes, returns, truncated = columns[:3]
+    beliefs = RewardBeliefs(*columns[3:]) if len(columns) > 3 else None
     return DeepCurve(
-        np.array(steps, np.int64), episodes.astype(np.int64), returns, truncated.astype(np.int64)
+        np.array(steps, np.int64), episodes.astype(np.int64), returns, truncated.astype(np.int64), beliefs
     )

@@ -1,12 +1,13 @@
-"""DQN and Heavy-DQN.
+"""DQN, Heavy-DQN, DQN with a model of the reward, and DQN by quantiles.
 
-Mnih et al. (2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters.
+Mnih et al. (2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters; Dabney et al. (2018).
 
 Pure functions of one run: `init_dqn`; `act`, one step of the environment, which selects an action
 (`select_action`), lets the environment move and stores what happened (`store_transition`); and `update`, one
 gradient step. `run_periods` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards pass
 through the adaptive transform of `heavytail.deep.rewards` when they are collected, as Heavy-Q-Learning's do
-(the paper does not say when), or when they are replayed.
+(the paper does not say when), or when they are replayed. `heavytail.deep.reward_model` puts a model in the
+place of rewards, `heavytail.deep.quantiles` quantiles of the return in that of values.
 
 A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act;
 each later one begins with a new target network and has an update after every `update_every` steps. All runs
@@ -23,9 +24,21 @@ import jax.numpy as jnp
 import optax
 
 from heavytail.deep.envs._environment import GENERATOR, Environment, State, scale_observation
-from heavytail.deep.network import Parameters, init_network, q_values
-from heavytail.deep.replay import Transition, init_replay, sample, store
-from heavytail.deep.rewards import RewardModel, hash_code, stable_noise, transform_reward
+from heavytail.deep.network import Parameters, init_network, q_values, scale_output
+from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss, split_quantiles
+from heavytail.deep.replay import Transition, init_replay, latest, sample, store
+from heavytail.deep.reward_model import (
+    RewardModel,
+    init_reward_model,
+    judge_predictions,
+    learn_rewards,
+    novelty_bonus,
+    predict_rewards,
+    renew_units,
+    see_reward,
+    value_bounds,
+)
+from heavytail.deep.rewards import NOISES, RewardSettings, hash_code, transform_reward
 from heavytail.deep.settings import WORDS_PER_STEP, Settings
 
 
@@ -35,7 +48,7 @@ class RunParameters(NamedTuple):
     key: jax.Array
     learning_rate: jax.Array
     last_learning_rate: jax.Array
-    reward_model: RewardModel
+    rewards: RewardSettings
 
 
 class Totals(NamedTuple):
@@ -60,6 +73,7 @@ class DQN(NamedTuple):
     episode_steps: jax.Array
     episode_return: jax.Array
     totals: Totals
+    model: RewardModel | None = None  # of the reward, where targets use one
 
 
 class StepRandomness(NamedTuple):
@@ -92,8 +106,9 @@ def init_dqn(env: Environment, settings: Settings, run: RunParameters) -> DQN:
     """Make the initial state of a run."""
     network_key, hash_key, env_key = jax.random.split(jax.random.fold_in(run.key, 0), 3)
     dimension = len(env.low)
-    network = init_network(network_key, (dimension, *settings.hidden, env.n_actions))
+    network = init_network(network_key, (dimension, *settings.hidden, env.n_actions * settings.quantiles))
     state = env.reset(env_key)
+    model_key = jax.random.fold_in(network_key, 0)
     return DQN(
         network=network,
         target=network,
@@ -106,6 +121,7 @@ def init_dqn(env: Environment, settings: Settings, run: RunParameters) -> DQN:
         episode_steps=jnp.int32(0),
         episode_return=jnp.float32(0.0),
         totals=zero_totals(),
+        model=init_reward_model(model_key, dimension, env.n_actions) if settings.models_rewards else None,
     )
 
 
@@ -116,14 +132,14 @@ def draw_period(
 
     Returns:
         those of its steps [round, step of the round], and 32 random bits for each transition that is replayed
-        [round, batch]; a round is `update_every` steps and an update.
+        [round, replayed]; a round is `update_every` steps and an update.
     """
     n_words = WORDS_PER_STEP * settings.update_every
     key = jax.random.fold_in(run.key, period + 1)
-    bits = jax.random.bits(key, (updates_per_period(settings), n_words + settings.batch))
+    bits = jax.random.bits(key, (updates_per_period(settings), n_words + settings.replayed))
     words = jnp.moveaxis(bits[:, :n_words].reshape(-1, settings.update_every, WORDS_PER_STEP), -1, 0)
-    model = run.reward_model
-    noise = stable_noise(to_uniform(words[2]), to_uniform(words[3]), model.noise_alpha, model.noise_scale)
+    draw_noise, law = NOISES[settings.noise_law], run.rewards
+    noise = draw_noise(to_uniform(words[2]), to_uniform(words[3]), law.noise_alpha, law.noise_scale)
     keys = jax.random.wrap_key_data(jnp.moveaxis(words[4:], 0, -1), impl=GENERATOR)
     action = (words[1] % env.n_actions).astype(jnp.int32)
     reset_states = jax.vmap(jax.vmap(env.reset))(keys)
@@ -148,9 +164,17 @@ def exploration_rate(settings: Settings, t: jax.Array) -> jax.Array:
 
 def select_action(settings: Settings, state: DQN, randomness: StepRandomness, t: jax.Array) -> jax.Array:
     """Select the action of step t, epsilon-greedily."""
-    greedy = jnp.argmax(q_values(state.network, state.observation))
+    greedy = jnp.argmax(action_values(settings, state.network, state.observation))
     explores = randomness.explore < exploration_rate(settings, t)
     return jnp.where(explores, randomness.action, greedy).astype(jnp.int32)
+
+
+def action_values(settings: Settings, network: Parameters, observation: jax.Array) -> jax.Array:
+    """Calculate the values by which actions are selected, for one scaled observation or many."""
+    output = q_values(network, observation)
+    if settings.quantiles > 1:
+        return middle_mean(split_quantiles(output, settings.quantiles))
+    return output
 
 
 def store_transition(
@@ -160,7 +184,7 @@ def store_transition(
     reward = step.reward + randomness.noise
     code = hash_code(state.projection, state.observation)
     n = state.counts[code, step.action] + 1  # read before it is written: then the table is changed in place
-    transformed, truncated = transform_reward(reward, n, run.reward_model.transform)
+    transformed, truncated = transform_reward(reward, n, run.rewards.transform)
     kept = transformed if settings.transform_at == "collection" else reward
     transition = Transition(
         state.observation, step.next_observation, kept, step.terminated, step.action, code
@@ -177,6 +201,7 @@ def store_transition(
             totals.clean_return + jnp.where(over, episode_return, 0.0),
             totals.truncated + truncated,
         ),
+        model=None if state.model is None else see_reward(state.model, reward, t),
     )
 
 
@@ -200,28 +225,74 @@ def act(
     return stored._replace(env=jax.tree.map(partial(jnp.where, over), randomness.reset_state, moved))
 
 
+def begin_period(state: DQN) -> DQN:
+    """Take the network as the target. With a model of the reward, renew the units of both first."""
+    network, model = state.network, state.model
+    if model is not None:
+        model, factor = renew_units(model)
+        network = scale_output(network, factor)
+    return state._replace(network=network, target=network, model=model)
+
+
 def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, t: jax.Array) -> DQN:
     """Make one gradient step, after t steps of the environment."""
-    batch = sample(state.replay, t, bits)
-    reward = batch.reward
+    batch = sample(state.replay, t, bits[: settings.batch])
+    reward, model = batch.reward, state.model
     if settings.transform_at == "replay":
         n = jnp.maximum(state.counts[batch.code, batch.action], 1)
-        reward = jax.vmap(lambda r, n: transform_reward(r, n, run.reward_model.transform)[0])(reward, n)
-    best = jnp.max(q_values(state.target, batch.next_observation), axis=-1)
-    goal = reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
-
-    # A product is faster than indexing, whose derivative is a scatter.
-    taken = jax.nn.one_hot(batch.action, state.counts.shape[-1])
-    loss_function = optax.huber_loss if settings.loss == "huber" else optax.squared_error
-
-    def loss(network: Parameters) -> jax.Array:
-        value = jnp.sum(taken * q_values(network, batch.observation), axis=-1)
-        return jnp.mean(loss_function(value, goal))
-
-    direction, adam = _adam(settings).update(jax.grad(loss)(state.network), state.adam)
+        reward = jax.vmap(lambda r, n: transform_reward(r, n, run.rewards.transform)[0])(reward, n)
+    if model is not None:
+        model, reward = _model_rewards(settings, model, state, batch, bits[settings.batch :], t)
+    goal = _goals(settings, state.target, batch, reward, model)
+    gradient = jax.grad(partial(_loss, settings, batch, goal))(state.network)
+    direction, adam = _adam(settings).update(gradient, state.adam)
     rate = run.learning_rate + t / settings.total_steps * (run.last_learning_rate - run.learning_rate)
     network = jax.tree.map(lambda p, d: p - rate * d, state.network, direction)
-    return state._replace(network=network, adam=adam)
+    return state._replace(network=network, adam=adam, model=model)
+
+
+def _model_rewards(
+    settings: Settings, model: RewardModel, state: DQN, batch: Transition, bits: jax.Array, t: jax.Array
+) -> tuple[RewardModel, jax.Array]:
+    """Improve the model of the reward, and predict the rewards of a batch, with a bonus for what is new."""
+    first = first_learning_period(settings) * settings.target_every
+    updates = (t - first) // settings.update_every - 1  # before this one
+    stored = jnp.minimum(t, settings.replay)
+    model = judge_predictions(model, latest(state.replay, t, settings.update_every), updates)
+    model = learn_rewards(model, sample(state.replay, t, bits), t / settings.total_steps, updates, stored)
+    bonus = novelty_bonus(state.counts[batch.code, batch.action])
+    return predict_rewards(model, batch, bonus, updates, _horizon(settings))
+
+
+def _horizon(settings: Settings) -> float:
+    """Count the rewards that a value adds up."""
+    return 1.0 / max(1.0 - settings.discount, 1.0 / settings.cap)
+
+
+def _goals(
+    settings: Settings, target: Parameters, batch: Transition, reward: jax.Array, model: RewardModel | None
+) -> jax.Array:
+    """Calculate what the values of a batch, or each of their quantiles [batch, quantile], should be."""
+    follow = q_values(target, batch.next_observation)
+    if settings.quantiles > 1:
+        best = best_quantiles(split_quantiles(follow, settings.quantiles))
+        return reward[:, None] + settings.discount * jnp.where(batch.terminated[:, None], 0.0, best)
+    best = jnp.max(follow, axis=-1)
+    if model is not None:
+        best = jnp.clip(best, *value_bounds(model, settings.discount, _horizon(settings)))
+    return reward + settings.discount * jnp.where(batch.terminated, 0.0, best)
+
+
+def _loss(settings: Settings, batch: Transition, goal: jax.Array, network: Parameters) -> jax.Array:
+    output = q_values(network, batch.observation)
+    # A product is faster than indexing, whose derivative is a scatter.
+    if settings.quantiles > 1:
+        split = split_quantiles(output, settings.quantiles)
+        taken = jax.nn.one_hot(batch.action, split.shape[-2])
+        return quantile_loss(jnp.sum(taken[..., None] * split, axis=-2), goal)
+    value = jnp.sum(jax.nn.one_hot(batch.action, output.shape[-1]) * output, axis=-1)
+    loss_function = optax.huber_loss if settings.loss == "huber" else optax.squared_error
+    return jnp.mean(loss_function(value, goal))
 
 
 def _adam(settings: Settings) -> optax.GradientTransformation:
@@ -267,7 +338,7 @@ def run_periods(
 def draw_batch(
     env: Environment, settings: Settings, runs: RunParameters, period: jax.Array
 ) -> tuple[StepRandomness, jax.Array]:
-    """Draw the random numbers of a period for many runs: [round, step, run] and [round, run, batch]."""
+    """Draw the random numbers of a period for many runs: [round, step, run] and [round, run, replayed]."""
     return jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))(runs, period)
 
 
@@ -289,7 +360,7 @@ def _run_period(
         return (update_all(runs, states, bits, t) if learning else states, t), None
 
     if learning:
-        states = states._replace(target=states.network)
+        states = jax.vmap(begin_period)(states)
     drawn = draw_batch(env, settings, runs, period)
     return jax.lax.scan(run_round, (states, period * settings.target_every), drawn)[0][0]
 

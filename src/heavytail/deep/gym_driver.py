@@ -22,6 +22,7 @@ from heavytail.deep.dqn import (
     RunParameters,
     Step,
     StepRandomness,
+    begin_period,
     draw_batch,
     first_learning_period,
     select_action,
@@ -49,26 +50,26 @@ class Observed(NamedTuple):
 
 
 def environment_from_gymnasium(
-    env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None
+    env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None, agent: str = "heavy_dqn"
 ) -> Environment:
     """Describe a Gymnasium environment as the agent needs it; its state stays outside of compiled code."""
     if not isinstance(env, gymnasium.Env):
         raise InputError(
-            f"heavy_dqn: env is {short_repr(env)}; it must be the name of a compiled environment, or a"
+            f"{agent}: env is {short_repr(env)}; it must be the name of a compiled environment, or a"
             " gymnasium.Env"
         )
     observations, actions = env.observation_space, env.action_space
     if not isinstance(observations, spaces.Box):
         raise InputError(
-            f"heavy_dqn: observations are {short_repr(observations)}; they must be a Box, as"
+            f"{agent}: observations are {short_repr(observations)}; they must be a Box, as"
             " gymnasium.wrappers.FlattenObservation makes them"
         )
     if not isinstance(actions, spaces.Discrete):
-        raise InputError(f"heavy_dqn: actions are {short_repr(actions)}; they must be Discrete")
-    lows = _bounds("low", observations.low if low is None else low, observations)
-    highs = _bounds("high", observations.high if high is None else high, observations)
+        raise InputError(f"{agent}: actions are {short_repr(actions)}; they must be Discrete")
+    lows = _bounds(agent, "low", observations.low if low is None else low, observations)
+    highs = _bounds(agent, "high", observations.high if high is None else high, observations)
     if any(a > b for a, b in zip(lows, highs, strict=True)):
-        raise InputError("heavy_dqn: low must nowhere be above high")
+        raise InputError(f"{agent}: low must nowhere be above high")
     return Environment(
         name=type(env.unwrapped).__name__ if env.spec is None else env.spec.id,
         n_actions=int(actions.n),
@@ -124,6 +125,7 @@ class GymDriver:
     def _run_period(self, states: DQN, period: int, *, learning: bool) -> DQN:
         randomness, bits = _draw(self.env, self.settings, self.runs, jnp.int32(period))
         if learning:
+            states = _begin_period(states)
             states = states._replace(target=jax.tree.map(jnp.copy, states.network))
         t = period * self.settings.target_every
         for i in range(updates_per_period(self.settings)):
@@ -154,6 +156,7 @@ class GymDriver:
 # The functions of a run, compiled for a batch of one
 
 _draw = jax.jit(draw_batch, static_argnums=(0, 1))
+_begin_period = jax.jit(jax.vmap(begin_period))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -217,10 +220,10 @@ def _zeros(dimension: int) -> Callable[[State], jax.Array]:
     return lambda state: jnp.zeros(dimension)
 
 
-def _bounds(name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
+def _bounds(agent: str, name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
     size, numbers = int(np.prod(space.shape)), as_floats(name, value).reshape(-1)
     if len(numbers) not in (1, size):
-        raise InputError(f"heavy_dqn: {name} must be {size} numbers or one, got {len(numbers)}")
+        raise InputError(f"{agent}: {name} must be {size} numbers or one, got {len(numbers)}")
     return tuple(np.broadcast_to(numbers, (size,)).tolist())
 
 

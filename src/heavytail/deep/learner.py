@@ -20,22 +20,20 @@ from annotated_types import Ge, Le
 from heavytail.arrays import Floats
 from heavytail.checks import cast_value
 from heavytail.deep.curve import DeepCurve, make_deep_curve
-from heavytail.deep.dqn import DQN, RunParameters, first_learning_period, init_batch, run_periods
-from heavytail.deep.envs import find_environment
-from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
-from heavytail.deep.gym_driver import GymDriver, environment_from_gymnasium
-from heavytail.deep.learner_file import load_curve, load_environment, load_runs, name_arrays, restore_states
-from heavytail.deep.network import q_values
-from heavytail.deep.rewards import TRANSFORMS, RewardModel
-from heavytail.deep.settings import (
-    PER_RUN,
-    RunSettings,
-    Settings,
-    check_names,
-    check_run,
-    check_settings,
-    with_default_cap,
+from heavytail.deep.dqn import (
+    DQN,
+    RunParameters,
+    action_values,
+    first_learning_period,
+    init_batch,
+    run_periods,
 )
+from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
+from heavytail.deep.gym_driver import GymDriver
+from heavytail.deep.learner_file import load_curve, load_environment, load_runs, name_arrays, restore_states
+from heavytail.deep.reward_model import beliefs
+from heavytail.deep.rewards import TRANSFORMS, RewardSettings
+from heavytail.deep.settings import RunSettings, Settings, check_settings, own_parameters
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
@@ -54,7 +52,7 @@ class Advance(Protocol):
 
 
 class DeepLearner:
-    """A batch of runs of DQN, made by `heavy_dqn`.
+    """A batch of runs of DQN, made by `robust_dqn`, `heavy_dqn` or `qr_dqn`.
 
     Attributes:
         steps: of training so far.
@@ -74,7 +72,7 @@ class DeepLearner:
     ) -> None:
         self.env = env
         self.settings = settings
-        self.parameters = [run._asdict() for run in runs]
+        self.parameters = [own_parameters(run, settings.agent) for run in runs]
         self.runs = stack_runs(runs)
         self.states = init_batch(env, settings, self.runs) if states is None else states
         self.steps = 0
@@ -83,7 +81,7 @@ class DeepLearner:
         self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, in which whole numbers add up exactly
         self.curve = make_deep_curve([], [], len(runs))
         self.in_use = False
-        self._rows: list[Floats] = []  # totals at the checkpoints
+        self._rows: list[Floats] = []  # totals at the checkpoints, and beliefs
         self._periods_per_call = 1
         self._advance: Advance = self._advance_compiled
         if gym_env is not None:
@@ -137,16 +135,18 @@ class DeepLearner:
         if not 0 <= run < len(self.parameters):
             raise InputError(f"predict: there is no run {run}; runs go from 0 to {len(self.parameters) - 1}")
         network = jax.tree.map(lambda leaf: leaf[run], self.states.network)
-        action = int(jnp.argmax(q_values(network, scale_observation(self.env, jnp.asarray(x)))))
+        scaled = scale_observation(self.env, jnp.asarray(x))
+        action = int(jnp.argmax(action_values(self.settings, network, scaled)))
         return action + self._advance.first_action if isinstance(self._advance, GymDriver) else action
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but a Gymnasium environment into one file."""
         metadata = {
             "deep": self.env.name,
+            "agent": self.settings.agent,
             "low": self.env.low,
             "high": self.env.high,
-            "settings": self.settings._asdict(),
+            "settings": own_parameters(self.settings, self.settings.agent),
             "parameters": self.parameters,
             "steps": self.steps,
             "made_with": self.made_with,
@@ -155,7 +155,7 @@ class DeepLearner:
         curve = {
             "totals": self.totals,
             "curve/steps": self.curve.steps,
-            "curve/totals": np.array([*self._rows]).reshape(-1, 3, len(self.parameters)),
+            "curve/totals": np.array([*self._rows]).reshape(-1, *self._row_shape),
         }
         write_agent_file(path, AgentFile(metadata, {**curve, **name_arrays(self.states)}))
 
@@ -184,7 +184,9 @@ class DeepLearner:
         cls, metadata: Mapping[str, Any], arrays: Arrays, gym_env: "gymnasium.Env[Any, Any] | None"
     ) -> "DeepLearner":
         environment = load_environment(metadata, gym_env)
-        settings, runs = check_settings(metadata["settings"]), load_runs(metadata["parameters"], gym_env)
+        agent = metadata.get("agent", "heavy_dqn")
+        settings = check_settings(metadata["settings"], agent)
+        runs = load_runs(metadata["parameters"], agent, gym_env)
         if len(settings.hidden) > len(arrays):
             raise InputError(
                 f"it says that there are {len(settings.hidden):,} layers, and does not hold them"
@@ -202,7 +204,7 @@ class DeepLearner:
                 f"its steps are {learner.steps}, no multiple of target_every, {settings.target_every}"
             )
         warn_of_lost_state(gym_env, learner.steps)
-        learner.totals, marks, learner._rows = load_curve(arrays, learner.steps, len(runs))
+        learner.totals, marks, learner._rows = load_curve(arrays, learner.steps, learner._row_shape)
         learner.curve = make_deep_curve(marks, learner._rows, len(runs))
         return learner
 
@@ -230,8 +232,15 @@ class DeepLearner:
             1 if until == learning_from else max(1, int(periods_per_second * SECONDS_PER_CALL))
         )
 
+    @property
+    def _row_shape(self) -> tuple[int, int]:
+        """Of a row of the curve; as `make_deep_curve` wants it."""
+        return 6 if self.settings.models_rewards else 3, len(self.parameters)
+
     def _record(self) -> None:
-        self._rows.append(self.totals)
+        model = self.states.model
+        believed = [] if model is None else [np.asarray(part, np.float64) for part in beliefs(model)]
+        self._rows.append(np.array([*self.totals, *believed]))
         steps = [*self.curve.steps.tolist(), self.steps]
         self.curve = make_deep_curve(steps, self._rows, len(self.parameters))
 
@@ -259,83 +268,6 @@ class DeepLearner:
         return {int(mark) for mark in at if self.steps < mark <= until}
 
 
-def heavy_dqn(
-    env: "str | gymnasium.Env[Any, Any]" = "mountain_car",
-    *,
-    runs: Sequence[Mapping[str, Any]] | None = None,
-    low: Any = None,
-    high: Any = None,
-    **parameters: Any,
-) -> DeepLearner:
-    """Make a learner by DQN with a reward transform.
-
-    By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
-
-    Args:
-        env: "mountain_car", "cart_pole", "acrobot" or another compiled environment that is registered;
-            "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of observations
-            and Discrete actions, which is driven step by step and can have one run only.
-        runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if
-            left out.
-        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
-            Components without bounds are squashed, x / (1 + |x|).
-        high: the upper bounds.
-        **parameters: those of the whole batch:
-
-            - total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say.
-              Rounded down to a multiple of `target_every`.
-            - cap: steps in an episode; the environment's limit if left out. The paper does not say.
-            - hidden: widths of the hidden layers.
-            - discount: of rewards to come.
-            - batch: transitions in an update.
-            - replay: transitions remembered.
-            - start: steps before updates begin, rounded up to a multiple of `target_every`.
-            - update_every: steps between updates.
-            - target_every: steps between copies of the network to the target: a period. All counts of steps
-              are multiples of it.
-            - adam_epsilon: of the optimiser.
-            - last_exploration: the final share of random actions; the initial one is 1.
-            - exploration_share: of all steps, after which exploration has its final value.
-            - loss: "huber" or "squared".
-            - transform_at: "collection", with the visit count at that time, or "replay", with the visit count
-              at the time of replay.
-            - bits: of the hash of observations, at most 31; memory doubles with each.
-
-            And those in which runs may differ:
-
-            - seed.
-            - transform: "none", "clip", "sign", "zero" (the paper's) or "truncate_clip".
-            - coefficient, epsilon: of the growing threshold.
-            - clip: the fixed one.
-            - noise_scale, noise_alpha: of the stable noise that is added to rewards.
-            - learning_rate, last_learning_rate: at the first and at the last step.
-
-    >>> learner = heavy_dqn("cart_pole", total_steps=200, hidden=(16,), replay=100, start=100, seed=1)
-    >>> learner.learn(checkpoints=2).steps
-    array([100, 200])
-    """
-    gym_env = None if isinstance(env, str) else env
-    if gym_env is None and not (low is None and high is None):
-        raise InputError(
-            f"heavy_dqn: {env} has bounds of its own; low and high are for Gymnasium environments"
-        )
-    if gym_env is not None and len(runs or [{}]) > 1:
-        raise InputError(
-            f"heavy_dqn: a Gymnasium environment can have one run, got {len(runs or [])}; the"
-            " compiled environments take many"
-        )
-    for run in runs or []:
-        _check_varied(run)
-    check_names(parameters)
-    environment = (
-        find_environment(env) if isinstance(env, str) else environment_from_gymnasium(env, low, high)
-    )
-    settings = check_settings(with_default_cap(parameters, environment.max_episode_steps))
-    return DeepLearner(
-        environment, settings, [check_run({**parameters, **run}) for run in runs or [{}]], gym_env
-    )
-
-
 def stack_runs(runs: Sequence[RunSettings]) -> RunParameters:
     """Stack the settings of runs into arrays."""
 
@@ -349,14 +281,5 @@ def stack_runs(runs: Sequence[RunSettings]) -> RunParameters:
         jax.vmap(partial(jax.random.key, impl=GENERATOR))(seeds),
         column("learning_rate"),
         column("last_learning_rate"),
-        RewardModel(transform, column("noise_scale"), column("noise_alpha")),
+        RewardSettings(transform, column("noise_scale"), column("noise_alpha")),
     )
-
-
-def _check_varied(run: Mapping[str, Any]) -> None:
-    check_names(run)
-    for name in run:
-        if name not in PER_RUN:
-            raise InputError(
-                f"heavy_dqn: runs of a batch cannot differ in {name}; they can in {', '.join(PER_RUN)}"
-            )

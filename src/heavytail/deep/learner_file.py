@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     import gymnasium
 
 
-def load_runs(parameters: Any, gym_env: "gymnasium.Env[Any, Any] | None") -> list[RunSettings]:
+def load_runs(parameters: Any, agent: str, gym_env: "gymnasium.Env[Any, Any] | None") -> list[RunSettings]:
     """Return the settings of the runs, checked."""
     if not isinstance(parameters, list) or not parameters or (gym_env is not None and len(parameters) > 1):
         raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
-    return [check_run(run) for run in parameters]
+    return [check_run(run, agent) for run in parameters]
 
 
-def load_curve(arrays: Arrays, steps: int, runs: int) -> tuple[Floats, list[int], list[Floats]]:
-    """Return the totals, the steps of the curve and its rows."""
+def load_curve(arrays: Arrays, steps: int, row: tuple[int, int]) -> tuple[Floats, list[int], list[Floats]]:
+    """Return the totals, the steps of the curve and its rows, which have this shape."""
     marks, rows, totals = (arrays[name] for name in ("curve/steps", "curve/totals", "totals"))
     check_array("curve/steps", marks, np.zeros(marks.size, np.int64))
-    check_array("curve/totals", rows, np.zeros((marks.size, 3, runs)))
-    check_array("totals", totals, np.zeros((3, runs)))
+    check_array("curve/totals", rows, np.zeros((marks.size, *row)))
+    check_array("totals", totals, np.zeros((3, row[1])))
     if (np.diff(marks, prepend=0, append=steps) < 0).any():
         raise InputError("the steps of its curve do not ascend from 0 to its steps")
-    counts = np.concatenate([rows, totals[None]])[:, [0, 2]]  # episodes and truncated rewards
+    counts = np.concatenate([rows[:, :3], totals[None]])[:, [0, 2]]  # episodes and truncated rewards
     if not COUNT.holds(counts).all():
         raise InputError("its totals have a count that is none")
     return totals, marks.tolist(), list(rows)

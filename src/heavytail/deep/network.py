@@ -31,6 +31,12 @@ def q_values(network: Parameters, scaled: jax.Array) -> jax.Array:
     return matmul(x, weights) + bias
 
 
+def scale_output(network: Parameters, factor: jax.Array) -> Parameters:
+    """Multiply all outputs of a network."""
+    *layers, (weights, bias) = network
+    return (*layers, (factor * weights, factor * bias))
+
+
 @jax.custom_vjp
 def matmul(x: jax.Array, weights: jax.Array) -> jax.Array:
     """Multiply ``x @ weights``, with a derivative of its own.

@@ -51,6 +51,11 @@ def store(replay: jax.Array, t: jax.Array, transition: Transition) -> jax.Array:
     return jax.lax.dynamic_update_index_in_dim(replay, pack(transition), t % replay.shape[0], 0)
 
 
+def latest(replay: jax.Array, t: jax.Array, n: int) -> Transition:
+    """Return the last n of the transitions of the first t steps."""
+    return unpack(replay[(t - 1 - jnp.arange(n)) % replay.shape[0]])
+
+
 def sample(replay: jax.Array, t: jax.Array, bits: jax.Array) -> Transition:
     """Sample from the transitions of the first t steps, one for each of these random 32-bit numbers."""
     stored = jnp.minimum(t, replay.shape[0]).astype(jnp.uint32)

@@ -22,7 +22,7 @@ TRANSFORMS: Mapping[str, Callable[[RunSettings], RewardTransform]] = {
 }
 
 
-class RewardModel(NamedTuple):
+class RewardSettings(NamedTuple):
     """Noise and transform of the rewards of one run: arrays, so that runs of a batch may differ."""
 
     transform: RewardTransform
@@ -49,6 +49,25 @@ def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array)
         * (jnp.cos((1.0 - alpha) * angle) / e) ** ((1.0 - alpha) / alpha)
     )
     return scale * x
+
+
+def student_noise(u: jax.Array, w: jax.Array, df: jax.Array, scale: jax.Array) -> jax.Array:
+    """Calculate Student's t with `df` degrees of freedom, from uniform numbers as above (Bailey 1994)."""
+    u = u + 2.0**-24
+    radius = jnp.sqrt(df * jnp.expm1(-2.0 / df * jnp.log(u)))
+    return scale * radius * jnp.cos(2.0 * jnp.pi * w)
+
+
+def pareto_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
+    """Calculate Pareto's law less its mean, from uniform numbers as above; the second is not needed."""
+    return scale * ((u + 2.0**-24) ** (-1.0 / alpha) - alpha / (alpha - 1.0))
+
+
+NOISES: Mapping[str, Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.Array]] = {
+    "alpha_stable": stable_noise,
+    "student_t": student_noise,
+    "pareto": pareto_noise,
+}
 
 
 def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:

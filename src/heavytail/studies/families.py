@@ -4,7 +4,7 @@ An exponent of T that theory gives for the worst MDP, or for an MDP that changes
 not that of a curve along a run: each T has its own environment and its own runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import BoundLine, lines_across
 from heavytail.studies.plan import run_length
-from heavytail.studies.results import Agent, Task, final_regret
+from heavytail.studies.results import Agent, Runs, Task, final_regret, mean_reward_in
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.envs import LENGTHS, EnvSpec
 from heavytail.studies.specs.spec import Spec
@@ -42,13 +42,25 @@ class Family(NamedTuple):
         keys = [{agent.key for agent in task.agents} for task in self.members]
         return [agent for agent in self.members[-1].agents if all(agent.key in members for members in keys)]
 
+    @property
+    def has_optimum(self) -> bool:
+        """Whether the best policies of all members are known."""
+        return all(task.optimum is not None for task in self.members)
+
     def regrets(self, key: str) -> Floats:
         """The final regrets [run, member] of an agent, of the seeds that are complete everywhere."""
+        return self._values(key, final_regret)
+
+    def last_rewards(self, key: str) -> Floats:
+        """The mean rewards [run, member] in the last tenth of an agent's runs, of the same seeds."""
+        return self._values(key, lambda runs: mean_reward_in(runs, 0.9, 1.0))
+
+    def _values(self, key: str, measure: Callable[[Runs], Floats]) -> Floats:
         runs = [next(agent.runs for agent in task.agents if agent.key == key) for task in self.members]
         common = set(runs[0].replicates.tolist()).intersection(
             *(each.replicates.tolist() for each in runs[1:])
         )
-        return np.stack([final_regret(each)[np.isin(each.replicates, list(common))] for each in runs], axis=1)
+        return np.stack([measure(each)[np.isin(each.replicates, list(common))] for each in runs], axis=1)
 
     def mean(self, values: Floats) -> Interval:
         """The mean over runs [member] with its bootstrap interval.

@@ -1,10 +1,12 @@
-"""Final regret in families of environments, against the number in which these differ.
+"""Final regret, or reward, in families of environments, against the number in which these differ.
 
 An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is
 not that of a curve along a run: each T has its own environment and its own runs.
 """
 
 from collections.abc import Callable
+
+import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.report.figures.curves import make_references
@@ -16,6 +18,8 @@ from heavytail.studies.results import Agent
 
 def make_family_figures(family: Family, styles: Styles) -> list[Figure]:
     """Make the figures of a family, in the order of the page."""
+    if not family.has_optimum:
+        return [_reward(family, styles)]
     figures = [_regret(family, styles)]
     if family.at_stake is not None:
         figures.append(_share(family, styles, family.at_stake))
@@ -35,6 +39,24 @@ def _regret(family: Family, styles: Styles) -> Figure:
     return Figure(title, caption + describe_bounds(family.bounds), content, name="regret")
 
 
+def _reward(family: Family, styles: Styles) -> Figure:
+    """Reward in the last tenth along the axis, whose values stand side by side, since one may be 0."""
+    task = family.members[-1]
+    what = f"{task.reward} per {task.per}"
+    caption = (
+        f"Median {what} in the last tenth of runs, each point an environment of its own; the band is its"
+        f" {_confidence(family)} bootstrap interval."
+    )
+    places = np.arange(len(family.at), dtype=np.float64)
+    x = Axis(family.axis, ticks=[(float(place), f"{at:g}") for place, at in enumerate(family.at)])
+    curves = [
+        make_curve(agent, styles, places, task.aggregation.median(family.last_rewards(agent.key)))
+        for agent in family.agents
+    ]
+    title = f"{task.reward.capitalize()} against {family.axis}"
+    return Figure(title, caption, Curves(x, Axis(what), curves), wide=True, name="reward")
+
+
 def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:
     """Final regret as a share of what the second best policy would lose."""
     caption = (
@@ -48,7 +70,7 @@ def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:
 
 def _along_axis(family: Family, styles: Styles, values: Callable[[Agent], Floats], y: Axis) -> Curves:
     curves = [make_curve(agent, styles, family.at, family.mean(values(agent))) for agent in family.agents]
-    return Curves(Axis(family.axis, log=True), y, curves)
+    return Curves(Axis(family.axis, log=bool(family.at[0] > 0)), y, curves)
 
 
 def _confidence(family: Family) -> str:

@@ -30,6 +30,7 @@ class Axis(NamedTuple):
     log: bool = False
     percent: bool = False  # its numbers are shares
     limits: tuple[float, float] | None = None  # as far as the data where left out
+    ticks: Sequence[tuple[float, str]] = ()  # places and words, where numbers are not shown as they are
 
 
 class AgentCurve(NamedTuple):

@@ -306,7 +306,9 @@ def _style_axes(axes: Axes, x: Axis, y: Axis) -> None:
 
 
 def _style_ticks(drawn: MatplotlibAxis, axis: Axis) -> None:
-    if axis.percent:
+    if axis.ticks:
+        drawn.set_ticks([place for place, _ in axis.ticks], [_plain(words) for _, words in axis.ticks])
+    elif axis.percent:
         if axis.log:
             drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             drawn.set_minor_formatter(NullFormatter())

@@ -340,6 +340,9 @@ def _make_axis(axis: Axis, standoff: int) -> dict[str, Any]:
         made |= {"type": "log", "exponentformat": "power", "dtick": "D2" if axis.percent else 1}
     if axis.percent:
         made["tickformat"] = ".3~p"
+    if axis.ticks:
+        places, words = zip(*axis.ticks, strict=True)
+        made |= {"tickvals": places, "ticktext": [escape_text(word) for word in words]}
     return made
 
 

@@ -25,6 +25,9 @@ MEANINGS = {
     TRUNCATED: "rewards that truncation left out or changed, and their share of all steps",
     "cells_visited": "steps, states and actions ever tried",
     "restarts": "how often learning began anew",
+    "predicted_reward": "the mean reward, as a model of it believes in the end",
+    "residual_scale": "the median distance of rewards from what the model predicts",
+    "outlier_share": "of rewards that are ten times as far from it",
 }
 
 

@@ -44,11 +44,13 @@ def make_task_growth(task: Task, styles: Styles) -> Growth | None:
     return Growth(words, _make_exponents(at, rows, task.bounds, styles, task.aggregation))
 
 
-def make_family_growth(family: Family, styles: Styles) -> Growth:
-    """Make the table of exponents of final regrets along the axis of a family.
+def make_family_growth(family: Family, styles: Styles) -> Growth | None:
+    """Make the table of exponents of final regrets along the axis of a family; None where there is no regret.
 
     Where that is not the length of runs, the table says which member is worst.
     """
+    if not family.has_optimum:
+        return None
     rows = [RegretAlongAxis(agent, family.regrets(agent.key)) for agent in family.agents]
     if not family.grows:
         words = f"The largest mean final regret over all {family.axis}."

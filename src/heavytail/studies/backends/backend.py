@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 # Counters: episodes, where runs are measured in steps and rewards are those of whole episodes
 EPISODES = "episodes"
 TRUNCATED = "truncated"  # rewards that an agent left out or changed because they were too large
+# What a model of the reward believes: the mean reward, how far rewards are from what it predicts, and the
+# share of those that are very far
+BELIEFS = ("predicted_reward", "residual_scale", "outlier_share")
 SECONDS_BETWEEN_SAVES = 30.0
 MIN_WORK_PER_SAVE = 20.0  # times the time that saving takes
 

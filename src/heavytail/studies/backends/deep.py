@@ -20,15 +20,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from heavytail.arrays import Floats, Ints
 from heavytail.deep import complete_parameters
 from heavytail.deep.settings import (
-    AGENT_PARAMETERS,
+    AGENTS,
     ENV_PARAMETERS,
     VARYING_AGENT_PARAMETERS,
+    agent_parameters,
     check_run,
     check_settings,
+    own_parameters,
     with_default_cap,
 )
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.backend import (
+    BELIEFS,
     EPISODES,
     TRUNCATED,
     RunCurve,
@@ -65,8 +68,8 @@ class DeepBackend:
 
     @property
     def is_exclusive(self) -> bool:
-        """True where there is a GPU, which one part takes for itself."""
-        return gpu_there()
+        """True where there is a GPU, which one part takes for itself unless NVIDIA's MPS shares it out."""
+        return gpu_there() and "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
 
     def best(self, at: Ints) -> Floats | None:
         """None: the best policy is unknown."""
@@ -74,12 +77,12 @@ class DeepBackend:
 
     def resolve_parameters(self, agent: str, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
         """Check an agent's parameters and fill in the defaults; schedules end with the run."""
-        complete = complete_parameters(self.env, **self.given, **given, total_steps=steps)
-        return {name: complete[name] for name in ("total_steps", *AGENT_PARAMETERS)}
+        complete = complete_parameters(self.env, agent, **self.given, **given, total_steps=steps)
+        return {name: complete[name] for name in ("total_steps", *agent_parameters(agent))}
 
     def counter_names(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
-        """Episodes that ended, and rewards that the transform changed."""
-        return (EPISODES, TRUNCATED)
+        """Episodes that ended, and rewards that the transform changed, or what is believed of rewards."""
+        return (EPISODES, *(BELIEFS if AGENTS[agent].models_rewards else (TRUNCATED,)))
 
     def checkpoints(self, part: "Part") -> Ints:
         """The steps at which the runs of a part are recorded: ends of periods."""
@@ -98,11 +101,7 @@ class DeepBackend:
             yield from [failure(error)] * len(part.runs)
             return
         for i in range(len(part.runs)):
-            counters = {
-                EPISODES: curve.episodes[i].astype(float),
-                TRUNCATED: curve.truncated[i].astype(float),
-            }
-            yield RunCurve(curve.steps, curve.clean_return[i], None, None, counters)
+            yield RunCurve(curve.steps, curve.clean_return[i], None, None, _counters(curve, i))
 
     def made_with(self) -> dict[str, str]:
         """The version of JAX, and the device."""
@@ -122,12 +121,13 @@ class DeepBackend:
 
     def _begin(self, part: "Part", context: WorkContext) -> "DeepLearner":
         """Load the batch as it was left, or start a new one."""
-        from heavytail.deep import heavy_dqn  # here, because it imports JAX
+        from heavytail import deep  # here, because its agents import JAX
 
         left = take_up(context.resume_file, partial(self._load, part), context.say)
         if left is not None and left.made_with == self.made_with():
             return left
-        learner = heavy_dqn(self.env, runs=_varied(part), **self.given, **part.parameters)
+        make: Callable[..., DeepLearner] = getattr(deep, part.agent)
+        learner = make(self.env, runs=_varied(part), **self.given, **part.parameters)
         learner.note = part.id
         return learner
 
@@ -137,9 +137,9 @@ class DeepBackend:
 
         learner = DeepLearner.load(resume_file)
         require_owner(resume_file, learner.note, part.id)
-        shared = {**self.given, **part.parameters}
-        settings = check_settings(with_default_cap(shared, learner.env.max_episode_steps))
-        runs = [check_run({**shared, **run})._asdict() for run in _varied(part)]
+        shared, agent = {**self.given, **part.parameters}, part.agent
+        settings = check_settings(with_default_cap(shared, learner.env.max_episode_steps, agent), agent)
+        runs = [own_parameters(check_run({**shared, **run}, agent), agent) for run in _varied(part)]
         if (learner.env.name, learner.settings, learner.parameters) != (self.env, settings, runs):
             raise InputError(f"{resume_file} does not hold the runs of its part")
         marks = self.checkpoints(part)
@@ -168,6 +168,14 @@ def _keep_to_one_thread() -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if ONE_THREAD not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {ONE_THREAD}".strip()
+
+
+def _counters(curve: "DeepCurve", i: int) -> dict[str, Floats]:
+    """What a run counted, and what it believed."""
+    episodes = {EPISODES: curve.episodes[i].astype(float)}
+    if curve.beliefs is None:
+        return {**episodes, TRUNCATED: curve.truncated[i].astype(float)}
+    return {**episodes, **{name: getattr(curve.beliefs, name)[i] for name in BELIEFS}}
 
 
 def _varied(part: "Part") -> list[dict[str, Any]]:

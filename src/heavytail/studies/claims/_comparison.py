@@ -1,4 +1,4 @@
-"""Comparisons of two agents: what `better` and `no_gain` share.
+"""Comparisons of two agents: what `better`, `no_gain` and `no_worse` share.
 
 Agents that ran the same replicates had the same random numbers, so that their differences are tested by
 changing signs, otherwise the runs by changing groups. Both directions are tested, since "the opposite holds"

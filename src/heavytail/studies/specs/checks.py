@@ -4,7 +4,7 @@ import math
 from functools import partial
 from typing import Any
 
-from heavytail.deep.settings import AGENT_PARAMETERS
+from heavytail.deep.settings import agent_parameters
 from heavytail.errors import InputError, key_path, suggestion
 from heavytail.registry import find
 from heavytail.studies.specs.claims import Condition
@@ -98,7 +98,7 @@ def _require_known(names: Any, choices: Any, where: str) -> None:
 def _parameter_names(agent: str) -> list[str] | None:
     """The parameters that an agent takes; None if that depends on their values."""
     if agent_kind(agent) == "deep":
-        return list(AGENT_PARAMETERS)
+        return list(agent_parameters(agent))
     parameters = find("agent", agent).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return None

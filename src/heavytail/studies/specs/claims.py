@@ -14,7 +14,8 @@ class Condition(Frozen):
     """One thing that must hold for a claim, on every environment it names.
 
     `test` is a kind of claim (`heavytail.studies.claims`). "better": `agent` beats `than`; "no_gain": it does
-    not, by more than `margin` of the optimum; "at_least" and "at_most": its median reaches `value`, as a
+    not, by more than `margin` of the optimum; "no_worse": `agent` is at least as good, but for `margin` of
+    what the other reaches; "at_least" and "at_most": its median reaches `value`, as a
     share of the optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one;
     "rate_at_least" and "rate_at_most": the share of runs whose counter is above 0; "ratio_at_most": its
     median regret is at most `value` times that of `than`; "stuck_at_most": the share of runs that end below

@@ -69,10 +69,10 @@ def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
     if len({len(values) for values in family.vary.values()}) > 1 or len(axis) < 2:
         raise InputError("vary must hold lists of one length, of two values or more")
     if (
-        any(isinstance(x, bool) or not isinstance(x, (int, float)) or x <= 0 for x in axis)
+        any(isinstance(x, bool) or not isinstance(x, (int, float)) or x < 0 for x in axis)
         or sorted(set(axis)) != axis
     ):
-        raise InputError(f"vary.{family.axis} is the axis, and must be numbers above 0 that ascend")
+        raise InputError(f"vary.{family.axis} is the axis, and must be numbers of at least 0 that ascend")
     same = {name: getattr(family, name) for name in EnvSpec.model_fields}
     rows = [{name: values[i] for name, values in family.vary.items()} for i in range(len(axis))]
     return {

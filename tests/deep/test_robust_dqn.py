@@ -1,0 +1,109 @@
+"""DQN with a robust model of the reward, and by quantiles, as agents: batches, files, units, learning."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import heavytail as ht
+from heavytail.deep.envs import find_environment
+from heavytail.deep.learner import DeepLearner
+from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss
+from heavytail.deep.replay import unpack
+from heavytail.deep.settings import check_run, check_settings
+
+SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
+RUNS: list[dict[str, Any]] = [{"seed": 3, "noise_scale": 5.0}, {"seed": 4}]
+
+
+def same(one: Any, other: Any) -> None:
+    """Bit for bit."""
+    for left, right in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
+
+
+@pytest.mark.parametrize("agent", ["robust_dqn", "qr_dqn"])
+def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(agent: str, tmp_path: Path) -> None:
+    once, first = (getattr(ht.deep, agent)("pendulum", runs=RUNS, **SMALL) for _ in range(2))
+    once.learn(at=[50, 250, 450, 600])
+    first.learn(300, at=[50, 250, 450, 600])
+    first.save(tmp_path / "deep.npz")
+    second = DeepLearner.load(tmp_path / "deep.npz")
+    assert second.settings == once.settings
+    assert second.parameters == once.parameters
+    second.learn(at=[50, 250, 450, 600])
+    same(once.states, second.states)
+    same(asdict(once.curve), asdict(second.curve))
+    assert 0 <= second.predict([1.0, 0.0, 0.0]) < 3
+
+
+def test_a_run_of_a_batch_is_that_run_alone() -> None:
+    together = ht.deep.robust_dqn("pendulum", runs=RUNS, **SMALL)
+    alone = ht.deep.robust_dqn("pendulum", **RUNS[1], **SMALL)
+    both = [learner.learn(checkpoints=3).beliefs for learner in (together, alone)]
+    np.testing.assert_array_equal(
+        unpack(together.states.replay).action[1], unpack(alone.states.replay).action[0]
+    )
+    batch, single = (belief.predicted_reward for belief in both if belief is not None)
+    np.testing.assert_allclose(batch[1], single[0], rtol=1e-3)
+
+
+def test_rewards_times_a_power_of_two_give_the_same_decisions() -> None:
+    """Noise is all that is paid, so that its scale is that of rewards; 2^10 is about a thousand."""
+    cart_pole = find_environment("cart_pole")
+
+    def step(state: Any, action: jax.Array) -> tuple[Any, jax.Array, jax.Array]:
+        moved, reward, terminated = cart_pole.step(state, action)
+        return moved, 0.0 * reward, terminated
+
+    env = cart_pole._replace(name="unpaid", step=step)
+    scales = [5.0 * 2.0**power for power in (0, -10, 10)]
+    runs = [check_run({"seed": 1, "noise_scale": scale}, "robust_dqn") for scale in scales]
+    learner = DeepLearner(env, check_settings({**SMALL, "cap": 500}, "robust_dqn"), runs)
+    learner.learn(checkpoints=1)
+    kept = jax.tree.map(np.asarray, unpack(learner.states.replay))
+    for i in (1, 2):
+        for part in ("action", "observation", "terminated"):
+            np.testing.assert_array_equal(getattr(kept, part)[i], getattr(kept, part)[0])
+        np.testing.assert_array_equal(kept.reward[i] / scales[i], kept.reward[0] / scales[0])
+        same(*(jax.tree.map(lambda leaf, k=k: leaf[k], learner.states.network) for k in (i, 0)))
+    model = learner.states.model
+    assert model is not None
+    assert (np.asarray(model.unit) / scales == float(model.unit[0]) / scales[0]).all()
+
+
+def test_it_learns_where_dqn_does_not() -> None:
+    """Noise of scale 20 on rewards of 1 a step: without the model the pole falls at once, as it began."""
+    settings: dict[str, Any] = {
+        "runs": [{"seed": seed} for seed in range(3)],
+        "noise_scale": 20.0,
+        "total_steps": 12_000,
+        "hidden": (64, 64),
+        "learning_rate": 1e-3,
+        "last_learning_rate": 1e-4,
+    }
+    curve = ht.deep.robust_dqn("cart_pole", **settings).learn(checkpoints=6)
+    assert np.median(curve.mean_return[:, -1]) > 60
+    assert curve.beliefs is not None
+    assert curve.beliefs.residual_scale[:, -1] == pytest.approx(20.0, rel=0.2)
+    plain = ht.deep.heavy_dqn("cart_pole", transform="none", **settings).learn(checkpoints=6)
+    assert np.median(plain.mean_return[:, -1]) < 40
+
+
+def test_quantiles_minimise_their_loss() -> None:
+    """The gradient at the true quantiles of uniform goals is nearly 0, and large elsewhere."""
+    goals = 100.0 * (jnp.arange(400, dtype=jnp.float32) + 0.5)[None] / 400
+    levels = 100.0 * (jnp.arange(8, dtype=jnp.float32) + 0.5)[None] / 8
+    gradient = jax.grad(quantile_loss)
+    assert np.abs(np.asarray(gradient(levels, goals))).max() < 0.01
+    assert np.asarray(gradient(levels + 10.0, goals)).min() > 0.05
+
+
+def test_outer_quantiles_do_not_count() -> None:
+    split = jnp.array([[[0.0, 1.0, 1.0, 1e9], [-1e9, 2.0, 2.0, 3.0]]])  # [state, action, quantile]
+    assert middle_mean(split).tolist() == [[1.0, 2.0]]
+    assert best_quantiles(split).tolist() == [[-1e9, 2.0, 2.0, 3.0]]
