@@ -437,3 +437,28 @@ def test_a_mixed_study_runs_and_reports(tmp_path: Path) -> None:
     study = Study(raw, tmp_path)
     study.run("inline")
     assert "mountain_car" in study.report().read_text()
+
+
+def test_a_model_of_the_reward_is_studied_by_name_and_its_beliefs_are_shown(tmp_path: Path) -> None:
+    tiny = {name: value for name, value in TINY.items() if name != "bits"}
+    raw = raw_study(
+        agents={"robust": {"agent": "robust_dqn", "parameters": tiny}, "raw": raw_study()["agents"]["raw"]},
+        families={"car": {"env": "mountain_car", "parameters": {"cap": 50}, "vary": {"noise_scale": [0, 5]}}},
+        claims=[
+            {
+                "claim": "It is no worse.",
+                "conditions": [{"test": "no_worse", "agent": "robust", "than": "raw", "margin": 0.05}],
+            }
+        ],
+    )
+    raw["seeds"] = 2
+    study = Study(raw, tmp_path)
+    study.run("inline")
+    assert study.failures().empty
+    frame = study.curves()
+    believed = frame[frame["agent_key"] == "robust"]
+    assert (believed["residual_scale"] >= 0).all()
+    assert believed["truncated"].isna().all()
+    page = study.report().read_text()
+    for words in ("Predicted reward", "Scale of residuals", "Outliers", "Clean return against noise_scale"):
+        assert words in page
