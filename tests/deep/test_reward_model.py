@@ -135,6 +135,15 @@ def test_the_unit_is_the_size_of_predicted_rewards(fits: dict[str, Fitted]) -> N
         assert float(fits[name].model.unit) == pytest.approx(size, rel=0.15)
 
 
+def test_values_are_between_those_of_the_least_and_the_largest_reward_for_ever(
+    fits: dict[str, Fitted],
+) -> None:
+    for name, low, high in (("constant", -100.0, 0.0), ("zeros", 0.0, 0.0), ("coin", 0.0, 100.0)):
+        bounds = [float(end) for end in reward_model.value_bounds(fits[name].model, discount=0.99)]
+        assert bounds == pytest.approx([low, high], abs=25.0 if name == "coin" else 0.5)
+    assert all(np.isfinite(end) for end in reward_model.value_bounds(fits["stable"].model, discount=1.0))
+
+
 def test_units_are_renewed_and_predictions_stay(fits: dict[str, Fitted]) -> None:
     model: RewardModel = jax.tree.map(jnp.asarray, fits["none"].model)
     renewed, factor = jax.jit(reward_model.renew_units)(model._replace(distance=60.0 * model.scale))

@@ -219,7 +219,7 @@ def check_run(given: Mapping[str, Any], agent: str = "heavy_dqn") -> RunSettings
 
 def check_names(given: Mapping[str, Any], agent: str = "heavy_dqn") -> None:
     """Raise an error for an agent that does not exist, or a parameter that it does not have."""
-    if agent not in AGENTS:
+    if not isinstance(agent, str) or agent not in AGENTS:
         raise InputError(f"there is no deep agent {short_repr(agent)}; {suggestion(str(agent), AGENTS)}")
     names = AGENTS[agent].parameters
     for name in given:
