@@ -39,7 +39,7 @@ $(BROWSER)/.ready: pyproject.toml constraints.txt
 	$(BROWSER)/bin/$(PIP) playwright --group test -e '.[deep,ray]'
 	@touch $@
 
-test-browser: $(BROWSER)/.ready  ## Open a report in a browser (installs Chromium with apt if there is none)
+test-browser: $(BROWSER)/.ready docs  ## Open a report and the site in a browser (installs Chromium with apt if there is none)
 	command -v chromium > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
 	$(BROWSER)/bin/pytest tests/browser $(ARGS)
 

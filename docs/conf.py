@@ -54,6 +54,8 @@ copybutton_prompt_is_regexp = True
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 default_role = "literal"
+highlight_language = "none"  # a block that names no language is output, or a command
+smartquotes = False  # quotes in plain text are those of Python
 napoleon_custom_sections = ["States", "Actions", "Transitions", "Rewards", "Start", "Optimum", "Source"]
 napoleon_use_rtype = False
 python_maximum_signature_line_length = 88
@@ -69,12 +71,13 @@ intersphinx_mapping = {
 }
 
 # `EXAMPLES=router make docs` runs one example, `EXAMPLES=none` none: for work on the words.
-chosen = os.environ.get("EXAMPLES", "(?!many_workers)")  # that one starts processes that import it
+# (One starts processes that import it, which they cannot there; its picture is that of a run as a script.)
+chosen = os.environ.get("EXAMPLES", "(?!many_workers)")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "generated/gallery",
     "filename_pattern": rf"/{chosen}\w*\.py$",
-    "copyfile_regex": r".*\.rst",
+    "default_thumb_file": str(HERE / "_static" / "many_workers.png"),  # of those that are not run
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,

@@ -64,11 +64,10 @@ def _text_after(block: str, indent: int) -> int:
     return len(items[-1]) + 2 if items else indent
 
 
-def process_docstring(
-    _app: Any, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]
-) -> None:
+def process_docstring(_app: Any, what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:
     """Rewrite a docstring in place, as autodoc wants it."""
-    lines[:] = [*to_rst("\n".join(lines)).split("\n"), ""]
+    first = [""] if what in {"attribute", "property"} else []  # else napoleon looks there for "TYPE: text"
+    lines[:] = [*first, *to_rst("\n".join(lines)).split("\n"), ""]
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -94,12 +94,12 @@ def catalogue_page(entry: Registered, folder: Path) -> Iterator[str]:
 
 def call(entry: Registered) -> str:
     """Show how a thing is made, with examples for what must be given."""
-    given = [f"{name}={json.dumps(value)}" for name, value in entry.example.items()]
     required = [
         p.name for p in entry.parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD
     ]
+    examples = {name: json.dumps(value) for name, value in entry.example.items()}
+    given = [f"{name}={examples.get(name, '...')}" for name in required if name not in NOT_GIVEN]
     name = f'"{entry.name}"'
-    given += [f"{each}=..." for each in required if each not in (*NOT_GIVEN, *entry.example)]
     match entry.kind:
         case "agent":
             mdp = 'mdp = ht.make_mdp("six_arms")\n'
@@ -128,7 +128,8 @@ def parameter_list(found: Description) -> str:
     """List parameters: which values each may have, its default, and what it means."""
 
     def item(each: ParameterDescription) -> str:
-        default = f", ``{each.default}`` if left out" if each.default else ""
+        default = "; may be left out" if each.default == "None" else f"; by default ``{each.default}``"
+        default = default if each.default else ""
         return f"``{each.name}`` : {escape(each.type)}{default}\n    {escape(each.text)}"
 
     return "\n\n".join(map(item, found.parameters))
@@ -164,7 +165,7 @@ def autodoc(path: str, value: Any) -> str:
     """Name the directive for a value."""
     if inspect.isclass(value):
         kind = "exception" if issubclass(value, Exception) else "class"
-        return f".. auto{kind}:: {path}\n   :members:\n   :show-inheritance:"
+        return f".. auto{kind}:: {path}\n   :members:"
     return f".. auto{'function' if inspect.isroutine(value) else 'data'}:: {path}"
 
 
