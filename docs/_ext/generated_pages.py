@@ -98,7 +98,10 @@ def call(entry: Registered) -> str:
         p.name for p in entry.parameters.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD
     ]
     examples = {name: json.dumps(value) for name, value in entry.example.items()}
-    given = [f"{name}={examples.get(name, '...')}" for name in required if name not in NOT_GIVEN]
+    handed_on = [name for name in examples if name not in entry.parameters]
+    given = [
+        f"{name}={examples.get(name, '...')}" for name in (*required, *handed_on) if name not in NOT_GIVEN
+    ]
     name = f'"{entry.name}"'
     match entry.kind:
         case "agent":
