@@ -5,6 +5,8 @@ import re
 from pydoc import locate
 from typing import Any, cast
 
+from numpy.typing import ArrayLike
+
 from heavytail import arrays, checks
 
 FIELD = re.compile(r"^    (\w+): [^#\n]*#\s*(.+)$", re.MULTILINE)
@@ -20,6 +22,7 @@ def aliases() -> dict[str, str]:
         for name, value in named.items()
         if name[0].isupper() and ("Annotated[" in str(value) or "ndarray[" in str(value))
     }
+    types["ArrayLike"] = ArrayLike
     return {stringify_annotation(value, "smart"): name for name, value in types.items()}
 
 

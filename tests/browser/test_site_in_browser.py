@@ -108,7 +108,7 @@ def test_pages_fit_the_window_log_nothing_and_ask_nobody(
     for name in PAGES:
         visit.page.goto(f"{address}/{name}")
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width, name
-        picture = f"site-{Path(name).stem}-{width}-{scheme}.png"
+        picture = f"site-{name.removesuffix('.html').replace('/', '-')}-{width}-{scheme}.png"
         visit.page.screenshot(path=screenshots / picture, full_page=True)
     assert visit.messages == []
     assert [url for url in visit.requests if not url.startswith((address, "data:"))] == []
