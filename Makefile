@@ -6,11 +6,12 @@ INTEROP := .venv-interop
 BROWSER := .venv-browser
 GPU := .venv-gpu
 RLBERRY := .venv-rlberry
+DOCS := .venv-docs
 PIP := pip install --quiet --disable-pip-version-check -c constraints.txt
 # $(call environment,FOLDER): an empty environment; older versions of pip know no dependency groups
 environment = $(PYTHON) -m venv $(1) && $(1)/bin/$(PIP) --upgrade pip
 
-.PHONY: help test test-interop test-browser test-gpu test-memory fuzz check bench peers reproduce format clean
+.PHONY: help test test-interop test-browser test-gpu test-memory fuzz check docs bench peers reproduce format clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -38,7 +39,7 @@ $(BROWSER)/.ready: pyproject.toml constraints.txt
 	$(BROWSER)/bin/$(PIP) playwright --group test -e '.[deep,ray]'
 	@touch $@
 
-test-browser: $(BROWSER)/.ready  ## Open a report in a browser (installs Chromium with apt if there is none)
+test-browser: $(BROWSER)/.ready docs  ## Open a report and the site in a browser (installs Chromium with apt if there is none)
 	command -v chromium > /dev/null || (apt-get update -qq && apt-get install -y -qq chromium > /dev/null)
 	$(BROWSER)/bin/pytest tests/browser $(ARGS)
 
@@ -68,7 +69,15 @@ check: $(READY)  ## Lint, formatting, spelling, types, import layers and the hab
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/repo-review . --show err
 
-bench: $(READY)  ## Print every speed figure of the README beside its peer
+$(DOCS)/.ready: pyproject.toml constraints.txt
+	$(call environment,$(DOCS))
+	$(DOCS)/bin/$(PIP) --group docs -e '.[deep]'
+	@touch $@
+
+docs: $(DOCS)/.ready  ## Build the site: docs/_build/index.html; EXAMPLES=none runs no example of the gallery
+	$(DOCS)/bin/sphinx-build -q -W --keep-going -j 2 docs docs/_build
+
+bench: $(READY)  ## Print every speed figure of the site beside its peer
 	$(BIN)/python benchmarks/bench.py $(ARGS)
 
 $(RLBERRY)/.ready:
@@ -84,5 +93,5 @@ format: $(READY)  ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix
 
 clean:  ## Remove the environment and all caches
-	rm -rf $(VENV) $(INTEROP) $(BROWSER) $(GPU) $(RLBERRY)
+	rm -rf $(VENV) $(INTEROP) $(BROWSER) $(GPU) $(RLBERRY) $(DOCS) docs/_build docs/generated
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,4 +1,4 @@
-"""``make bench``: every speed figure of the README beside its peer, in one run."""
+"""``make bench``: every speed figure of docs/performance.md beside its peer, in one run."""
 
 import os
 

@@ -3,10 +3,7 @@
 Run by ``make test-browser``; screenshots are left in the folder that HEAVYTAIL_SCREENSHOTS names.
 """
 
-import os
-import shutil
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -78,24 +75,6 @@ def combined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         )
         beside = [CompanionStudy(quick, "Quick", "Fewer seeds."), CompanionStudy(full, "Full scale", "All.")]
         yield write_report(first, folder / "report.html", command="heavytail reproduce", beside=beside)
-
-
-@pytest.fixture(scope="module")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    named = os.environ.get("HEAVYTAIL_SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    assert chromium, "there is no chromium on the path"
-    with import_module("playwright.sync_api").sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 class Window:

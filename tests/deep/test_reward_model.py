@@ -139,9 +139,9 @@ def test_values_are_between_those_of_the_least_and_the_largest_reward_for_ever(
     fits: dict[str, Fitted],
 ) -> None:
     for name, low, high in (("constant", -100.0, 0.0), ("zeros", 0.0, 0.0), ("coin", 0.0, 100.0)):
-        bounds = [float(end) for end in reward_model.value_bounds(fits[name].model, discount=0.99)]
+        bounds = [float(end) for end in reward_model.value_bounds(fits[name].model, 0.99, 1.0)]
         assert bounds == pytest.approx([low, high], abs=25.0 if name == "coin" else 0.5)
-    assert all(np.isfinite(end) for end in reward_model.value_bounds(fits["stable"].model, discount=1.0))
+    assert all(np.isfinite(end) for end in reward_model.value_bounds(fits["stable"].model, 1.0, 200.0))
 
 
 def test_units_are_renewed_and_predictions_stay(fits: dict[str, Fitted]) -> None:
