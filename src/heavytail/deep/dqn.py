@@ -41,6 +41,8 @@ from heavytail.deep.reward_model import (
 from heavytail.deep.rewards import NOISES, RewardSettings, hash_code, transform_reward
 from heavytail.deep.settings import WORDS_PER_STEP, Settings
 
+MAX_HORIZON = 1000.0  # rewards that a value adds up, where none is discounted
+
 
 class RunParameters(NamedTuple):
     """The parameters in which runs of a batch may differ, as arrays."""
@@ -265,8 +267,8 @@ def _model_rewards(
 
 
 def _horizon(settings: Settings) -> float:
-    """Count the rewards that a value adds up."""
-    return 1.0 / max(1.0 - settings.discount, 1.0 / settings.cap)
+    """Count the rewards that a value adds up; a cap does not end them."""
+    return 1.0 / max(1.0 - settings.discount, 1.0 / MAX_HORIZON)
 
 
 def _goals(

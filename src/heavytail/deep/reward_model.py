@@ -22,9 +22,9 @@ along.
 
 `renew_units` renews the units, and says by which factor the Q-network must shrink. A typical reward, `unit`,
 is the root mean square of those predicted; values are in units of sqrt(T) of them, where T is how many
-rewards a value adds up, 1 / (1 - discount) or the steps of an episode: the geometric mean of one reward and
-of T alike. In units of one reward values of a hundred are learnt slowly, on CartPole hardly at all; in units
-of T the differences between actions vanish beside Adam's epsilon. (Chosen on seeds 9000 to 9007.)
+rewards a value adds up, 1 / (1 - discount): the geometric mean of one reward and of T alike. In units of one
+reward, values of a hundred are learnt slowly, on CartPole hardly at all; in units of T the differences
+between actions vanish beside Adam's epsilon. (Chosen on seeds 9000 to 9007.)
 """
 
 import math
