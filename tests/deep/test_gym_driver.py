@@ -15,9 +15,8 @@ import heavytail as ht
 from heavytail.deep.agents import heavy_dqn, robust_dqn
 from heavytail.deep.dqn import draw_period
 from heavytail.deep.envs import find_environment
-from heavytail.deep.learner import DeepLearner, stack_runs
+from heavytail.deep.learner import DeepLearner
 from heavytail.deep.replay import unpack
-from heavytail.deep.settings import check_run, check_settings
 from heavytail.gym import AddRewardNoise
 
 SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
@@ -26,11 +25,11 @@ SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, 
 class Twin(gymnasium.Env[Any, Any]):
     """A compiled environment as one of Gymnasium's.
 
-    Its episodes start where those of the compiled run with this seed do.
+    Its episodes start where those of a compiled run do.
     """
 
-    def __init__(self, name: str, cap: int, seed: int, first_action: int) -> None:
-        self.compiled, self.seed, self.cap = find_environment(name), seed, cap
+    def __init__(self, name: str, cap: int, first_action: int, like: DeepLearner) -> None:
+        self.compiled, self.cap, self.like = find_environment(name), cap, like
         self.moves = jax.jit(self.compiled.step)
         self.action_space = spaces.Discrete(self.compiled.n_actions, start=first_action)
         self.observation_space = spaces.Box(
@@ -44,10 +43,9 @@ class Twin(gymnasium.Env[Any, Any]):
         return np.asarray(self.compiled.observe(self.state)), {}
 
     def beginning(self) -> Any:
-        run = jax.tree.map(lambda leaf: leaf[0], stack_runs([check_run({"seed": self.seed})]))
+        run, settings = jax.tree.map(lambda leaf: leaf[0], self.like.runs), self.like.settings
         if self.steps == 0:
             return self.compiled.reset(jax.random.split(jax.random.fold_in(run.key, 0), 3)[2])
-        settings = check_settings({**SMALL, "cap": self.cap})
         period, step = divmod(self.steps - 1, settings.target_every)
         randomness, _ = draw_period(self.compiled, settings, run, jnp.int32(period))
         return jax.tree.map(lambda leaf: leaf[divmod(step, settings.update_every)], randomness.reset_state)
@@ -81,7 +79,7 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(
     compiled = make(name, seed=7, noise_scale=2.0, cap=min(cap, cap_of_ours), **small)
     env = find_environment(name)
     driven = make(
-        Twin(name, cap, 7, first_action),
+        Twin(name, cap, first_action, like=compiled),
         seed=7,
         noise_scale=2.0,
         cap=cap_of_ours,
