@@ -1,6 +1,7 @@
 """The core of the wrappers that denoise rewards: which cells a reward belongs to, and what they have seen."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -142,13 +143,13 @@ class Denoiser:
         return mean, {"reward_samples": samples}
 
     def _push(self, path: Path, x: float) -> None:
-        done, push_all = 0, entry(_shrinkage.push_all, self._sketch)
+        done, push_all = 0, _compiled(_shrinkage.push_all)
         while (done := push_all(self._sketch, path, done, x)) < len(path):
             self._sketch = with_larger_pools(self._sketch)
 
     def _estimate(self, path: Path) -> float:
         trust = self._seconds[1] / max(1, self._seconds[0])
-        return float(entry(_shrinkage.estimate, self._sketch)(self._sketch, path, trust))
+        return float(_compiled(_shrinkage.estimate)(self._sketch, path, trust))
 
     def _path(self, code: Hashable, action: Hashable, end: bool) -> Path:
         """Return the numbers of the cells around a visit, from the widest to its own; new ones are made."""
@@ -185,6 +186,12 @@ class Denoiser:
     def _hashes(self) -> dict[str, SimHash]:
         codes = {"observation_hash": self._observation_code, "action_hash": self._action_code}
         return {name: code for name, code in codes.items() if isinstance(code, SimHash)}
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function of sketches; looking it up for this one would take as long as running it."""
+    return entry(function, sketch())
 
 
 def _make_code(space: Space[Any]) -> Code:

@@ -62,7 +62,7 @@ def estimate(sketch: Sketch, path: Ints, trust: float) -> float:
             if k == 0 or n > 1:
                 value = first
             elif n == 1:
-                value += trust * (first - value)
+                value = trust * first + (1.0 - trust) * value  # exactly the first where trust is 1
         else:
             own = _believe(sketch, cell, offset)
             value = own.centre if k == 0 else _shrink(own.centre, own.error, value)

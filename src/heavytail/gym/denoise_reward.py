@@ -34,8 +34,8 @@ class DenoiseReward(Denoising, FilterReward[ObsType, ActType], RecordConstructor
     (Stable-Baselines3's), which learn from all of them. Evaluate on an environment without this wrapper, and
     put what records returns beneath it: ``DenoiseReward(Monitor(env))``.
 
-    **Memory**: a cell takes 2.5 kB. There are at most 32,768, or 82 MB; when there are so many, new
-    observations have the estimate of the cells around them.
+    **Cost**: 40 microseconds a step, twice those of `TruncateReward`. A cell takes 3 kB. There are at most
+    32,768, about 100 MB; when there are so many, new observations have the estimate of the cells around them.
 
     Args:
         env: the environment.
