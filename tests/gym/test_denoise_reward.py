@@ -87,8 +87,8 @@ def test_heavy_noise_is_removed_and_nothing_else_is_changed() -> None:
     raw = np.array([x for _, x in rewards(done)])
     left = np.array([r for r, _ in rewards(done)]) - 1.0
     assert np.abs(raw - 1.0).max() > 1000
-    assert np.quantile(np.abs(left[2000:]), 0.95) < 0.5
-    assert np.sqrt(np.mean(left[2000:] ** 2)) < 0.75
+    assert np.abs(left[2000:]).max() < 2.0
+    assert np.sqrt(np.mean(left[2000:] ** 2)) < 0.5
 
 
 @pytest.mark.parametrize("noise", ["stable", "pareto"])
@@ -136,7 +136,7 @@ def test_without_noise_rewards_come_out_as_they_are(env_id: str) -> None:
 
 def test_rewards_that_vary_within_a_cell_are_smoothed() -> None:
     pairs = np.array(rewards(rollout(DenoiseReward(gymnasium.make("Pendulum-v1")), 3000, seed=0)))[1000:]
-    assert np.std(pairs[:, 0] - pairs[:, 1]) < 0.6 * np.std(pairs[:, 1])
+    assert np.std(pairs[:, 0] - pairs[:, 1]) < 0.75 * np.std(pairs[:, 1])
 
 
 def test_skewed_noise_does_not_move_the_mean() -> None:
