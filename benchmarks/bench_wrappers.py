@@ -1,7 +1,7 @@
 """Which wrapper when: Stable-Baselines3's DQN and PPO, with each wrapper of rewards and with none.
 
 Run in the environment of ``make test-interop``: ``.venv-interop/bin/python benchmarks/bench_wrappers.py``
-prints the table of docs/deep.md from ``wrappers.json``, and with ``--run`` runs first what is missing there (25
+prints the table of docs/deep.md from ``wrappers.json``; ``--run`` first runs what is missing there (25
 minutes of one core for all). Seeds 0 to 2, 100 and 101 were for choosing; those reported were fixed before
 any of them was run.
 """
