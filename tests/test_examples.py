@@ -21,6 +21,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 APART = {
     "many_workers": "processes of its own",
+    "stable_baselines3_noise": "beside Stable-Baselines3: tests/interop",
 }
 
 

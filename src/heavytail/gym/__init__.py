@@ -1,7 +1,7 @@
 """heavytail and Gymnasium: environments, wrappers, visit counts and reward transforms.
 
 heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation
-against them for every learner.
+or denoising against them for every learner.
 
 >>> import heavytail as ht
 >>> env = ht.gym.AddRewardNoise(ht.gym.MDPEnv("six_arms"), ht.laws.alpha_stable(alpha=1.1))
@@ -17,20 +17,26 @@ from typing import TYPE_CHECKING, Any
 from heavytail._startup import gc_paused
 
 if TYPE_CHECKING:
+    from heavytail.gym.denoise_reward import DenoiseReward
     from heavytail.gym.env import MDPEnv
     from heavytail.gym.observation_codes import SimHash
     from heavytail.gym.reward_noise import AddRewardNoise
     from heavytail.gym.stable_baselines3 import VecTruncateReward
     from heavytail.gym.truncate_reward import TruncateReward
+    from heavytail.gym.vec_denoise_reward import VecDenoiseReward
+    from heavytail.gym.vector_denoise_reward import VectorDenoiseReward
     from heavytail.gym.vector_truncate_reward import VectorTruncateReward
     from heavytail.gym.visit_counts import VisitCounter, visit_counter
 
 _HOME = {
     "AddRewardNoise": "reward_noise",
+    "DenoiseReward": "denoise_reward",
     "MDPEnv": "env",
     "SimHash": "observation_codes",
     "TruncateReward": "truncate_reward",
+    "VecDenoiseReward": "vec_denoise_reward",
     "VecTruncateReward": "stable_baselines3",
+    "VectorDenoiseReward": "vector_denoise_reward",
     "VectorTruncateReward": "vector_truncate_reward",
     "VisitCounter": "visit_counts",
     "visit_counter": "visit_counts",
@@ -38,10 +44,13 @@ _HOME = {
 
 __all__ = [
     "AddRewardNoise",
+    "DenoiseReward",
     "MDPEnv",
     "SimHash",
     "TruncateReward",
+    "VecDenoiseReward",
     "VecTruncateReward",
+    "VectorDenoiseReward",
     "VectorTruncateReward",
     "VisitCounter",
     "visit_counter",

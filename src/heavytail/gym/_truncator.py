@@ -2,8 +2,8 @@
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeAlias, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays
 from heavytail.gym import reward_transforms
+from heavytail.gym._filtering import OWN_COUNTER, Filtered
 from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
 from heavytail.gym.visit_counts import VisitCounter, visit_counter
@@ -25,7 +26,6 @@ EPSILON = 0.05  # the paper's, and the heaviest tails that have a mean
 WARM_UP = 1000  # rewards
 QUANTILE = 0.5
 VISITS = 10
-OWN_COUNTER = "your own"  # in place of a counter that no file can hold
 MAX_SHARE = 0.5  # of rewards truncated, beyond which a coefficient of the user's is called in question
 
 
@@ -44,6 +44,9 @@ class TruncationOptions(TypedDict, total=False):
 
 class Truncator:
     """Truncates rewards and counts visits. The arguments are those of `heavytail.gym.TruncateReward`."""
+
+    missing: ClassVar[Mapping[str, Any]] = {"reward_threshold": math.inf, "reward_truncated": False}
+    lost: ClassVar[str] = "has counted no visit, so that its thresholds begin anew"
 
     def __init__(
         self,
@@ -87,6 +90,11 @@ class Truncator:
         }
 
     @property
+    def remembers(self) -> bool:
+        """True if visits are counted."""
+        return self.counter is not None
+
+    @property
     def warming_up(self) -> bool:
         """True while the coefficient is being chosen."""
         return self._automatic and len(self._sizes) < self._warm_up
@@ -96,16 +104,13 @@ class Truncator:
         return None if self.counter is None else self.counter.code(observation)
 
     def apply(
-        self, codes: Iterable[Hashable], actions: Iterable[Any], rewards: Sequence[float]
-    ) -> list[tuple[float, float, bool]]:
-        """Count these visits, one after the other, and transform their rewards.
-
-        Returns:
-            for each its reward, its threshold, and whether it was truncated.
-        """
-        for i, reward in enumerate(rewards, self.steps + 1):
-            if math.isnan(reward):
-                raise InputError(f"the reward of step {i} is nan; a reward must be a number")
+        self,
+        codes: Sequence[Hashable],
+        actions: Sequence[Any],
+        rewards: Sequence[float],
+        ends: Sequence[bool],
+    ) -> list[Filtered]:
+        """Count these visits, one after the other, and transform their rewards."""
         if len(self._sizes) < self._warm_up and self.transform.exponent:
             self._sizes += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
             if self._automatic and self._sizes:
@@ -118,7 +123,10 @@ class Truncator:
         self.truncated += sum(beyond for *_, beyond in transformed)
         if self.steps - len(transformed) < self._warm_up <= self.steps:
             self._warn_if_most_are_truncated()
-        return transformed
+        return [
+            (reward, {"reward_threshold": threshold, "reward_truncated": beyond})
+            for reward, threshold, beyond in transformed
+        ]
 
     def state_dict(self) -> Arrays:
         """Return the counts and the coefficient as arrays."""

@@ -1,26 +1,18 @@
 """The paper's adaptive truncation of rewards, for any environment and any framework."""
 
-from collections.abc import Hashable
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import gymnasium
 from gymnasium.core import ActType, ObsType
-from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
-from heavytail.errors import InputError, short_repr
+from heavytail.gym._filter_reward import FilterReward
 from heavytail.gym._truncating import Truncating
 from heavytail.gym._truncator import QUANTILE, VISITS, WARM_UP, Counter, Mode, Truncator
 from heavytail.gym.observation_codes import BITS
-from heavytail.training.gym_answers import check_step
-
-NOTHING: Any = ...  # before the first reset
 
 
-class TruncateReward(
-    Truncating, gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs
-):
+class TruncateReward(Truncating, FilterReward[ObsType, ActType], RecordConstructorArgs):
     """Truncate rewards at a threshold that grows with the visits of the state and action.
 
     The idea of Heavy-DQN, for any learner. At the n-th visit of an observation and action, this one included,
@@ -140,11 +132,6 @@ class TruncateReward(
         quantile: float = QUANTILE,
         visits: int = VISITS,
     ) -> None:
-        if not isinstance(cast("Any", env), gymnasium.Env):
-            raise InputError(
-                f"TruncateReward: env is {short_repr(env)}; it must be a Gymnasium environment; for a vector"
-                " take VectorTruncateReward"
-            )
         options: dict[str, Any] = {
             "epsilon": epsilon,
             "coefficient": coefficient,
@@ -159,41 +146,5 @@ class TruncateReward(
         }
         # A counter that is shared is not copied.
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **options)
-        gymnasium.Wrapper.__init__(self, env)
-        self._truncator = Truncator(env.observation_space, env.action_space, **options)
-        self._observation: Any = NOTHING
-        self._code: Hashable = None
-
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[ObsType, dict[str, Any]]:
-        """Start an episode; counts continue."""
-        observation, info = self.env.reset(seed=seed, options=options)
-        self._remember(observation)
-        return observation, info
-
-    def step(self, action: ActType) -> tuple[ObsType, float, bool, bool, dict[str, Any]]:
-        """Make one step, with its reward truncated."""
-        if self._observation is NOTHING:
-            raise ResetNeeded("step: no episode has begun; call reset() first")
-        observation, raw, terminated, truncated, info = check_step(self.env.step(action))
-        ((reward, threshold, beyond),) = self._truncate([self._code], [action], [raw])
-        self._remember(observation)
-        info = {**info, "raw_reward": raw, "reward_threshold": threshold, "reward_truncated": beyond}
-        return observation, reward, terminated, truncated, info
-
-    @property
-    # Declared as an attribute, but a property in every wrapper.
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The spec of this environment; a seed alone does not repeat a run where visits are counted."""
-        spec = super().spec  # a copy of our own
-        if spec is not None and self.counter is not None:
-            spec.nondeterministic = True
-        return spec
-
-    def _remember(self, observation: Any) -> None:
-        self._observation, self._code = observation, self._truncator.code(observation)
-
-    def _recode(self) -> None:
-        if self._observation is not NOTHING:
-            self._remember(self._observation)
+        super().__init__(env)
+        self._filter = Truncator(env.observation_space, env.action_space, **options)

@@ -14,7 +14,6 @@ of yours: `heavytail.gym.observation_codes`.
 True
 """
 
-import ast
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -24,7 +23,14 @@ from gymnasium import Space
 
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.files import Arrays
-from heavytail.gym.observation_codes import BITS, Code, Projection, SimHash, make_code
+from heavytail.gym._code_arrays import (
+    check_array,
+    codes_from_array,
+    codes_to_array,
+    hashes_to_arrays,
+    read_projections,
+)
+from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
 from heavytail.ranges import MAX_COUNT
 
 COUNTERS = ("auto", "exact", "simhash")
@@ -88,13 +94,11 @@ class VisitCounter:
         """
         codes, actions = zip(*self.counts, strict=True) if self.counts else ((), ())
         state: Arrays = {
-            "observations": _codes_to_array(codes),
-            "actions": _codes_to_array(actions),
+            "observations": codes_to_array(codes),
+            "actions": codes_to_array(actions),
             "counts": np.array(list(self.counts.values()), np.int64),
         }
-        for name, hashed in self._hashes().items():
-            state |= {f"{name}/{field}": array.copy() for field, array in hashed.projection._asdict().items()}
-        return state
+        return state | hashes_to_arrays(self._hashes())
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Continue from saved counts; the present ones are forgotten."""
@@ -104,13 +108,11 @@ class VisitCounter:
                 f"the counts were made with a SimHash, {' and '.join(sorted(stray))}, that this"
                 " counter does not have"
             )
-        counts = _check_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
+        counts = check_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
         if not ((counts >= 1) & (counts <= MAX_COUNT)).all():
             raise InputError(f"counts must be at least 1 and at most {MAX_COUNT} each")
-        codes, actions = (
-            _codes_from_array(name, arrays, len(counts)) for name in ("observations", "actions")
-        )
-        projections = {name: _check_projection(name, arrays, hashed) for name, hashed in hashes.items()}
+        codes, actions = (codes_from_array(name, arrays, len(counts)) for name in ("observations", "actions"))
+        projections = read_projections(hashes, arrays)
         # All arrays are checked by now, so nothing is left half loaded. Counts mean nothing without their
         # projections.
         for name, hashed in hashes.items():
@@ -168,60 +170,3 @@ def _plain(code: Any) -> Any:
     if isinstance(code, np.generic) or (isinstance(code, np.ndarray) and code.ndim == 0):
         return code.item()
     return code
-
-
-# Codes as arrays: integers as such, anything else as Python literals
-
-
-def _codes_to_array(codes: tuple[Hashable, ...]) -> npt.NDArray[Any]:
-    if all(type(code) is int and 0 <= code < 2**64 for code in codes):
-        return np.array(codes, np.uint64)
-    for code in codes:
-        if not _is_literal(code):
-            raise InputError(
-                f"the code {short_repr(code)} cannot be saved; codes of numbers, strings and tuples of them"
-                " can"
-            )
-    return np.array([repr(code) for code in codes])
-
-
-def _is_literal(code: Hashable) -> bool:
-    try:
-        return bool(ast.literal_eval(repr(code)) == code)
-    except (ValueError, SyntaxError, TypeError):
-        return False
-
-
-def _codes_from_array(name: str, arrays: Mapping[str, npt.NDArray[Any]], length: int) -> list[Hashable]:
-    array = arrays.get(name)
-    if array is None or array.shape != (length,) or array.dtype.kind not in "uU":
-        got = "and is missing" if array is None else f"got {array.dtype}{list(array.shape)}"
-        raise InputError(f"{name} must be {length} codes, {got}")
-    codes: list[Hashable] = array.tolist()
-    try:
-        if array.dtype.kind == "U":
-            codes = [ast.literal_eval(code) for code in array.tolist()]
-        hash(tuple(codes))
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        raise InputError(f"{name} has a code that cannot be read") from None
-    return codes
-
-
-def _check_projection(name: str, arrays: Mapping[str, npt.NDArray[Any]], hashed: SimHash) -> Projection:
-    fields = hashed.projection._asdict().items()
-    found = Projection(*(_check_array(f"{name}/{field}", arrays, old) for field, old in fields))
-    if not all(np.isfinite(array).all() for array in found) or not (found.low <= found.high).all():
-        raise InputError(f"{name} has a number that is not finite, or a low end above the high one")
-    return found
-
-
-def _check_array(
-    name: str, arrays: Mapping[str, npt.NDArray[Any]], old: npt.NDArray[Any], *, same_shape: bool = True
-) -> npt.NDArray[Any]:
-    if name not in arrays:
-        raise InputError(f"{name} is missing")
-    new = arrays[name]
-    if new.dtype != old.dtype or new.ndim != old.ndim or (same_shape and new.shape != old.shape):
-        shape = list(old.shape) if same_shape else "[n]"
-        raise InputError(f"{name} is {new.dtype}{list(new.shape)} where {old.dtype}{shape} is expected")
-    return np.array(new)

@@ -6,22 +6,23 @@ from typing import Any
 
 
 def warn_of_lost_state(env: Any, steps: int) -> None:
-    """Warn if an agent of so many steps goes on in a wrapper that has counted nothing.
+    """Warn if an agent of so many steps goes on in a wrapper that has seen nothing.
 
-    A wrapper whose counts belong to what was learnt says so by a property `lacks_state`.
+    A wrapper whose state belongs to what was learnt says so by a property `lacks_state`, and by another,
+    `lost_state`, what is wrong without it.
     """
     while steps > 0 and env is not None:
         if getattr(env, "lacks_state", False) is True:
-            warnings.warn(describe_lost_state(type(env).__name__, steps), stacklevel=4)
+            warnings.warn(describe_lost_state(env, steps), stacklevel=4)
         env = vars(env).get("env") if hasattr(env, "__dict__") else None
 
 
-def describe_lost_state(wrapper: str, steps: int) -> str:
+def describe_lost_state(wrapper: Any, steps: int) -> str:
     """Say what is missing, and what to do."""
+    name = type(wrapper).__name__
     return (
-        f"the agent has learnt before ({steps:,} steps), but {wrapper} has counted no visit, so that its"
-        f" thresholds begin anew; load its state too: {wrapper}.load(path, env), from what env.save(path)"
-        " wrote"
+        f"the agent has learnt before ({steps:,} steps), but {name} {wrapper.lost_state}; load its state too:"
+        f" {name}.load(path, env), from what env.save(path) wrote"
     )
 
 

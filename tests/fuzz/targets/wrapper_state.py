@@ -1,4 +1,4 @@
-"""State of the wrappers that truncate rewards: exact counts, counts by a hash, an automatic coefficient."""
+"""State of the wrappers that filter rewards: counts, exact and by a hash, a coefficient, estimates."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,13 +8,15 @@ import gymnasium
 
 from fuzz.mutation import Generator, mutate_array, mutate_bytes
 from heavytail.files import Arrays, read_arrays, write_arrays
-from heavytail.gym import TruncateReward
+from heavytail.gym import AddRewardNoise, DenoiseReward, TruncateReward
+
+Wrapper = TruncateReward[object, object] | DenoiseReward[object, object]
 
 SHARE = 3
 STEPS = 60
 
 
-def wrappers() -> list[TruncateReward[object, object]]:
+def wrappers() -> list[Wrapper]:
     """Make the wrappers, each with another kind of state."""
     lake, pole = (partial(gymnasium.make, name) for name in ("FrozenLake-v1", "CartPole-v1"))
     return [
@@ -24,6 +26,8 @@ def wrappers() -> list[TruncateReward[object, object]]:
             pole(), epsilon=0.5, coefficient=1.0, counter=lambda x: tuple(round(v, 1) for v in x.tolist())
         ),
         TruncateReward(pole(), mode="clip", limit=1.0),
+        DenoiseReward(lake()),
+        DenoiseReward(AddRewardNoise(pole(), "alpha_stable", alpha=1.5)),
     ]
 
 
@@ -37,9 +41,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
     return partial(try_one, wrappers(), files, folder / "hostile.npz")
 
 
-def try_one(
-    envs: list[TruncateReward[object, object]], files: list[Arrays], path: Path, rng: Generator
-) -> None:
+def try_one(envs: list[Wrapper], files: list[Arrays], path: Path, rng: Generator) -> None:
     """Write state with something wrong in it, load it and go on."""
     i = int(rng.integers(len(files)))
     arrays, env = files[i], envs[i if rng.random() < 0.95 else int(rng.integers(len(envs)))]
@@ -48,7 +50,7 @@ def try_one(
     if rng.random() < 0.15:
         path.write_bytes(mutate_bytes(path.read_bytes(), rng))
     if rng.random() < 0.5:
-        env = TruncateReward.load(path, env.env)
+        env = type(env).load(path, env.env)
     else:
         env.load(path)
     walk(env, 3)
@@ -56,7 +58,7 @@ def try_one(
     env.load(path)
 
 
-def walk(env: TruncateReward[object, object], steps: int) -> None:
+def walk(env: Wrapper, steps: int) -> None:
     """Make some steps of the first action."""
     env.reset(seed=0)
     for _ in range(steps):

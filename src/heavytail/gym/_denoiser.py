@@ -1,0 +1,233 @@
+"""The core of the wrappers that denoise rewards: which cells a reward belongs to, and what they have seen."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import Space
+
+from heavytail.arrays import Ints
+from heavytail.errors import InputError, short_repr
+from heavytail.estimators.sketch import Sketch, sketch
+from heavytail.files import Arrays
+from heavytail.gym import _shrinkage
+from heavytail.gym._code_arrays import (
+    check_array,
+    codes_from_array,
+    codes_to_array,
+    hashes_to_arrays,
+    read_projections,
+)
+from heavytail.gym._filtering import Filtered
+from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.pools import with_larger_pools
+from heavytail.ranges import MAX_COUNT
+from heavytail.training.agent_file import flatten, restore_valid
+
+PREFIXES = (8, 16, BITS)  # bits of a hash: of two neighbourhoods, the wider first, and of the cell itself
+MAX_CELLS = 2**15  # of 2.5 kB each
+INITIAL_CELLS = 64
+
+Path: TypeAlias = Ints
+
+
+class Cell(NamedTuple):
+    """What rewards of a cell have in common; 0 where they may differ in it."""
+
+    level: int
+    end: bool = False
+    action: Hashable = 0
+    observation: Hashable = 0
+
+
+RESIDUALS = Cell(0)  # see `heavytail.gym._shrinkage`
+ALL = Cell(1)
+BY_END, BY_ACTION, BY_STATE = 2, 3, 4
+
+
+class Denoiser:
+    """Replaces each reward by a robust estimate of its mean, given observation, action and end.
+
+    A cell is an observation (or its hash), an action, and whether a terminal state follows. Around it are
+    wider ones: the first 16 and the first 8 bits of the hash, all observations, all actions, all rewards.
+    When there are `MAX_CELLS` no more are made, and new observations have estimates of the wider ones.
+    """
+
+    missing: ClassVar[Mapping[str, Any]] = {"reward_samples": 0}
+    lost: ClassVar[str] = "has seen no reward, so that its estimates begin anew"
+    remembers: ClassVar[bool] = True
+
+    def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
+        self.steps = 0
+        self.options: dict[str, Any] = {}
+        self._observation_code = _make_code(observation_space)
+        self._action_code = _make_code(action_space)
+        self._cells: dict[Cell, int] = {RESIDUALS: _shrinkage.RESIDUALS, ALL: _shrinkage.RESIDUALS + 1}
+        self._paths: dict[tuple[Hashable, Hashable, bool], Path] = {}  # to the narrowest cells
+        self._sketch: Sketch = sketch(INITIAL_CELLS)
+        self._seconds = [0, 0]  # how often a cell saw a second reward, and one that was equal to the first
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, wide ones included."""
+        return len(self._cells) - 1
+
+    def code(self, observation: Any) -> Hashable:
+        """Return the code of an observation, to remember until its action is known."""
+        return self._observation_code(observation)
+
+    def apply(
+        self,
+        codes: Sequence[Hashable],
+        actions: Sequence[Any],
+        rewards: Sequence[float],
+        ends: Sequence[bool],
+    ) -> list[Filtered]:
+        """Replace these rewards, one after the other."""
+        visits = zip(codes, actions, rewards, ends, strict=True)
+        return [self._learn(code, self._action_code(action), r, end) for code, action, r, end in visits]
+
+    def estimate(self, observation: Any, action: Any, *, end: bool) -> float:
+        """Estimate the mean reward of an action, without learning anything."""
+        code, action = self.code(observation), self._action_code(action)
+        known = [self._cells[cell] for cell in self._nested(code, action, end) if cell in self._cells]
+        return self._estimate(np.array(known))
+
+    def state_dict(self) -> Arrays:
+        """Return cells, their samples and the hashes as arrays."""
+        levels, ends, actions, observations = zip(*self._cells, strict=True)
+        return {
+            "steps": np.array([self.steps, *self._seconds], np.int64),
+            "levels": np.array(levels, np.int64),
+            "ends": np.array(ends, np.bool_),
+            "actions": codes_to_array(actions),
+            "observations": codes_to_array(observations),
+            **hashes_to_arrays(self._hashes()),
+            **flatten("sketch", self._sketch),
+        }
+
+    def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Continue from what was saved."""
+        steps = check_array("steps", arrays, np.zeros(3, np.int64))
+        if not 0 <= steps[2] <= steps[1] <= steps[0] <= MAX_COUNT:
+            raise InputError(f"steps is {steps.tolist()}; it must be counts, each of those before it")
+        cells = _read_cells(arrays)
+        samples = check_array("sketch/histogram/n", arrays, np.zeros(1, np.int64), same_shape=False)
+        if not len(cells) <= len(samples) <= MAX_CELLS:
+            raise InputError(f"there are {len(cells)} cells, and samples of {len(samples)}")
+        if not ((samples[: len(cells)] > 0) | (steps[0] == 0)).all():
+            raise InputError("there is a cell without samples")
+        loaded = restore_valid("sketch", sketch(len(samples)), dict(arrays))
+        hashes = self._hashes()
+        projections = read_projections(hashes, arrays)
+        # All is checked by now, so nothing is left half loaded.
+        for name, hashed in hashes.items():
+            hashed.projection = projections[name]
+        self.steps, *self._seconds = steps.tolist()
+        self._cells, self._paths, self._sketch = cells, {}, loaded
+
+    def _learn(self, code: Hashable, action: Hashable, reward: float, end: bool) -> Filtered:
+        path = self._path(code, action, end)
+        cell = path[-1]
+        self._push(path, reward)
+        samples = int(self._sketch.n[cell])
+        if samples == 2:
+            self._seconds[0] += 1
+            self._seconds[1] += int(self._sketch.histogram.block[cell] < 0)
+        mean = self._estimate(path)
+        self._push(np.array([_shrinkage.RESIDUALS]), reward - mean)
+        self.steps += 1
+        return mean, {"reward_samples": samples}
+
+    def _push(self, path: Path, x: float) -> None:
+        done, push_all = 0, _compiled(_shrinkage.push_all)
+        while (done := push_all(self._sketch, path, done, x)) < len(path):
+            self._sketch = with_larger_pools(self._sketch)
+
+    def _estimate(self, path: Path) -> float:
+        trust = self._seconds[1] / max(1, self._seconds[0])
+        return float(_compiled(_shrinkage.estimate)(self._sketch, path, trust))
+
+    def _path(self, code: Hashable, action: Hashable, end: bool) -> Path:
+        """Return the numbers of the cells around a visit, from the widest to its own; new ones are made."""
+        key = code, action, end
+        path = self._paths.get(key)
+        if path is None:
+            nested = self._nested(code, action, end)
+            numbers = [i for i in map(self._number, nested) if i >= 0]
+            path = np.array(numbers)
+            if len(numbers) == len(nested):  # so that there are no more paths than cells
+                self._paths[key] = path
+        return path
+
+    def _number(self, cell: Cell) -> int:
+        """Return the number of a cell, -1 if it is new and there is no room for it."""
+        number = self._cells.get(cell, -1)
+        if number < 0 and len(self._cells) < MAX_CELLS:
+            number = self._cells[cell] = len(self._cells)
+            if number == len(self._sketch.n):
+                self._sketch = _with_more_cells(self._sketch)
+        return number
+
+    def _nested(self, code: Hashable, action: Hashable, end: bool) -> list[Cell]:
+        """List the cells around a visit, from the widest to its own."""
+        observations, actions = _shorten(self._observation_code, code), _shorten(self._action_code, action)
+        by_state = dict.fromkeys(zip(actions, observations, strict=True))
+        return [
+            ALL,
+            Cell(BY_END, end),
+            Cell(BY_ACTION, end, actions[0]),
+            *(Cell(level, end, *both) for level, both in enumerate(by_state, BY_STATE)),
+        ]
+
+    def _hashes(self) -> dict[str, SimHash]:
+        codes = {"observation_hash": self._observation_code, "action_hash": self._action_code}
+        return {name: code for name, code in codes.items() if isinstance(code, SimHash)}
+
+
+@cache
+def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function of sketches; looking it up for this one would take as long as running it."""
+    return entry(function, sketch())
+
+
+def _make_code(space: Space[Any]) -> Code:
+    try:
+        return make_code("auto", space, BITS, 0)
+    except InputError:
+        raise InputError(
+            f"{short_repr(space)} cannot be hashed by projection; make numbers of it first, such as with"
+            " gymnasium.wrappers.TransformObservation or TransformAction"
+        ) from None
+
+
+def _shorten(coder: Code, code: Any) -> list[Hashable]:
+    """Return the prefixes of a hash; of an exact code, itself."""
+    hashed = isinstance(coder, SimHash)
+    return [code & ((1 << bits) - 1) if hashed else code for bits in PREFIXES]
+
+
+def _with_more_cells(old: Sketch) -> Sketch:
+    """Return a sketch of twice as many cells."""
+    more = sketch(len(old.n)).histogram
+    grown = {
+        name: np.concatenate([getattr(old.histogram, name), getattr(more, name)])
+        for name in ("n", "first", "block")
+    }
+    return old._replace(histogram=old.histogram._replace(**grown))
+
+
+def _read_cells(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[Cell, int]:
+    levels = check_array("levels", arrays, np.zeros(1, np.int64), same_shape=False)
+    ends = check_array("ends", arrays, np.zeros(len(levels), np.bool_))
+    actions, observations = (
+        codes_from_array(name, arrays, len(levels)) for name in ("actions", "observations")
+    )
+    columns = levels.tolist(), ends.tolist(), actions, observations
+    cells = {Cell(*row): i for i, row in enumerate(zip(*columns, strict=True))}
+    if len(cells) != len(levels) or [*cells][:2] != [RESIDUALS, ALL]:
+        raise InputError("there are two of one cell, or the first are not those of all rewards")
+    return cells

@@ -1,0 +1,100 @@
+"""Stable-Baselines3 learns from rewards without their noise.
+
+Run by ``make test-interop``.
+"""
+
+import importlib
+import inspect
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.env_util import make_vec_env
+
+import heavytail as ht
+from heavytail.gym import AddRewardNoise, DenoiseReward, VecDenoiseReward
+from heavytail.gym import _denoiser as core
+from heavytail.gym.ids import register_ids
+
+torch.set_num_threads(1)  # tests run side by side, and networks this small only lose by sharing cores
+register_ids()
+HEAVY = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
+NOISE: dict[str, Any] = {"wrapper_class": AddRewardNoise, "wrapper_kwargs": {"law": HEAVY}}
+ALGORITHMS: dict[str, Callable[[Any], Any]] = {
+    "DQN": lambda env: DQN("MlpPolicy", env, learning_starts=50, train_freq=4, seed=0, device="cpu"),
+    "PPO": lambda env: PPO("MlpPolicy", env, n_steps=64, batch_size=32, n_epochs=2, seed=0, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("env_id", ["CartPole-v1", "FrozenLake-v1"])
+def test_stable_baselines3_finds_nothing_to_complain_about(env_id: str) -> None:
+    check_env(DenoiseReward(AddRewardNoise(gymnasium.make(env_id), HEAVY)), warn=True)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("vectored", [False, True])
+def test_a_model_learns_and_is_noticed_when_it_learns_on_without_the_estimates(
+    algorithm: str, vectored: bool, tmp_path: Path
+) -> None:
+    def bare() -> Any:
+        if vectored:
+            return make_vec_env("CartPole-v1", n_envs=2, seed=0, **NOISE)
+        return AddRewardNoise(gymnasium.make("CartPole-v1"), HEAVY)
+
+    wrapper: Any = VecDenoiseReward if vectored else DenoiseReward
+    env = wrapper(bare())
+    model = ALGORITHMS[algorithm](env).learn(300)  # warnings are errors
+    assert all(np.isfinite(tensor.numpy()).all() for tensor in model.get_parameters()["policy"].values())
+    model.save(tmp_path / "model.zip")
+    env.save(tmp_path / "rewards.npz")
+    forgetful = type(model).load(tmp_path / "model.zip", env=wrapper(bare()))
+    with pytest.warns(UserWarning, match=f"{wrapper.__name__} has seen no reward.* load its state too"):
+        forgetful.learn(50)
+    type(model).load(tmp_path / "model.zip", env=wrapper.load(tmp_path / "rewards.npz", bare())).learn(50)
+
+
+def test_a_vector_learns_from_all_its_environments_and_tells_goals_from_time_limits() -> None:
+    venv = VecDenoiseReward(make_vec_env("CliffWalking-v1", 2, 5, env_kwargs={"max_episode_steps": 7}))
+    states = venv.reset()
+    denoiser = core.Denoiser(venv.observation_space, venv.action_space)
+    for actions in np.random.default_rng(0).integers(4, size=(40, 2)):
+        following, rewards, dones, infos = venv.step(actions)
+        for i, info in enumerate(infos):
+            end = bool(dones[i]) and not info["TimeLimit.truncated"]
+            ((mean, added),) = denoiser.apply([int(states[i])], [actions[i]], [info["raw_reward"]], [end])
+            assert rewards[i] == np.float32(mean)
+            assert info["reward_samples"] == added["reward_samples"]
+        states = following
+    assert rewards.dtype == np.float32
+    np.testing.assert_equal(venv.state_dict(), denoiser.state_dict())
+
+
+def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, example = inspect.getdoc(VecDenoiseReward).split("::\n\n")  # type: ignore[union-attr]
+    exec(textwrap.dedent(example), {})  # noqa: S102 - the example is ours
+    assert Path("rewards.npz").exists()
+
+
+def test_the_example_ends_in_a_picture() -> None:
+    mpl.use("agg")
+    figure = importlib.import_module("stable_baselines3_noise").main(steps=2048, runs=1)
+    assert all(axes.lines and axes.get_xlabel() for axes in figure.axes)
+    plt.close(figure)
+
+
+def test_a_single_environment_is_refused() -> None:
+    with pytest.raises(
+        ht.InputError,
+        match=r"^VecDenoiseReward: venv is .*; it must be a VecEnv; .* environment take DenoiseReward$",
+    ):
+        VecDenoiseReward(gymnasium.make("CartPole-v1"))
