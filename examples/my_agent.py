@@ -9,7 +9,7 @@ compiled. To try it::
     ht.make_agent("greedy", ht.make_mdp("six_arms")).learn(episodes=1000)
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,24 +31,16 @@ class Greedy(NamedTuple):
 
 
 @register("agent", "greedy")
-def greedy(
-    problem: Problem,
-    *,
-    exploration: Probability = 0.1,
-    estimator: str = "sketch",
-    estimator_options: dict[str, Any] | None = None,
-) -> Greedy:
+def greedy(problem: Problem, *, exploration: Probability = 0.1) -> Greedy:
     """Play the action with the best estimate, now and then any action.
 
     Args:
         problem: the sizes of the environment.
         exploration: the probability of any action.
-        estimator: of the mean rewards; "sketch" needs no options.
-        estimator_options: what other estimators must be told.
     """
     S, A = problem.n_states, problem.n_actions
-    record = build_estimator("greedy", estimator, S * A, estimator_options)
-    return Greedy(record, np.zeros((1, S, A)), exploration)
+    sketch = build_estimator("greedy", "sketch", S * A, None)  # told nothing of the rewards
+    return Greedy(sketch, np.zeros((1, S, A)), exploration)
 
 
 @act.method(Greedy)

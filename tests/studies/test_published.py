@@ -46,6 +46,7 @@ def test_a_study_has_a_spec_and_at_most_its_results() -> None:
     assert set(WITH_RESULTS) == {
         "deep-control",
         "deep-noise",
+        "deep-robust",
         "default-scales",
         "law-map",
         "maps",
