@@ -109,18 +109,18 @@ def clean_return(run: Run) -> float:
 
 
 def table(results: dict[str, float], seeds: range) -> str:
-    """Print the median return and the worst, of each."""
-    lines = [
-        "| task, algorithm, noise | " + " | ".join(WRAPPERS) + " |",
-        "| --- " * (len(WRAPPERS) + 1) + "|",
-    ]
+    """Write the median return and the worst of each, of the seeds that all wrappers have run."""
+    lines = [f"| task, noise | seeds | {' | '.join(WRAPPERS)} |", "| --- " * (len(WRAPPERS) + 2) + "|"]
     for task, algorithm, scale in product(TASKS, ("DQN", "PPO"), SCALES):
-        cells = []
-        for wrapper in WRAPPERS:
-            keys = [Run(task, algorithm, scale, wrapper, seed).key for seed in seeds]
-            found = [results[key] for key in keys if key in results]
-            cells.append(f"{np.median(found):.0f} [{min(found):.0f}]" if found else "")
-        lines.append(f"| {task.name.split('-')[0]}, {algorithm}, {scale:g} | " + " | ".join(cells) + " |")
+        wanted = [run for run in runs(seeds) if run[:3] == (task, algorithm, scale)]
+        missing = {run.seed for run in wanted if run.key not in results}
+        found = {
+            name: [results[r.key] for r in wanted if r.wrapper == name and r.seed not in missing]
+            for name in WRAPPERS
+        }
+        cells = [f"{np.median(x):.0f} [{min(x):.0f}]" if x else "" for x in found.values()]
+        name = f"{task.name.split('-')[0]}, {algorithm}, {scale:g}"
+        lines.append(f"| {name} | {len(seeds) - len(missing)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

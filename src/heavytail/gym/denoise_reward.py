@@ -18,7 +18,7 @@ class DenoiseReward(Denoising, FilterReward[ObsType, ActType], RecordConstructor
     terminal state follows, since goals are paid otherwise. While a cell does not differ significantly from
     those around it (the first 16 bits of the hash, the first 8, all observations, all rewards), it has their
     estimate. Each is that of `heavytail.estimators.sketch`: any finite mean will do, whatever the tails, and
-    skewed noise does not mislead it. Rewards may be of any scale, and have any constant added.
+    skewed noise biases it little. Rewards may be of any scale, and have any constant added.
 
     Where a cell pays the same twice there is no noise in it, and that is what it gives, exactly. So discrete
     environments without noise are hardly changed: only some of the first rewards are. Where the reward varies
