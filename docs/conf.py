@@ -72,7 +72,7 @@ intersphinx_mapping = {
 
 # `EXAMPLES=router make docs` runs one example, `EXAMPLES=none` none: for work on the words.
 # (One starts processes that import it, which they cannot there; its picture is that of a run as a script.)
-chosen = os.environ.get("EXAMPLES", "(?!many_workers)")
+chosen = os.environ.get("EXAMPLES", "(?!many_workers|stable_baselines3)")
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "generated/gallery",
