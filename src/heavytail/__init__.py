@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from heavytail.studies.study import Study
     from heavytail.training.curve import Curve
     from heavytail.training.learner import Learner, load_agent, make_agent
-    from heavytail.training.stepwise import Stepwise, make_stepwise
+    from heavytail.training.make_stepwise import make_stepwise
+    from heavytail.training.stepwise import Stepwise
 
 __version__ = "0.1.0"
 
@@ -59,7 +60,7 @@ _HOME = {
     "make_agent": "training.learner",
     "make_changing_mdp": "envs",
     "make_mdp": "envs",
-    "make_stepwise": "training.stepwise",
+    "make_stepwise": "training.make_stepwise",
     "mdp_from_arrays": "mdp.builders",
     "mdp_from_gymnasium": "mdp.from_gymnasium",
     "mdp_from_log": "mdp.from_log",

@@ -7,6 +7,7 @@ signature. So whatever is registered is described.
 import inspect
 import textwrap
 import types
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
@@ -76,7 +77,8 @@ def describe(name: str, kind: Kind | None = None) -> Description:
 
 def find_descriptions(name: str, kind: Kind | None = None) -> list[Description]:
     """Describe everything that has a name, an agent before a bound; an error if nothing has it."""
-    everything = [entry for each in ([kind] if kind else FOLDERS) for entry in registered(each)]  # type: ignore[arg-type]
+    kinds: Iterable[Kind] = [kind] if kind else FOLDERS
+    everything = [entry for each in kinds for entry in registered(each)]
     found = [_describe(entry) for entry in everything if entry.name == name]
     if not found:
         near = suggestion(str(name), {entry.name for entry in everything})

@@ -53,7 +53,7 @@ from heavytail.errors import InputError, short_repr, suggestion
 Kind: TypeAlias = Literal[
     "agent", "env", "estimator", "law", "statistic", "bound", "deep_env", "engine", "claim", "figure"
 ]
-FOLDERS: dict[str, str] = {
+FOLDERS: dict[Kind, str] = {
     "agent": "agents",
     "env": "envs",
     "estimator": "estimators",

@@ -7,7 +7,7 @@ from heavytail.docstrings import parameter_texts, summary
 from heavytail.registry import FOLDERS, Registered
 
 # Figures are drawn by the report, which gives them what they need.
-THINGS = [entry for kind in FOLDERS if kind != "figure" for entry in ht.registered(kind)]  # type: ignore[arg-type]
+THINGS = [entry for kind in FOLDERS if kind != "figure" for entry in ht.registered(kind)]
 
 
 @pytest.mark.parametrize("entry", THINGS, ids=lambda entry: f"{entry.kind}:{entry.name}")

@@ -21,14 +21,11 @@ from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
 from heavytail.kernels.pools import with_larger_pools
-from heavytail.kernels.rng import Seed, stream, streams
+from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import counter_names
-from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.problem import Problem
-from heavytail.registry import find
 from heavytail.training.autosave import Autosave
-from heavytail.training.default_agent import DEFAULT_AGENT, name_first
-from heavytail.training.labels import Labels, make_labels
+from heavytail.training.labels import Labels
 from heavytail.training.session import (
     ACT,
     BAD_ACTION,
@@ -358,61 +355,3 @@ def _within(value: Any, n: int, what: str) -> int:
     if not labels.has(value):
         raise labels.unknown(value, what)
     return int(value)
-
-
-def make_stepwise(
-    name: Any = None,
-    problem: Any = None,
-    *,
-    states: Any = None,
-    actions: Any = None,
-    horizon: int | None = None,
-    seed: Seed = 0,
-    **parameters: Any,
-) -> Stepwise:
-    """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
-
-    Args:
-        name: the agent's id; it may be left out, and is then "heavy_psrl".
-        problem: a `Problem`, instead of `states`, `actions` and `horizon`.
-        states: how many there are, or a list of them (of anything hashable: text, tuples), or a discrete
-            space of Gymnasium; `act` and `update` then take the same.
-        actions: likewise; `act` then returns one of them.
-        horizon: the steps in an episode, 1 for a contextual bandit; left out, the problem has no end.
-        seed: of its random streams.
-        **parameters: the agent's own.
-
-    >>> import heavytail as ht
-    >>> agent = ht.make_stepwise(states=3, actions=["left", "right"])
-    >>> agent.act(0) in agent.actions
-    True
-
-    A bandit with a context has one step, and no next state:
-
-    >>> bandit = ht.make_stepwise(states=["morning", "evening"], actions=5, horizon=1)
-    >>> bandit.update("morning", bandit.act("morning"), r=2.5)
-    """
-    labels: dict[str, Labels] = {}
-    if states is not None or actions is not None:
-        if states is None or actions is None or problem is not None or isinstance(name, Problem):
-            raise InputError("make_stepwise: give states= and actions=, both, or a Problem instead")
-        labels = {"states": make_labels(states, "states"), "actions": make_labels(actions, "actions")}
-        problem = Problem(len(labels["states"]), len(labels["actions"]), parse_horizon(horizon, 1))
-    elif horizon is not None:
-        raise InputError("make_stepwise: horizon= comes with states= and actions=; a Problem has its own")
-    name, problem = (DEFAULT_AGENT, problem) if name is None else name_first("make_stepwise", name, problem)
-    if not isinstance(problem, Problem):
-        raise InputError(f"make_stepwise: give states= and actions=, or a Problem; got {short_repr(problem)}")
-    builder = find("agent", name)
-    complete = builder.arguments(problem, **parameters)
-    del complete["problem"]
-    run = streams(seed)
-    return Stepwise(
-        builder.builder(problem, **complete),
-        run.agent,
-        problem,
-        predictions=run.predictions,
-        name=name,
-        parameters=complete,
-        **labels,
-    )
