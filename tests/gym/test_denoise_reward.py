@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import heavytail as ht
 from heavytail.gym import AddRewardNoise, DenoiseReward, MDPEnv, VecDenoiseReward, VectorDenoiseReward
 from heavytail.gym import _denoiser as core
+from heavytail.gym._filtering import Visit
 from heavytail.gym.ids import register_ids
 
 register_ids()
@@ -145,7 +146,7 @@ def test_skewed_noise_does_not_move_the_mean() -> None:
     denoiser = core.Denoiser(spaces.Discrete(200), spaces.Discrete(1))
     states, noise = rng.integers(200, size=6000), 5.0 * (rng.pareto(2.0, 6000) - 1.0)
     found = [
-        denoiser.apply([s], [0], [100.0 * (s % 2) + x], [False])[0][0] - 100.0 * (s % 2)
+        denoiser.apply([Visit(s, 0, 100.0 * (s % 2) + x, False)])[0][0] - 100.0 * (s % 2)
         for s, x in zip(states.tolist(), noise.tolist(), strict=True)
     ]
     assert abs(np.mean(found[3000:])) < 0.75  # the median of the noise is 2.9 below its mean
@@ -168,7 +169,7 @@ def test_rewards_of_any_scale_and_with_any_constant_added_are_treated_alike(
     def filtered(values: list[float]) -> list[float]:
         denoiser = core.Denoiser(spaces.Discrete(3), spaces.Discrete(2))
         visits = [(i % 3, i % 2, value, i % 5 == 0) for i, value in enumerate(values)]
-        return [denoiser.apply([s], [a], [x], [end])[0][0] for s, a, x, end in visits]
+        return [denoiser.apply([Visit(s, a, x, end)])[0][0] for s, a, x, end in visits]
 
     plain = filtered([float(x) for x in rewards])
     size = 1.0 + max(map(abs, rewards))
@@ -184,7 +185,7 @@ def test_rewards_of_any_scale_and_with_any_constant_added_are_treated_alike(
 @pytest.mark.parametrize("reward", [math.inf, -math.inf, 1e308])
 def test_of_an_infinite_reward_a_finite_one_is_made(reward: float) -> None:
     denoiser = core.Denoiser(spaces.Discrete(1), spaces.Discrete(1))
-    found = [denoiser.apply([0], [0], [x], [False])[0][0] for x in [1.0, 2.0, reward] + 50 * [1.0, 2.0]]
+    found = [denoiser.apply([Visit(0, 0, x, False)])[0][0] for x in [1.0, 2.0, reward] + 50 * [1.0, 2.0]]
     assert all(map(math.isfinite, found))
 
 
@@ -224,7 +225,7 @@ def test_every_kind_of_space_has_cells() -> None:
         space.seed(0)
         for _ in range(5):
             value = space.sample()
-            assert denoiser.apply([denoiser.code(value)], [value], [1.0], [False])[0][0] == 1.0
+            assert denoiser.apply([Visit(denoiser.code(value), value, 1.0, False)])[0][0] == 1.0
         assert denoiser.cells >= 5
 
 
@@ -369,7 +370,7 @@ def test_a_vector_learns_from_all_its_environments_and_not_from_dummy_steps(rese
                 assert (found[i], infos["reward_samples"][i]) == (0.0, 0)
                 continue
             raw, steps = infos["raw_reward"][i], steps + 1
-            ((mean, info),) = denoiser.apply([int(states[i])], [actions[i]], [raw], [terminations[i]])
+            ((mean, info),) = denoiser.apply([Visit(int(states[i]), actions[i], raw, terminations[i])])
             assert (found[i], infos["reward_samples"][i]) == (mean, info["reward_samples"])
         over = (terminations | truncations) & (reset == "NextStep")
         states = following

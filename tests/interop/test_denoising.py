@@ -23,6 +23,7 @@ from stable_baselines3.common.env_util import make_vec_env
 import heavytail as ht
 from heavytail.gym import AddRewardNoise, DenoiseReward, VecDenoiseReward
 from heavytail.gym import _denoiser as core
+from heavytail.gym._filtering import Visit
 from heavytail.gym.ids import register_ids
 
 torch.set_num_threads(1)  # tests run side by side, and networks this small only lose by sharing cores
@@ -70,7 +71,7 @@ def test_a_vector_learns_from_all_its_environments_and_tells_goals_from_time_lim
         following, rewards, dones, infos = venv.step(actions)
         for i, info in enumerate(infos):
             end = bool(dones[i]) and not info["TimeLimit.truncated"]
-            ((mean, added),) = denoiser.apply([int(states[i])], [actions[i]], [info["raw_reward"]], [end])
+            ((mean, added),) = denoiser.apply([Visit(int(states[i]), actions[i], info["raw_reward"], end)])
             assert rewards[i] == np.float32(mean)
             assert info["reward_samples"] == added["reward_samples"]
         states = following

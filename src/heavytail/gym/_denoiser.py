@@ -20,7 +20,7 @@ from heavytail.gym._code_arrays import (
     hashes_to_arrays,
     read_projections,
 )
-from heavytail.gym._filtering import Filtered
+from heavytail.gym._filtering import Filtered, Visit
 from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
@@ -79,15 +79,8 @@ class Denoiser:
         """Return the code of an observation, to remember until its action is known."""
         return self._observation_code(observation)
 
-    def apply(
-        self,
-        codes: Sequence[Hashable],
-        actions: Sequence[Any],
-        rewards: Sequence[float],
-        ends: Sequence[bool],
-    ) -> list[Filtered]:
+    def apply(self, visits: Sequence[Visit]) -> list[Filtered]:
         """Replace these rewards, one after the other."""
-        visits = zip(codes, actions, rewards, ends, strict=True)
         return [self._learn(code, self._action_code(action), r, end) for code, action, r, end in visits]
 
     def estimate(self, observation: Any, action: Any, *, end: bool) -> float:

@@ -9,7 +9,7 @@ from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 
 from heavytail.errors import InputError, short_repr
-from heavytail.gym._filtering import Filtering
+from heavytail.gym._filtering import Filtering, Visit
 from heavytail.training.gym_answers import check_step
 
 NOTHING: Any = ...  # before the first reset
@@ -42,7 +42,7 @@ class FilterReward(Filtering, gymnasium.Wrapper[ObsType, ActType, ObsType, ActTy
         if self._observation is NOTHING:
             raise ResetNeeded("step: no episode has begun; call reset() first")
         observation, raw, terminated, truncated, info = check_step(self.env.step(action))
-        ((reward, added),) = self._apply([self._code], [action], [raw], [terminated])
+        ((reward, added),) = self._apply([Visit(self._code, action, raw, terminated)])
         self._remember(observation)
         return observation, reward, terminated, truncated, {**info, "raw_reward": raw, **added}
 

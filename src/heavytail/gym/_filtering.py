@@ -4,7 +4,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, ClassVar, Protocol, Self, TypeAlias, overload
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, overload
 
 import numpy.typing as npt
 
@@ -15,6 +15,15 @@ from heavytail.training.lost_state import describe_lost_state, steps_of_learning
 
 OWN_COUNTER = "your own"  # in place of a counter that no file can hold
 Filtered: TypeAlias = tuple[float, dict[str, Any]]  # a reward, and what `info` says of it
+
+
+class Visit(NamedTuple):
+    """An observation by its code, the action taken there, and what came of it."""
+
+    code: Hashable
+    action: Any
+    reward: float
+    end: bool  # whether a terminal state follows
 
 
 class RewardFilter(Protocol):
@@ -32,14 +41,8 @@ class RewardFilter(Protocol):
     def code(self, observation: Any) -> Hashable:
         """Return the code of an observation, to remember until its action is known."""
 
-    def apply(
-        self,
-        codes: Sequence[Hashable],
-        actions: Sequence[Any],
-        rewards: Sequence[float],
-        ends: Sequence[bool],
-    ) -> list[Filtered]:
-        """Filter these rewards, one after the other; `ends` are true where a terminal state follows."""
+    def apply(self, visits: Sequence[Visit]) -> list[Filtered]:
+        """Filter the rewards of these visits, one after the other."""
 
     def state_dict(self) -> Arrays:
         """Return the state as arrays."""
@@ -119,20 +122,14 @@ class Filtering:
             raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
         return wrapper
 
-    def _apply(
-        self,
-        codes: Sequence[Hashable],
-        actions: Sequence[Any],
-        rewards: Sequence[float],
-        ends: Sequence[bool],
-    ) -> list[Filtered]:
+    def _apply(self, visits: Sequence[Visit]) -> list[Filtered]:
         """Do as the filter does; before the first reward, look who is learning."""
         if self.lacks_state and (learnt := steps_of_learning_model()):
             warnings.warn(describe_lost_state(self, learnt), stacklevel=2)
-        for i, reward in enumerate(rewards, self._filter.steps + 1):
-            if math.isnan(reward):
+        for i, visit in enumerate(visits, self._filter.steps + 1):
+            if math.isnan(visit.reward):
                 raise InputError(f"the reward of step {i} is nan; a reward must be a number")
-        return self._filter.apply(codes, actions, rewards, ends)
+        return self._filter.apply(visits)
 
     def _recode(self) -> None:
         """Hash the present observations again: the hash may have changed."""

@@ -13,7 +13,7 @@ from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays
 from heavytail.gym import reward_transforms
-from heavytail.gym._filtering import OWN_COUNTER, Filtered
+from heavytail.gym._filtering import OWN_COUNTER, Filtered, Visit
 from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
 from heavytail.gym.visit_counts import VisitCounter, visit_counter
@@ -103,21 +103,15 @@ class Truncator:
         """Return the code of an observation, to remember until its action is known."""
         return None if self.counter is None else self.counter.code(observation)
 
-    def apply(
-        self,
-        codes: Sequence[Hashable],
-        actions: Sequence[Any],
-        rewards: Sequence[float],
-        ends: Sequence[bool],
-    ) -> list[Filtered]:
+    def apply(self, visits: Sequence[Visit]) -> list[Filtered]:
         """Count these visits, one after the other, and transform their rewards."""
         if len(self._sizes) < self._warm_up and self.transform.exponent:
-            self._sizes += [abs(reward) for reward in rewards if 0.0 < abs(reward) < math.inf]
+            self._sizes += [abs(visit.reward) for visit in visits if 0.0 < abs(visit.reward) < math.inf]
             if self._automatic and self._sizes:
                 self.transform = self.transform._replace(coefficient=self._suggest_coefficient())
         transformed = [
-            transform_one(self.transform, reward, self._visit(code, action))
-            for code, action, reward in zip(codes, actions, rewards, strict=True)
+            transform_one(self.transform, visit.reward, self._count(visit.code, visit.action))
+            for visit in visits
         ]
         self.steps += len(transformed)
         self.truncated += sum(beyond for *_, beyond in transformed)
@@ -166,7 +160,7 @@ class Truncator:
             self._sizes = sizes.tolist()
         self.steps, self.truncated = steps.tolist()
 
-    def _visit(self, code: Hashable, action: Any) -> int:
+    def _count(self, code: Hashable, action: Any) -> int:
         return 1 if self.counter is None else self.counter.visit(code, action)
 
     def _suggest_coefficient(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector.utils import batch_space, iterate
 
 from heavytail.errors import InputError, short_repr
-from heavytail.gym._filtering import Filtering
+from heavytail.gym._filtering import Filtering, Visit
 
 try:
     from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
@@ -61,7 +61,8 @@ class VecFilterReward(Filtering, VecEnvWrapper):  # type: ignore[misc]
             bool(done) and not info.get("TimeLimit.truncated", False)
             for done, info in zip(dones, infos, strict=True)
         ]
-        filtered = self._apply(self._codes, actions, raw.tolist(), ends)
+        visits = [Visit(*each) for each in zip(self._codes, actions, raw.tolist(), ends, strict=True)]
+        filtered = self._apply(visits)
         self._remember(observations)  # where an episode has ended, this is the first of the next
         new_infos = [
             {**info, "raw_reward": reward, **added}

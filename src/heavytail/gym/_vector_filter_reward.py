@@ -12,7 +12,7 @@ from gymnasium.vector.utils import iterate
 
 from heavytail.arrays import Bools, Floats
 from heavytail.errors import InputError, short_repr
-from heavytail.gym._filtering import Filtering
+from heavytail.gym._filtering import Filtering, Visit
 
 
 class VectorFilterReward(Filtering, VectorWrapper[ObsType, ActType, ObsType, ActType, Any]):
@@ -51,12 +51,8 @@ class VectorFilterReward(Filtering, VectorWrapper[ObsType, ActType, ObsType, Act
         raw, rewards, ends = np.array(raw, np.float64), np.array(raw, np.float64), np.asarray(terminations)
         added = {key: np.full(self.num_envs, value) for key, value in self._filter.missing.items()}
         taken = list(iterate(self.action_space, actions))
-        filtered = self._apply(
-            [self._codes[i] for i in stepped],
-            [taken[i] for i in stepped],
-            rewards[stepped].tolist(),
-            ends[stepped].tolist(),
-        )
+        visits = [Visit(self._codes[i], taken[i], float(raw[i]), bool(ends[i])) for i in stepped]
+        filtered = self._apply(visits)
         for i, (reward, described) in zip(stepped, filtered, strict=True):
             rewards[i] = reward
             for key, value in described.items():

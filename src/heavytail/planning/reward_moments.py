@@ -1,6 +1,7 @@
 """The moments of the rewards of an MDP: the exact u and v of which robust agents need a bound."""
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -35,6 +36,17 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
         weighted = np.where(weights > 0, weights * moments, 0.0)
     total = np.bincount(rows, weights=weighted, minlength=len(mdp.row_means))
     return np.asarray(total, np.float64).reshape(mdp.mean_rewards.shape)
+
+
+def largest_moment(
+    mdps: Sequence[MDP], epsilon: float | None, kind: Literal["raw", "central"] = "raw"
+) -> tuple[float, float]:
+    """Return the order 1 + epsilon, and the largest moment of that order that rewards of these MDPs have.
+
+    Where epsilon is None, it is one that all of them can use.
+    """
+    order = 1.0 + (min(map(usable_epsilon, mdps)) if epsilon is None else float(epsilon))
+    return order, max(float(reward_moments(mdp, order, kind).max()) for mdp in mdps)
 
 
 def usable_epsilon(mdp: MDP) -> float:

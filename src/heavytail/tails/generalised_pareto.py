@@ -137,12 +137,7 @@ def _most_likely_shape(y: Floats, largest: float) -> float:
         if abs(shape - before) < PRECISION:
             break
         slope = _slope(y, largest, shape)
-        if slope > 0.0:
-            at_high *= 0.5 if low == before else 1.0
-            low, at_low = shape, slope
-        else:
-            at_low *= 0.5 if high == before else 1.0
-            high, at_high = shape, slope
+        low, at_low, high, at_high = _narrow(low, at_low, high, at_high, shape, slope, before)
     return shape
 
 
@@ -164,13 +159,23 @@ def _where_it_drops(y: Floats, largest: float, estimate: float, end: float, most
         if abs(shape - before) < PRECISION:
             break
         root = _root(y, largest, shape, most)
-        if root < 0.0:
-            at_outside *= 0.5 if inside == before else 1.0
-            inside, at_inside = shape, root
-        else:
-            at_inside *= 0.5 if outside == before else 1.0
-            outside, at_outside = shape, root
+        inside, at_inside, outside, at_outside = _narrow(
+            inside, at_inside, outside, at_outside, shape, root, before
+        )
     return shape
+
+
+@kernel
+def _narrow(
+    a: float, at_a: float, b: float, at_b: float, x: float, at_x: float, before: float
+) -> tuple[float, float, float, float]:
+    """Replace that end of an interval around a root whose sign is that of x.
+
+    The other end's value is halved if x replaces the last x (the Illinois form of false position).
+    """
+    if at_x != 0.0 and (at_x > 0.0) == (at_a > 0.0):
+        return x, at_x, b, at_b * (0.5 if a == before else 1.0)
+    return a, at_a * (0.5 if b == before else 1.0), x, at_x
 
 
 @kernel

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from heavytail.arrays import Record
-from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.problem import Problem
-from heavytail.planning.reward_moments import reward_moments, usable_epsilon
+from heavytail.planning.reward_moments import largest_moment
 from heavytail.training.runners import GymRunner, MDPRunner
 
 MAX_SHARE = 0.5  # of rewards truncated, beyond which a moment of the user's is called in question
@@ -32,7 +31,7 @@ def question_moment(
     if moment is None or steps < MIN_STEPS or truncated <= MAX_SHARE * steps:
         return None
     if isinstance(runner, MDPRunner):
-        order, suggested = true_moment(epsilon, runner.mdp)
+        order, suggested = largest_moment(runner.mdp.mdps, epsilon)
         source = "the MDP's laws have"
     else:
         order = 1.0 + float(epsilon or 0.0)
@@ -43,12 +42,6 @@ def question_moment(
         f"{name} truncated {truncated / steps:.0%} of all rewards: moment={moment:g} is too small; of"
         f" order {order:g} {source} {suggested:.3g}; without moment= it finds one by itself"
     )
-
-
-def true_moment(epsilon: float | None, mdp: ChangingMDP) -> tuple[float, float]:
-    """Return the order 1 + epsilon, and the largest moment of that order of the laws of an MDP."""
-    usable = min(map(usable_epsilon, mdp.mdps)) if epsilon is None else epsilon
-    return 1.0 + usable, max(float(reward_moments(each, 1.0 + usable, "raw").max()) for each in mdp.mdps)
 
 
 def suggest_moment(order: float, rewards: Iterable[tuple[Any, float]]) -> float:

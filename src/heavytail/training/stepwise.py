@@ -25,6 +25,7 @@ from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
+from heavytail.training.frozen_policy import freeze_policy
 from heavytail.training.labels import Labels
 from heavytail.training.session import (
     ACT,
@@ -185,11 +186,10 @@ class Stepwise:
         >>> dict(zip(agent.states, agent.policy()))
         {'idle': 'wait', 'busy': 'wait'}
         """
-        S, H = self.problem.n_states, max(self.problem.horizon, 1)
-        with self._lock:
-            codes = np.array([[self._act(self._address, s, h, PREDICT) for s in range(S)] for h in range(H)])
+        with self._frozen():
+            codes = freeze_policy(self.agent, self.problem, self.session.predictions).actions
         named = self.actions.name_codes(codes)
-        return named if H > 1 else named[0]
+        return named if self.problem.horizon > 1 else named[0]
 
     def _ask(self, s: Any, h: int | None, mode: int) -> Any:
         step = OWN_STEP if h is None else self._step(h)

@@ -12,7 +12,7 @@ import numpy as np
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
-from heavytail.planning.reward_moments import reward_moments, usable_epsilon
+from heavytail.planning.reward_moments import largest_moment
 from heavytail.registry import find
 
 TRUE = "true"
@@ -57,10 +57,7 @@ def _true_moment(agent: str, parameters: Mapping[str, Any], problem: Problem, md
         )
     kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
     epsilon = parameters.get("epsilon", entry.parameters["epsilon"].default)
-    if epsilon is None:
-        epsilon = min(map(usable_epsilon, mdps))
-    order = 1.0 + float(epsilon)
-    moment = max(float(reward_moments(mdp, order, kind).max()) for mdp in mdps)
+    order, moment = largest_moment(mdps, epsilon, kind)
     if not np.isfinite(moment):
         raise InputError(
             f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be"
