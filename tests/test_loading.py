@@ -9,7 +9,7 @@ import pytest
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.gym import TruncateReward, VectorTruncateReward
-from heavytail.training.agent_file import METADATA
+from heavytail.training.agent_file import FORMAT, METADATA
 
 
 def lake() -> Any:
@@ -72,14 +72,14 @@ def test_studies_are_opened_from_their_folder_and_packed(tmp_path: Path) -> None
         (b"", "is no file of heavytail, or a damaged one"),
         (b"hello", "is no file of heavytail, or a damaged one"),
         (b"PAR1hello", "."),
-        ({"format": 2}, "is no file that this version of heavytail knows"),
+        ({"format": FORMAT}, "is no file that this version of heavytail knows"),
         ({"format": 99, "agent": "random"}, "has format 99"),
-        ({"format": 2, "wrapper": "os"}, "is of 'os', which is no wrapper of heavytail"),
-        ({"format": 2, "wrapper": ["MDPEnv"]}, "which is no wrapper of heavytail"),
-        ({"format": 2, "wrapper": "MDPEnv"}, "which is no wrapper of heavytail"),
-        ({"format": 2, "wrapper": "TruncateReward"}, "cannot be used: KeyError: 'options'"),
-        ({"format": 2, "wrapper": "TruncateReward", "options": 3}, "cannot be used: TypeError"),
-        ({"format": 2, "agent": "random"}, "cannot be used"),
+        ({"format": FORMAT, "wrapper": "os"}, "is of 'os', which is no wrapper of heavytail"),
+        ({"format": FORMAT, "wrapper": ["MDPEnv"]}, "which is no wrapper of heavytail"),
+        ({"format": FORMAT, "wrapper": "MDPEnv"}, "which is no wrapper of heavytail"),
+        ({"format": FORMAT, "wrapper": "TruncateReward"}, "cannot be used: KeyError: 'options'"),
+        ({"format": FORMAT, "wrapper": "TruncateReward", "options": 3}, "cannot be used: TypeError"),
+        ({"format": FORMAT, "agent": "random"}, "cannot be used"),
         (None, "is no file of heavytail: it does not say what it is"),
     ],
 )

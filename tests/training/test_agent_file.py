@@ -17,7 +17,7 @@ from heavytail.errors import InputError
 from heavytail.files import write_arrays
 from heavytail.kernels.verbs import act, reset, update
 from heavytail.registry import Registered
-from heavytail.training.agent_file import METADATA, read_agent_file
+from heavytail.training.agent_file import FORMAT, METADATA, read_agent_file
 from support import mdps
 
 
@@ -96,7 +96,7 @@ def refused(path: Path, text: bytes | dict[str, Any], arrays: dict[str, Any]) ->
 )
 def test_metadata_that_does_not_fit_is_one_line(tmp_path: Path, key: str, value: Any, message: str) -> None:
     metadata, arrays = saved(tmp_path / "agent.npz", "q_learning")
-    with_format = {**metadata, "format": 2, key: value}
+    with_format = {**metadata, "format": FORMAT, key: value}
     assert re.search(message, refused(tmp_path / "bad.npz", with_format, arrays))
 
 
@@ -118,7 +118,8 @@ BAD_ARRAYS = [
         [0, 0, 0, 0],
         "does not fit together: a random stream is all",
     ),
-    ("q_learning", "agent/visits", -1, "agent/visits holds -1"),
+    ("q_learning", "agent/cells_visited", -1, "agent/cells_visited holds -1"),
+    ("q_learning", "agent/greedy", 1, "agent does not fit together: greedy actions are not those of q"),
     ("q_learning", "agent/horizon", 7.0, "agent/horizon is 7.0, and differs"),
     ("q_learning", "agent/cap", 9.0, "agent/cap differs"),
     ("random", "agent/n_actions", 5, "agent/n_actions is 5, and differs"),
@@ -156,7 +157,7 @@ def test_values_that_do_not_fit_are_one_line(
 ) -> None:
     metadata, arrays = saved(tmp_path / "agent.npz", agent, **registry.find("agent", agent).example)
     arrays[name] = np.broadcast_to(np.asarray(value, arrays[name].dtype), arrays[name].shape)
-    found = refused(tmp_path / "bad.npz", {**metadata, "format": 2}, arrays)
+    found = refused(tmp_path / "bad.npz", {**metadata, "format": FORMAT}, arrays)
     assert re.search(message, found)
 
 
@@ -167,7 +168,7 @@ def test_a_pool_is_as_wide_as_its_builder_makes_it_and_not_shorter(
     metadata, arrays = saved(tmp_path / "agent.npz", "heavy_psrl")
     for pool in ("summary", "tails", "common"):
         arrays[f"agent/sketch/{pool}"] = np.zeros(shape)
-    assert "is expected" in refused(tmp_path / "bad.npz", {**metadata, "format": 2}, arrays)
+    assert "is expected" in refused(tmp_path / "bad.npz", {**metadata, "format": FORMAT}, arrays)
 
 
 def test_a_plugins_agent_that_does_not_say_what_is_valid_is_not_loaded(
@@ -178,7 +179,7 @@ def test_a_plugins_agent_that_does_not_say_what_is_valid_is_not_loaded(
 
     monkeypatch.setitem(registry._table, ("agent", "keeper"), Registered("agent", "keeper", build, "", {}))
     metadata, arrays = saved(tmp_path / "agent.npz", "keeper")
-    message = refused(tmp_path / "same.npz", {**metadata, "format": 2}, arrays)
+    message = refused(tmp_path / "same.npz", {**metadata, "format": FORMAT}, arrays)
     assert "agent/best cannot be trusted: Keeper does not say what it may hold" in message
 
 

@@ -42,8 +42,8 @@ from heavytail.agents._bonuses import new_bonus
 from heavytail.agents._learnt_unit import LEARNT_EPSILON, LearntUnit, change_unit, with_learnt_unit
 from heavytail.agents._reward_moments import require_moment
 from heavytail.agents._scales import Constants, Scales, choose_scales
-from heavytail.agents.q_learning import QLearning, new_q_learning
-from heavytail.arrays import Floats, Ints, Stream, U
+from heavytail.agents.q_learning import QLearning, count_visits, new_q_learning
+from heavytail.arrays import Floats, Ints, Stream
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.errors import InputError
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
@@ -199,7 +199,7 @@ def _prefetch(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> Non
 def _update(
     agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
-    t = float(agent.table.visits[U(h), U(s), U(a)] + 1)
+    t = count_visits(agent.table, s, a, h) + 1.0
     decayed = count_power(agent.decay, t)
     kept = r
     if abs(r) > agent.threshold * (t * decayed):  # t**a is t t**-b

@@ -16,9 +16,13 @@ defeat.
 As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max,
 which is valid and smaller. With r_max below 0 the cap is 0, since an episode may end early. (The paper writes
 iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
+
+A row of Q is searched for its largest entry only where that may have changed: its greedy action, its largest
+entry and the largest of the others are kept. So a step reads two numbers of the next row and not all of them.
 """
 
 import math
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -26,22 +30,27 @@ import numpy as np
 from heavytail.agents._bonuses import new_bonus, next_bonus
 from heavytail.agents._learnt_unit import LearntUnit, change_unit, with_learnt_unit
 from heavytail.agents._scales import Constants, Scales, choose_scales
-from heavytail.arrays import Floats, Ints, Record, Stream, U
+from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
-from heavytail.kernels.array_ops import argmax_row, max_row, prefetch_cell
+from heavytail.kernels.array_ops import as_int, find_greedy, prefetch_cell
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
 from heavytail.mdp.problem import Problem, known_r_max, require_horizon
-from heavytail.ranges import COUNT, Range
+from heavytail.ranges import COUNT, Fact, Range, below
 from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.001, rewards=1.0)
+MAX_VISITS = 2.0**32 - 1.0
 
 
 class QLearning(NamedTuple):
     """The memory of Q-learning."""
 
     q: Floats  # [H, S, A]
-    visits: Ints  # [H, S, A]
+    greedy: Indices  # [H, S] the first action whose q is largest
+    best: Floats  # [H, S] the largest q
+    runner_up: Floats  # [H, S] the largest q of the other actions
+    visits: Indices  # [H, S, A]; 32 bits, since a lane on a GPU waits for them
     cells_visited: Ints  # [1]
     cap: Floats  # [H] upper bound on the value at each step
     bonus: Record  # of heavytail.agents._bonuses
@@ -57,7 +66,15 @@ class QLearning(NamedTuple):
 
     def ranges(self) -> dict[str, Range]:
         """Say what is a count."""
-        return {"visits": COUNT, "cells_visited": COUNT}
+        return {"visits": COUNT, "cells_visited": COUNT, "greedy": below(self.q.shape[2])}
+
+    def facts(self) -> Iterator[Fact]:
+        """Say that greedy actions are those of q."""
+        greedy, others = self.greedy[..., None].astype(np.int64), self.q.copy()
+        np.put_along_axis(others, greedy, -np.inf, axis=-1)
+        right = (self.q.argmax(axis=-1) == self.greedy) & (self.q.max(axis=-1) == self.best)
+        right &= others.max(axis=-1) == self.runner_up
+        yield "greedy actions are not those of q", (right | np.isnan(self.q).any(axis=-1)).all()
 
 
 @register("agent", "q_learning")
@@ -109,7 +126,10 @@ def new_q_learning(
     iota = math.log(2 * S * A * planned_steps / delta)
     return QLearning(
         q=np.array(np.broadcast_to(cap[:, None, None], (H, S, A))),
-        visits=np.zeros((H, S, A), np.int64),
+        greedy=np.zeros((H, S), np.uint32),
+        best=np.array(np.broadcast_to(cap[:, None], (H, S))),
+        runner_up=np.array(np.broadcast_to(cap[:, None] if A > 1 else -np.inf, (H, S))),
+        visits=np.zeros((H, S, A), np.uint32),
         cells_visited=np.zeros(1, np.int64),
         cap=cap,
         bonus=new_bonus(bonus, (H, S, A), abs(r_max), iota, scale),
@@ -119,15 +139,17 @@ def new_q_learning(
 
 @act.method(QLearning)
 def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
-    return argmax_row(agent.q, h, s)
+    return as_int(agent.greedy[U(h), U(s)])
 
 
 @prefetch.method(QLearning)
 def _prefetch(agent: QLearning, s: int, a: int, s_next: int, h: int) -> None:
-    prefetch_cell(agent.visits, h, s, a)
+    prefetch_cell(agent.visits, (h, s, a))
+    prefetch_cell(agent.q, (h, s, a))
+    prefetch_cell(agent.runner_up, (h, s))
     h_next = min(h + 1, agent.q.shape[0] - 1)
-    for a_next in range(agent.q.shape[2]):
-        prefetch_cell(agent.q, h_next, s_next, a_next)
+    prefetch_cell(agent.best, (h_next, s_next))
+    prefetch_cell(agent.greedy, (h_next, s_next))
 
 
 @update.method(QLearning)
@@ -137,15 +159,32 @@ def _update(
     cell = U(h), U(s), U(a)
     if agent.visits[cell] == 0:
         agent.cells_visited[0] += 1
-    agent.visits[cell] += 1
-    t = float(agent.visits[cell])
+    t = count_visits(agent, s, a, h) + 1.0
+    agent.visits[cell] = int(t)
     rate = (agent.horizon + 1.0) / (agent.horizon + t)
     value = 0.0
     if not terminated and h + 1 < agent.q.shape[0]:
-        value = min(agent.cap[U(h + 1)], max_row(agent.q, h + 1, s_next))
+        value = min(agent.cap[U(h + 1)], agent.best[U(h + 1), U(s_next)])
     flat = (h * agent.q.shape[1] + s) * agent.q.shape[2] + a
     target = r + next_bonus(agent.bonus, flat, t, rate, value) + value
-    agent.q[cell] = (1.0 - rate) * agent.q[cell] + rate * target
+    new = (1.0 - rate) * agent.q[cell] + rate * target
+    agent.q[cell] = new
+    if a != agent.greedy[U(h), U(s)] or not new > agent.runner_up[U(h), U(s)]:
+        _search_row(agent, h, s)
+    else:
+        agent.best[U(h), U(s)] = new
+
+
+@kernel
+def count_visits(agent: QLearning, s: int, a: int, h: int) -> float:
+    """Return how often a cell was visited before; the count stops just below 2**32."""
+    return min(float(agent.visits[U(h), U(s), U(a)]), MAX_VISITS - 1.0)
+
+
+@subroutine
+def _search_row(agent: QLearning, h: int, s: int) -> None:
+    row = U(h), U(s)
+    agent.greedy[row], agent.best[row], agent.runner_up[row] = find_greedy(agent.q, h, s)
 
 
 @write_counters.method(QLearning)
@@ -162,6 +201,7 @@ def _reset(record: QLearning) -> None:
             for a in range(record.q.shape[2]):
                 record.q[h, s, a] = record.cap[h]
                 record.visits[h, s, a] = 0
+            _search_row(record, h, s)
 
 
 @change_unit.method(QLearning)
@@ -172,3 +212,4 @@ def _change_unit(record: QLearning, ratio: float) -> None:
             for a in range(record.q.shape[2]):
                 if record.visits[h, s, a] > 0:
                     record.q[h, s, a] *= ratio
+            _search_row(record, h, s)

@@ -1,8 +1,10 @@
 """Operations on short arrays inside kernels: maxima of rows, medians, exact integers, prefetching."""
 
+import math
+
 import numpy as np
 
-from heavytail.arrays import Floats, Ints, U
+from heavytail.arrays import Floats, Indices, Ints, U
 from heavytail.kernels.compiling import kernel
 
 SURE = 1.0 - 1e-12  # a value this far below a threshold is below it whatever the rounding
@@ -35,6 +37,19 @@ def argmax_row(table: Floats, h: int, s: int) -> int:
     while table[U(h), U(s), U(where)] < best:
         where += 1
     return where
+
+
+@kernel
+def find_greedy(table: Floats, h: int, s: int) -> tuple[int, float, float]:
+    """Return the first index of the largest entry of table[h, s], this entry, and the next largest."""
+    best, where, other = table[U(h), U(s), 0], 0, -math.inf
+    for a in range(1, table.shape[2]):
+        value = table[U(h), U(s), a]
+        if value > best:
+            best, where, other = value, a, best
+        elif value > other:
+            other = value
+    return where, best, other
 
 
 def argmax_row_branchless(table: Floats, h: int, s: int) -> int:
@@ -111,5 +126,5 @@ def median(values: Floats, n: int) -> float:
 
 
 @kernel
-def prefetch_cell(table: Floats | Ints, h: int, s: int, a: int) -> None:
-    """Ask for table[h, s, a] to be brought into the cache, without waiting for it (on a GPU only)."""
+def prefetch_cell(table: Floats | Ints | Indices, cell: tuple[int, ...]) -> None:
+    """Ask for table[cell] to be brought into the cache, without waiting for it (on a GPU only)."""

@@ -14,6 +14,11 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from heavytail.training.lanes.device import BLOCK
+
+SHARED_MEMORY = 3  # the address space
+SINK = "prefetched"  # the array of copies
+
 
 class View(NamedTuple):
     """The place of a lane's array in the array of all lanes. Strides are in bytes."""
@@ -69,23 +74,38 @@ def view_intrinsic(view: View) -> Callable[[Any, int], Any]:
 
 
 def prefetch_intrinsic() -> Callable[..., None]:
-    """Make the GPU kernel ``(table, h, s, a) -> None`` that loads a word into the L1 cache."""
-    types, extending, arrays = (_numba_cuda(name) for name in ("types", "extending", "np.arrayobj"))
-    word, nothing = ir.IntType(64), ir.VoidType()
+    """Make the GPU kernel ``(table, cell) -> None`` that loads a word into the L1 cache.
 
-    def prefetch_word(typing_context: Any, table: Any, h: Any, s: Any, a: Any) -> Any:
+    An asynchronous copy into shared memory passes through that cache, and nobody reads the copy. (PTX has an
+    instruction ``prefetch.global.L1``, after which loads wait as long as without it, on an H200.)
+    """
+    types, extending, arrays = (_numba_cuda(name) for name in ("types", "extending", "np.arrayobj"))
+    word, half, nothing = ir.IntType(64), ir.IntType(32), ir.VoidType()
+    copies = ir.ArrayType(word, BLOCK)
+
+    def prefetch_word(typing_context: Any, table: Any, cell: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array = arrays.make_array(table)(context, builder, arguments[0])
             address = builder.ptrtoint(array.data, word)
-            for axis, (index, kind) in enumerate(zip(arguments[1:], (h, s, a), strict=True)):
+            for axis, kind in enumerate(cell):
+                index = builder.extract_value(arguments[1], axis)
                 position = context.cast(builder, index, kind, types.intp)
                 distance = builder.mul(position, builder.extract_value(array.strides, axis))
                 address = builder.add(address, distance)
-            function = ir.FunctionType(nothing, [word])
-            builder.asm(function, "prefetch.global.L1 [$0];", "l", [address], side_effect=True)
+            sink = builder.module.globals.get(SINK)
+            if sink is None:
+                sink = ir.GlobalVariable(builder.module, copies, SINK, SHARED_MEMORY)
+                sink.linkage, sink.initializer = "internal", ir.Constant(copies, ir.Undefined)
+            size = context.get_abi_sizeof(context.get_data_type(table.dtype))
+            copy = (
+                "{ .reg .b32 own; mov.u32 own, %tid.x; mad.lo.u32 own, own, 8, $1;"
+                f" cp.async.ca.shared.global [own], [$0], {size}; }}"
+            )
+            function = ir.FunctionType(nothing, [word, half])
+            builder.asm(function, copy, "l,r", [address, builder.ptrtoint(sink, half)], side_effect=True)
             return context.get_dummy_value()
 
-        return types.void(table, h, s, a), generate
+        return types.void(table, cell), generate
 
     kernel: Callable[..., None] = extending.intrinsic(prefetch_word)
     return kernel

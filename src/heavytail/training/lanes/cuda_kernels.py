@@ -56,7 +56,7 @@ def _replace_kernel(theirs: Any, ours: Callable[..., Any]) -> None:
 def _replace_for_gpu() -> None:
     prefetch = prefetch_intrinsic()
     # Numba wants a function of these names.
-    _replace_kernel(prefetch_cell, lambda table, h, s, a: prefetch(table, h, s, a))  # noqa: PLW0108
+    _replace_kernel(prefetch_cell, lambda table, cell: prefetch(table, cell))  # noqa: PLW0108
     _replace_kernel(argmax_row, argmax_row_branchless)
 
 
