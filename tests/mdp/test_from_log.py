@@ -121,9 +121,7 @@ def test_it_starts_where_episodes_start() -> None:
     assert by_column.mdp.start[by_column.state("low")] == 1.0
     by_hand = ht.mdp_from_log(router(), **EPISODES, start={"high": 0.25, "low": 0.75})
     assert by_hand.mdp.start.tolist() == [0.0, 0.25, 0.75]
-    with pytest.raises(
-        ht.InputError, match="the log has no state 'hihg'; it has 3, such as 'gone', 'high', 'low'"
-    ):
+    with pytest.raises(ht.InputError, match="there is no state 'hihg'; states are 'gone', 'high', 'low'"):
         ht.mdp_from_log(router(), **EPISODES, start="hihg")
 
 

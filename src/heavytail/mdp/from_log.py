@@ -16,10 +16,12 @@ from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.laws.constant import CONSTANT, constant
 from heavytail.laws.table import COLUMNS, LawTable, law_code
 from heavytail.mdp.builders import mdp_from_slots, parse_horizon, require_memory_for_slots
+from heavytail.mdp.labels import Labels
 from heavytail.mdp.log_rows import Column, LogColumns, LogRows, read_log
-from heavytail.mdp.logged_mdp import MAX_LISTED, LoggedMDP, look_up
+from heavytail.mdp.logged_mdp import LoggedMDP
 
 Unvisited: TypeAlias = Literal["error", "stay", "end"]
+MAX_LISTED = 3  # cells in a message
 
 
 def mdp_from_log(
@@ -111,11 +113,11 @@ def _start_distribution(rows: LogRows, start: Any) -> Floats:
     if start is None:
         begun = np.bincount(rows.s[rows.begins], minlength=len(rows.states))
         return begun / begun.sum()
-    numbers = {label: s for s, label in enumerate(rows.states)}
+    labels = Labels(rows.states)
     given = start if isinstance(start, Mapping) else {start: 1.0}
     p = np.zeros(len(rows.states))
     for label, probability in given.items():
-        p[look_up("state", label, numbers)] = cast_value(probability, float, f"start: {short_repr(label)}")
+        p[labels.code(label, "state")] = cast_value(probability, float, f"start: {short_repr(label)}")
     return p
 
 

@@ -1,6 +1,6 @@
 """`LoggedMDP`: an MDP from a log, with the labels that the log has for its states and actions."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heavytail.arrays import Bools, Ints
-from heavytail.errors import InputError, short_repr
+from heavytail.mdp.labels import Labels
 from heavytail.mdp.mdp import MDP
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MAX_LISTED = 3  # labels in a message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,11 +52,11 @@ class LoggedMDP:
 
     def state(self, label: Hashable) -> int:
         """Return the number of the state with this label."""
-        return look_up("state", label, self._state_numbers)
+        return self._state_labels.code(label, "state")
 
     def action(self, label: Hashable) -> int:
         """Return the number of the action with this label."""
-        return look_up("action", label, self._action_numbers)
+        return self._action_labels.code(label, "action")
 
     def to_frame(self) -> "pd.DataFrame":
         """Return a table of all states and actions: labels, how often they were seen, mean reward."""
@@ -69,20 +67,9 @@ class LoggedMDP:
         return pd.DataFrame({**labels, "n": self.counts.ravel(), "mean_reward": self.mdp.row_means})
 
     @cached_property
-    def _state_numbers(self) -> dict[Hashable, int]:
-        return {label: s for s, label in enumerate(self.states)}
+    def _state_labels(self) -> Labels:
+        return Labels(self.states)
 
     @cached_property
-    def _action_numbers(self) -> dict[Hashable, int]:
-        return {label: a for a, label in enumerate(self.actions)}
-
-
-def look_up(what: str, label: Any, numbers: Mapping[Hashable, int]) -> int:
-    """Return the number of a label, or raise an error that shows some that there are."""
-    try:
-        return numbers[label]
-    except (KeyError, TypeError):  # unknown, or no possible key
-        some = ", ".join(map(short_repr, list(numbers)[:MAX_LISTED]))
-        raise InputError(
-            f"the log has no {what} {short_repr(label)}; it has {len(numbers):,}, such as {some}"
-        ) from None
+    def _action_labels(self) -> Labels:
+        return Labels(self.actions)

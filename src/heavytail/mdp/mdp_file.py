@@ -8,7 +8,6 @@ no part of it.
 import io
 import json
 import os
-from collections.abc import Hashable
 from hashlib import sha256
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from heavytail.errors import InputError, one_line
 from heavytail.files import Arrays, read_arrays, unpack_arrays, write_arrays
 from heavytail.laws.table import LawTable
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.mdp.labels import label_from_json, label_to_json
 from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import check_mdp
@@ -27,7 +27,6 @@ FORMAT = 3  # that of files of agents, so that one reader tells both apart
 METADATA = "heavytail.json"  # the entry of the metadata
 KIND = "mdp"  # in the metadata: files of agents have none
 SIZES = ("n_states", "n_actions", "n_stages", "horizon")
-PLAIN = (str, int, float, bool, type(None))  # labels that JSON knows
 
 AnyMDP: TypeAlias = MDP | ChangingMDP | LoggedMDP
 
@@ -76,7 +75,8 @@ def _all_arrays(mdp: AnyMDP) -> Arrays:
     metadata: dict[str, Any] = {"kind": KIND, "format": FORMAT, "at": changing.at}
     arrays = _changing_to_arrays(changing)
     if isinstance(mdp, LoggedMDP):
-        metadata |= {"states": _to_json(mdp.states), "actions": _to_json(mdp.actions)}
+        labels = {"states": mdp.states, "actions": mdp.actions}
+        metadata |= {name: [label_to_json(label, str) for label in each] for name, each in labels.items()}
         arrays |= {"counts": mdp.counts, "filled": mdp.filled}
     return {METADATA: np.frombuffer(json.dumps(metadata).encode(), np.uint8), **arrays}
 
@@ -153,23 +153,8 @@ def _from_arrays(arrays: Arrays, prefix: str) -> MDP:
     return MDP(**{**own, **{name: int(own[name]) for name in SIZES}}, laws=laws)
 
 
-# Labels
-
-
-def _to_json(labels: tuple[Hashable, ...]) -> list[Any]:
-    return [_to_json(label) if isinstance(label, tuple) else _plain(label) for label in labels]
-
-
-def _plain(label: Hashable) -> Any:
-    return label if isinstance(label, PLAIN) else str(label)
-
-
-def _from_json(labels: Any) -> tuple[Hashable, ...]:
-    return tuple(_from_json(label) if isinstance(label, list) else label for label in labels)
-
-
 def _restore_logged(mdp: MDP, metadata: dict[str, Any], arrays: Arrays) -> LoggedMDP:
-    states, actions = (_from_json(metadata[name]) for name in ("states", "actions"))
+    states, actions = (tuple(map(label_from_json, metadata[name])) for name in ("states", "actions"))
     counts, filled, shape = arrays["counts"], arrays["filled"], (mdp.n_states, mdp.n_actions)
     if (len(states), len(actions)) != shape or not counts.shape == filled.shape == shape:
         raise InputError("its labels and counts are not those of its MDP")

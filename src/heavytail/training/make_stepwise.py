@@ -5,10 +5,10 @@ from typing import Any
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.rng import Seed, streams
 from heavytail.mdp.builders import parse_horizon
+from heavytail.mdp.labels import Labels, make_labels
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 from heavytail.training.default_agent import DEFAULT_AGENT, name_first
-from heavytail.training.labels import Labels, make_labels
 from heavytail.training.stepwise import Stepwise
 
 

@@ -1,12 +1,12 @@
 """Files of `Stepwise` agents: an agent file that holds a session and the labels of states and actions."""
 
 import os
-from collections.abc import Hashable
 from typing import Any
 
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.kernels.rng import stream
+from heavytail.mdp.labels import Labels, label_from_json, label_to_json
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 from heavytail.training.agent_file import (
@@ -17,7 +17,6 @@ from heavytail.training.agent_file import (
     write_agent_file,
 )
 from heavytail.training.agent_metadata import check_size, read_metadata
-from heavytail.training.labels import Labels
 from heavytail.training.session import NEVER, Session, new_session
 
 KIND = "stepwise"
@@ -38,20 +37,9 @@ def write_session(
         "agent": name,
         "parameters": parameters,
         "problem": problem._replace(mdp=None)._asdict(),
-        "labels": [None if each.are_codes else [_to_json(label) for label in each] for each in labels],
+        "labels": [None if each.are_codes else list(map(label_to_json, each)) for each in labels],
     }
     write_agent_file(path, AgentFile(metadata, flatten("session", session)))
-
-
-def _to_json(label: Hashable) -> Any:
-    if isinstance(label, tuple):
-        return [_to_json(part) for part in label]
-    if label is None or isinstance(label, str | bool | int | float):
-        return label
-    raise InputError(
-        f"the label {short_repr(label)} cannot be saved; labels in a file are text, numbers, None, or tuples"
-        " of them"
-    )
 
 
 def read_session(
@@ -88,10 +76,4 @@ def _read_labels(stored: Any, count: int) -> Labels:
         return Labels(range(count))
     if not isinstance(stored, list) or len(stored) != count:
         raise InputError(f"its labels are {short_repr(stored)}; there must be {count}")
-    return Labels([_from_json(label) for label in stored])
-
-
-def _from_json(label: Any) -> Hashable:
-    if isinstance(label, dict):
-        raise InputError(f"the label {short_repr(label)} is a table")
-    return tuple(map(_from_json, label)) if isinstance(label, list) else label
+    return Labels(map(label_from_json, stored))

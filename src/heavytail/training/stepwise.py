@@ -23,10 +23,10 @@ from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import counter_names
+from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
 from heavytail.training.frozen_policy import freeze_policy
-from heavytail.training.labels import Labels
 from heavytail.training.session import (
     ACT,
     BAD_ACTION,

@@ -2,7 +2,7 @@
 
 import itertools
 import operator
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,28 @@ def _hashable(label: Any) -> Any:
     if isinstance(label, np.ndarray | np.generic):
         label = label.tolist()
     return tuple(map(_hashable, label)) if isinstance(label, list | tuple) else label
+
+
+def refuse_label(label: Hashable) -> Any:
+    """Say that a label cannot be saved."""
+    raise InputError(
+        f"the label {short_repr(label)} cannot be saved; labels in a file are text, numbers, None, or tuples"
+        " of them"
+    )
+
+
+def label_to_json(label: Hashable, other: Callable[[Hashable], Any] = refuse_label) -> Any:
+    """Make of a label what JSON knows; `other` makes it of what is no text, number, None or tuple of them."""
+    if isinstance(label, tuple):
+        return [label_to_json(part, other) for part in label]
+    return label if label is None or isinstance(label, str | bool | int | float) else other(label)
+
+
+def label_from_json(label: Any) -> Hashable:
+    """Make of what was read the label that it was."""
+    if isinstance(label, dict):
+        raise InputError(f"the label {short_repr(label)} is a table")
+    return tuple(map(label_from_json, label)) if isinstance(label, list) else label
 
 
 def make_labels(given: Any, what: str) -> Labels:
