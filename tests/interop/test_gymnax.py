@@ -12,7 +12,7 @@ import pytest
 import heavytail as ht
 from heavytail.deep.envs import find_environment
 
-SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
+SMALL: dict[str, Any] = {"total_steps": 400, "hidden": (16, 16), "replay": 300, "start": 100}
 OURS = {"CartPole-v1": "cart_pole", "MountainCar-v0": "mountain_car"}
 
 
@@ -47,9 +47,10 @@ def test_it_follows_gymnasium_and_ours_step_by_step(name: str) -> None:
     assert ends > 5 or name != "CartPole-v1"
 
 
-def test_a_short_training_runs_and_resumes(tmp_path: Path) -> None:
-    parameters: dict[str, Any] = {"runs": [{"seed": 2}, {"seed": 3}], **SMALL}  # two that let the pole fall
-    once, first = (ht.deep.heavy_dqn("gymnax/CartPole-v1", **parameters) for _ in range(2))
+@pytest.mark.parametrize("agent", ["robust_dqn", "heavy_dqn", "qr_dqn"])
+def test_a_short_training_runs_and_resumes(agent: str, tmp_path: Path) -> None:
+    parameters: dict[str, Any] = {"runs": [{"seed": 5}, {"seed": 7}], **SMALL}  # two that let the pole fall
+    once, first = (getattr(ht.deep, agent)("gymnax/CartPole-v1", **parameters) for _ in range(2))
     curve = once.learn(checkpoints=4)
     assert once.settings.cap == 500
     assert (curve.episodes[:, -1] > 3).all()
