@@ -1,4 +1,4 @@
-"""Pages that are written from the code: one for everything that is registered, one for every public name.
+"""Pages written from the code: of everything that is registered, of every public name, of all commands.
 
 A page of the catalogue says what a thing is and how it is made, shows it if it is an environment, lists its
 parameters in words, and ends with the docstring of its module, where the equations are.
@@ -12,8 +12,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, get_type_hints
 
+from typer.main import get_command
+
 import heavytail as ht
 from docstring_markup import escape, to_rst
+from heavytail.cli import app
 from heavytail.description import NOT_GIVEN, Description, ParameterDescription
 from heavytail.files import save_figure
 from heavytail.mdp.diagram import MAX_STATES, draw_mdp
@@ -172,6 +175,34 @@ def autodoc(path: str, value: Any) -> str:
     return f".. auto{'function' if inspect.isroutine(value) else 'data'}:: {path}"
 
 
+def commands_page() -> Iterator[str]:
+    """Say of each command what its help says."""
+    group: Any = get_command(app)
+    yield heading("Commands")
+    yield "``heavytail COMMAND --help`` says the same in a terminal."
+    for name in group.list_commands(None):
+        command = group.commands[name]
+        arguments = [p for p in command.params if p.param_type_name == "argument"]
+        usage = " ".join(["heavytail", name, *(shown_argument(p) for p in arguments), "[OPTIONS]"])
+        yield heading(name, "-")
+        yield f".. code-block:: console\n\n   {usage}"
+        yield to_rst(inspect.cleandoc(command.help))
+        yield "\n\n".join(f"``{option_names(p)}``\n    {escape(p.help or '')}" for p in command.params)
+
+
+def shown_argument(parameter: Any) -> str:
+    """Show an argument as in a line of usage."""
+    name = f"{parameter.name.upper()}{'...' if parameter.nargs == -1 else ''}"
+    return name if parameter.required else f"[{name}]"
+
+
+def option_names(parameter: Any) -> str:
+    """Show the names of an option, or an argument."""
+    if parameter.param_type_name == "argument":
+        return shown_argument(parameter)
+    return ", ".join([*parameter.opts, *parameter.secondary_opts])
+
+
 def write(path: Path, *parts: str) -> None:
     """Write a page unless it is there already, so that Sphinx reads again what changed."""
     text = "\n\n".join(parts) + "\n"
@@ -180,14 +211,15 @@ def write(path: Path, *parts: str) -> None:
         path.write_text(text)
 
 
-def write_pages(app: Any) -> None:
+def write_pages(sphinx: Any) -> None:
     """Write all of them into ``generated``."""
-    folder = Path(app.srcdir) / "generated"
+    folder = Path(sphinx.srcdir) / "generated"
     write_catalogue(folder)
     write_api(folder / "api")
+    write(folder / "commands.rst", *commands_page())
 
 
-def setup(app: Any) -> dict[str, bool]:
+def setup(sphinx: Any) -> dict[str, bool]:
     """Write the pages before Sphinx reads any, and before the gallery registers agents of its own."""
-    app.connect("builder-inited", write_pages, priority=100)
+    sphinx.connect("builder-inited", write_pages, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 import heavytail as ht
-from generated_pages import KINDS, api_page, call, catalogue_page, write
+from generated_pages import KINDS, api_page, call, catalogue_page, commands_page, write
+from heavytail.cli.app import ORDER
 from heavytail.registry import Kind
 
 NAMES = [(kind, entry.name) for kind in KINDS for entry in ht.registered(kind) if kind != "env"]
@@ -38,6 +39,13 @@ def test_a_module_lists_its_public_names() -> None:
     page = "\n".join(api_page("planning"))
     assert all(f"heavytail.planning.{name}" in page for name in ht.planning.__all__)
     assert ".. autoexception:: heavytail.InputError" in "\n".join(api_page("InputError"))
+
+
+def test_the_page_of_commands_has_each_with_its_options() -> None:
+    page = "\n".join(commands_page())
+    assert "heavytail show ENV" in page
+    assert "``--workers``\n    Parts at a time" in page
+    assert all(f"\n{name}\n---" in page for name in ORDER)
 
 
 def test_a_page_that_did_not_change_is_not_written_again(tmp_path: Path) -> None:
