@@ -164,9 +164,11 @@ def test_a_copy_learns_by_itself(clone: Any) -> None:
 
 
 def test_pools_grow_unnoticed() -> None:
-    agent = _make("heavy_q_learning")
+    agent = ht.make_stepwise(states=50, actions=4)
+    before = agent.agent.model.successor.size
     _drive(agent, 3000, seed=0)
-    assert agent.updates == 3000
+    assert agent.agent.model.successor.size > before
+    assert agent.updates == agent.agent.model.visits.sum() == 3000
 
 
 def test_threads_may_share_one(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays
 from heavytail.gym import reward_transforms
+from heavytail.gym._code_arrays import check_array
 from heavytail.gym._filtering import OWN_COUNTER, Filtered, Visit
 from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
@@ -136,7 +137,7 @@ class Truncator:
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Continue from what was saved."""
-        steps = _check_array("steps", arrays, (2,), np.int64)
+        steps = check_array("steps", arrays, np.zeros(2, np.int64))
         if not 0 <= steps[1] <= steps[0] <= MAX_COUNT:
             raise InputError(
                 f"steps is {steps.tolist()}; it must be how many there were, and how many truncated"
@@ -146,8 +147,8 @@ class Truncator:
         if self._automatic:
             if "coefficient" not in arrays:
                 raise InputError('coefficient is missing; it was saved without "auto"')
-            coefficient = _check_array("coefficient", arrays, (), np.float64)
-            sizes = _check_array("warm_up", arrays, None, np.float64)
+            coefficient = check_array("coefficient", arrays, np.array(0.0))
+            sizes = check_array("warm_up", arrays, np.zeros(0), same_shape=False)
             if not 0 < coefficient < np.inf:
                 raise InputError(f"coefficient is {coefficient}; it must be finite and above 0")
             if not ((sizes > 0) & (sizes < np.inf)).all():
@@ -217,14 +218,3 @@ def _make_transform(epsilon: Any, coefficient: Any, mode: Any, limit: Any) -> Re
         coefficient = reward_transforms.MIN_SIZE  # until the first reward of the warm-up
         return reward_transforms.truncate(epsilon, coefficient, mode)
     return reward_transforms.truncate(cast_value(epsilon, MomentOrder, "epsilon"), coefficient, mode)
-
-
-def _check_array(
-    name: str, arrays: Mapping[str, npt.NDArray[Any]], shape: tuple[int, ...] | None, kind: type
-) -> npt.NDArray[Any]:
-    array = arrays.get(name)
-    if array is None:
-        raise InputError(f"{name} is missing")
-    if array.dtype != kind or (array.ndim != 1 if shape is None else array.shape != shape):
-        raise InputError(f"{name} is {array.dtype}{list(array.shape)}, which it should not be")
-    return array
