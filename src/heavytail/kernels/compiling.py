@@ -1,8 +1,8 @@
 """Compile kernels, and keep their machine code on disk.
 
 This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its
-caller and never kept alone; an *entry* is a function that Python calls, compiled for the classes of the
-records it is given and kept on disk.
+caller; an *entry* is a function that Python calls, compiled for the classes of the records it is given and
+kept on disk. A kernel that Python calls is an entry too.
 
 Numba decides whether a kept entry is still good by looking at the entry's own file. That is not enough here:
 the loop lives in one file and the agent inlined into it in another, so an edited agent would be served from
@@ -41,6 +41,7 @@ import numpy as np
 from numba import njit
 
 from heavytail._startup import skip_blas_probe
+from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels._part_compiler import Part
 
 skip_blas_probe()
@@ -70,7 +71,7 @@ def subroutine(function: Callable[P, R]) -> Callable[P, R]:
 def _part(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return function
-    return cast("Callable[P, R]", Part(function, options, njit(**options)))
+    return cast("Callable[P, R]", Part(function, options, entry))
 
 
 def entry(function: Callable[P, R], *records: Any) -> Callable[P, R]:
@@ -87,11 +88,11 @@ def entry_with_gil(function: Callable[P, R], *records: Any) -> Callable[P, R]:
 def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return _quiet(function)
-    folder = _kept_folder(fingerprint(function, classes)) if all(map(_importable, classes)) else None
-    with _numba_keeps_in(folder):
-        options = {**ENTRY_OPTIONS, "nogil": nogil, "cache": folder is not None}
-        compiled: Any = njit(**options)(function)
+    compiled: Any = njit(**{**ENTRY_OPTIONS, "nogil": nogil})(function)
+    keepable = function.__module__ in sys.modules and all(map(_importable, classes))
+    folder = _kept_folder(fingerprint(function, classes)) if keepable else None
     if folder is not None:
+        compiled._cache = KeptCode(function, folder)  # noqa: SLF001 - numba takes no cache of ours
         compiled.compile = _one_process_at_a_time(compiled.compile, folder)
     return cast("Callable[P, R]", compiled)
 
@@ -167,18 +168,6 @@ def _remove_unused(root: Path) -> None:
         ours = folder.is_dir() and re.fullmatch(FINGERPRINT, folder.name)
         if ours and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _numba_keeps_in(folder: Path | None) -> Iterator[None]:
-    if folder is None:
-        yield
-        return
-    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
 
 
 def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path) -> Callable[P, R]:
