@@ -1,4 +1,4 @@
-"""What shortens a test run: programs of JAX and bytecode are kept, and long tests start first."""
+"""What shortens a test run: kept programs and bytecode, no idle core, long tests first."""
 
 import os
 import sys
@@ -19,6 +19,11 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 # and each process that a test starts compiles heavytail's source.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Count one more than there are cores, since many a test waits for a process or for code to compile."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from heavytail.errors import InputError
 from heavytail.studies import Study, plan
 from heavytail.studies.engines import PartDone, make_engine
 from heavytail.studies.engines._scheduling import largest_first, next_part, run_scheduled
-from heavytail.studies.engines._worker import modules_for
+from heavytail.studies.engines._worker import begin_worker, modules_for
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.plan import Part, evaluation_cells
@@ -195,6 +197,16 @@ def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: 
     assert sys.modules["__main__"] is main
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_worker_has_the_environment_of_its_study_and_no_other() -> None:
+    """It is forked from a process that may be older than a variable."""
+    pool = ProcessPoolExecutor(
+        1, get_context("forkserver"), initializer=begin_worker, initargs=(None, {"ONLY": "this"})
+    )
+    with pool:
+        assert pool.submit(os.getenv, "ONLY").result() == "this"
+        assert pool.submit(os.getenv, "PATH").result() is None
 
 
 def test_own_modules_are_not_imported_twice() -> None:

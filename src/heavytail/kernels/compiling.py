@@ -20,11 +20,13 @@ can write to is not used. A folder that no process has used for a month is remov
 """
 
 import fcntl
+import logging
 import os
 import re
 import shutil
 import stat
 import sys
+import threading
 import time
 import types
 import warnings
@@ -33,6 +35,7 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import cache, wraps
 from hashlib import sha256
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -46,11 +49,13 @@ from heavytail.kernels._part_compiler import Part
 
 skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
+log = logging.getLogger("heavytail")
 P = ParamSpec("P")
 R = TypeVar("R")
 
 FINGERPRINT = "[0-9a-f]{20}"
 KEEP_UNUSED_SECONDS = 30 * 24 * 3600
+SECONDS_OF_SILENCE = 1.0
 # Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: a
 # step takes 20 ns instead of 128.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -175,10 +180,30 @@ def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path) -> Cal
 
     @wraps(compile_or_load)
     def locked(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _locked(folder):
+        with _said_if_long(), _locked(folder):
             return compile_or_load(*args, **kwargs)
 
     return locked
+
+
+@contextmanager
+def _said_if_long() -> Iterator[None]:
+    """Say that this process compiles, or waits for one that does, if it takes a while; once will do."""
+    timer = threading.Timer(SECONDS_OF_SILENCE, _say_that_it_compiles)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@cache
+def _say_that_it_compiles() -> None:
+    if parent_process() is None:  # workers are silent: their study shows what goes on
+        log.warning(
+            "heavytail: compiling, some seconds for each agent; kept for next time in %s", cache_root()
+        )
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -75,6 +76,7 @@ def begin_worker(updates: Any, environment: Mapping[str, str]) -> None:
 
     It was forked from a process that may have started before they were set.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the study hears, and decides
     os.environ.clear()
     os.environ.update(environment)
     global _updates  # noqa: PLW0603 - a worker has one, from its beginning
