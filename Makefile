@@ -1,6 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNS := $(VENV)/.runs
 READY := $(VENV)/.ready
 INTEROP := .venv-interop
 BROWSER := .venv-browser
@@ -16,8 +17,12 @@ environment = $(PYTHON) -m venv $(1) && $(1)/bin/$(PIP) --upgrade pip
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
-$(READY): pyproject.toml constraints.txt
+$(RUNS): pyproject.toml constraints.txt
 	$(call environment,$(VENV))
+	$(BIN)/$(PIP) -e '.[deep]'
+	@touch $@
+
+$(READY): $(RUNS)
 	$(BIN)/$(PIP) --group dev -e '.[deep,ray]'
 	@touch $@
 
@@ -58,7 +63,7 @@ test-memory: $(READY)  ## Run agents, also from hostile files, in code that chec
 fuzz: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
-reproduce: $(READY)  ## Reproduce the paper: results/paper/report.html; ARGS=--quick at a smaller scale
+reproduce: $(RUNS)  ## Reproduce the paper: results/paper/report.html; ARGS=--quick at a smaller scale
 	$(BIN)/heavytail reproduce $(ARGS)
 
 check: $(READY)  ## Lint, formatting, spelling, types, import layers and the habits of the ecosystem

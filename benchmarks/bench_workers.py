@@ -1,8 +1,9 @@
 """Speed-up of a study by more workers, beside what the machine itself allows.
 
 The ceiling is a loop in independent processes, first one and then one on each core: cores share cache, memory
-and power, and some are two threads of one. A study stays below it by the start of the workers, a second each
-whatever the study's length; it is measured with a study of almost no work.
+and power, and some are two threads of one. A study stays below it by the start of the workers, whatever the
+study's length; it is measured with a study of almost no work. The first study of a process waits a second
+longer, for the imports that its workers share; that is done here before anything is measured.
 
 Wall-clock time is measured, so the figures say little on a busy machine.
 """

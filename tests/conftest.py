@@ -1,6 +1,7 @@
-"""What shortens a test run: programs of JAX are kept, and long tests start first."""
+"""What shortens a test run: kept programs and bytecode, no idle core, long tests first."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ KEPT = os.environ.get("HEAVYTAIL_CACHE_DIR") or Path.home() / ".cache" / "heavyt
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(KEPT) / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+# So is bytecode, whatever the environment says: without it pytest rewrites every test file in every process,
+# and each process that a test starts compiles heavytail's source.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Count one more than there are cores, since many a test waits for a process or for code to compile."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

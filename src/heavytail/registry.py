@@ -160,10 +160,7 @@ def find(kind: Kind, name: str) -> Registered:
         return _given[kind, name]
     if (kind, name) not in _table and name in _own_modules(kind):
         importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
-    if (kind, name) not in _table:
-        own_builders(kind)
-        _import_plugins()
-    if (kind, name) not in _table:
+    if not is_registered(kind, name):
         what = "environment" if kind == "env" else kind
         names = (entry.name for entry in registered(kind))
         broken = "".join(f"; {reason}" for reason in _import_plugins())
@@ -171,19 +168,26 @@ def find(kind: Kind, name: str) -> Registered:
     return _table[kind, name]
 
 
+def is_registered(kind: Kind, name: str) -> bool:
+    """Tell whether something of a kind has this name."""
+    if (kind, name) not in _table:
+        _import_own(kind)
+        _import_plugins()
+    return (kind, name) in _table
+
+
 def registered(kind: Kind) -> list[Registered]:
     """List everything of a kind by name: heavytail's own, the plugins', and what was imported by hand."""
     _check_kind(kind)
-    own_builders(kind)
+    _import_own(kind)
     _import_plugins()
     return sorted((entry for entry in _table.values() if entry.kind == kind), key=lambda entry: entry.name)
 
 
 def own_builders(kind: Kind) -> dict[str, Callable[..., Any]]:
     """Return the builders of heavytail's own modules of a kind, by name."""
+    _import_own(kind)
     home = f"heavytail.{FOLDERS[kind]}."
-    for module in _own_modules(kind):
-        importlib.import_module(home + module)
     own = (r for r in _table.values() if r.kind == kind and r.builder.__module__.startswith(home))
     return {entry.name: entry.builder for entry in own}
 
@@ -204,6 +208,12 @@ def _check_kind(kind: str) -> None:
 def _own_modules(kind: Kind) -> tuple[str, ...]:
     package = importlib.import_module(f"heavytail.{FOLDERS[kind]}")
     return tuple(m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_"))
+
+
+@cache
+def _import_own(kind: Kind) -> None:
+    for module in _own_modules(kind):
+        importlib.import_module(f"heavytail.{FOLDERS[kind]}.{module}")
 
 
 @cache

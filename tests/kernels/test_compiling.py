@@ -4,6 +4,7 @@ import types
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Queue
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -252,6 +253,64 @@ def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
 
 def _add(x: int, y: int) -> int:
     return x + y
+
+
+def made_in_a_function(step: float) -> Any:
+    shift = kernel(lambda x: x + step)
+
+    def shifted(x: float) -> float:
+        return shift(x)
+
+    return shifted
+
+
+def elsewhere(function: Any) -> Any:
+    """The same function, of another checkout."""
+    code = function.__code__.replace(co_filename="/elsewhere/file.py")
+    return types.FunctionType(code, function.__globals__, closure=function.__closure__)
+
+
+@pytest.mark.parametrize(
+    ("function", "again", "loaded"),
+    [
+        (_add, elsewhere(_add), 1),
+        (made_in_a_function(1.0), made_in_a_function(1.0), 1),
+        (made_in_a_function(1.0), made_in_a_function(2.0), 0),
+    ],
+    ids=["of another checkout", "that closes over a kernel", "that closes over another"],
+)
+def test_what_has_the_same_code_is_loaded(
+    function: Any, again: Any, loaded: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
+    numbers = (1.0, 2.0)[: function.__code__.co_argcount]
+    for each, hits in ((function, 0), (again, loaded)):
+        compiled: Any = compiling._entry.__wrapped__(each, (), nogil=True)  # past functools.cache
+        assert compiled(*numbers) == each(*numbers)
+        assert sum(compiled.stats.cache_hits.values()) == hits
+
+
+def test_a_kernel_that_python_calls_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
+    record = Inner(np.array([3.0]))
+    assert kernel(_first)(record) == 3.0
+    assert (tmp_path / fingerprint(_first, (Inner,)) / "code.nbi").exists()
+
+
+def _first(record: "Inner") -> float:
+    first: float = record.x[0]
+    return first
+
+
+def test_a_process_that_compiles_for_long_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: Queue[str] = Queue()
+    monkeypatch.setattr(compiling, "SECONDS_OF_SILENCE", 0.0)
+    monkeypatch.setattr(compiling.log, "warning", lambda line, *words: lines.put(line))
+    compiling._say_that_it_compiles.cache_clear()
+    with compiling._said_if_long():
+        assert lines.get(timeout=60).startswith("heavytail: compiling, some seconds for each agent")
+    compiling._say_that_it_compiles()
+    assert lines.empty()
 
 
 def test_folders_unused_for_a_month_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

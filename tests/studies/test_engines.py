@@ -7,15 +7,18 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import make_engine
-from heavytail.studies.engines._scheduling import next_part
-from heavytail.studies.engines._worker import modules_for
+from heavytail.studies.engines import PartDone, make_engine
+from heavytail.studies.engines._scheduling import largest_first, next_part, run_scheduled
+from heavytail.studies.engines._worker import begin_worker, modules_for
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.plan import Part, evaluation_cells
@@ -146,9 +149,46 @@ def test_what_needs_compiling_is_compiled_by_one_worker(monkeypatch: pytest.Monk
     assert a1.combination == a2.combination != b1.combination
     assert next_part([a1, a2, b1, b2], set(), []) == a1
     assert next_part([a2, b1, b2], set(), [a1]) == b1
-    assert next_part([a2, b2], set(), [a1, b1]) is None
+    assert next_part([a2, b2], set(), [a1, b1]) == a2  # nothing else is left: it waits for what a1 compiles
     assert next_part([a2, b2], {a1.combination}, [a1, b1]) == a2
     assert next_part([], set(), []) is None
+
+
+def test_large_parts_come_first_and_else_the_order_of_the_plan_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 2 * 60 * 25)  # two runs of 60 episodes of 25 steps
+    spec = make_spec(small(seeds=3, envs={"six_arms": {}}, agents={"random": {}, "q_learning": {}}))
+    two, one, two_more, one_more = (part for cell in evaluation_cells(spec, {}) for part in cell.parts)
+    assert [len(part.runs) for part in (two, one, two_more, one_more)] == [2, 1, 2, 1]
+    assert largest_first([one, two, one_more, two_more]) == [two, two_more, one, one_more]
+
+
+def schedule(parts: list[Part], begun: list[str], limit: int = 100) -> Iterator[str]:
+    """The ids of parts that two workers have done, one after the other; they begin no more than the limit."""
+
+    def submit(part: Part) -> str:
+        if len(begun) == limit:
+            raise RuntimeError("no more")
+        begun.append(part.id)
+        return part.id
+
+    for event in run_scheduled(parts, 2, submit, lambda busy: list(busy)[:1], lambda name: (b"", 0.0, {})):
+        assert isinstance(event, PartDone)
+        yield event.part.id
+
+
+def test_a_worker_has_its_next_part_before_the_last_one_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
+    begun: list[str] = []
+    assert [len(begun) for _ in schedule(parts_for("random", "q_learning"), begun)] == [3, 4, 4, 4]
+
+
+def test_a_part_that_is_done_is_kept_also_if_the_next_cannot_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
+    begun: list[str] = []
+    done = schedule(parts_for("random", "q_learning"), begun, limit=2)
+    assert next(done) == begun[0]
+    with pytest.raises(RuntimeError, match="no more"):
+        next(done)
 
 
 def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: Path) -> None:
@@ -157,6 +197,16 @@ def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: 
     assert sys.modules["__main__"] is main
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_worker_has_the_environment_of_its_study_and_no_other() -> None:
+    """It is forked from a process that may be older than a variable."""
+    pool = ProcessPoolExecutor(
+        1, get_context("forkserver"), initializer=begin_worker, initargs=(None, {"ONLY": "this"})
+    )
+    with pool:
+        assert pool.submit(os.getenv, "ONLY").result() == "this"
+        assert pool.submit(os.getenv, "PATH").result() is None
 
 
 def test_own_modules_are_not_imported_twice() -> None:

@@ -10,7 +10,6 @@ It reaches into numba's compiler, which has no option for this; tests compare al
 
 # ruff: noqa: SLF001 - numba's compiler has no public names for these
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from numba.core.compiler import Compiler
@@ -28,11 +27,7 @@ class Part(CPUDispatcher):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled by itself."""
-        return self._alone(*args, **kwargs)
-
-    @cached_property
-    def _alone(self) -> Any:
-        return self._compile_alone(self.py_func)
+        return self._compile_alone(self.py_func, *args)(*args, **kwargs)
 
 
 class _PartCompiler(Compiler):

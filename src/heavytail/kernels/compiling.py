@@ -1,8 +1,8 @@
 """Compile kernels, and keep their machine code on disk.
 
 This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its
-caller and never kept alone; an *entry* is a function that Python calls, compiled for the classes of the
-records it is given and kept on disk.
+caller; an *entry* is a function that Python calls, compiled for the classes of the records it is given and
+kept on disk. A kernel that Python calls is an entry too.
 
 Numba decides whether a kept entry is still good by looking at the entry's own file. That is not enough here:
 the loop lives in one file and the agent inlined into it in another, so an edited agent would be served from
@@ -20,11 +20,13 @@ can write to is not used. A folder that no process has used for a month is remov
 """
 
 import fcntl
+import logging
 import os
 import re
 import shutil
 import stat
 import sys
+import threading
 import time
 import types
 import warnings
@@ -33,6 +35,7 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from functools import cache, wraps
 from hashlib import sha256
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -41,15 +44,18 @@ import numpy as np
 from numba import njit
 
 from heavytail._startup import skip_blas_probe
+from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels._part_compiler import Part
 
 skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
+log = logging.getLogger("heavytail")
 P = ParamSpec("P")
 R = TypeVar("R")
 
 FINGERPRINT = "[0-9a-f]{20}"
 KEEP_UNUSED_SECONDS = 30 * 24 * 3600
+SECONDS_OF_SILENCE = 1.0
 # Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: a
 # step takes 20 ns instead of 128.
 ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
@@ -70,7 +76,7 @@ def subroutine(function: Callable[P, R]) -> Callable[P, R]:
 def _part(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return function
-    return cast("Callable[P, R]", Part(function, options, njit(**options)))
+    return cast("Callable[P, R]", Part(function, options, entry))
 
 
 def entry(function: Callable[P, R], *records: Any) -> Callable[P, R]:
@@ -87,11 +93,11 @@ def entry_with_gil(function: Callable[P, R], *records: Any) -> Callable[P, R]:
 def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return _quiet(function)
-    folder = _kept_folder(fingerprint(function, classes)) if all(map(_importable, classes)) else None
-    with _numba_keeps_in(folder):
-        options = {**ENTRY_OPTIONS, "nogil": nogil, "cache": folder is not None}
-        compiled: Any = njit(**options)(function)
+    compiled: Any = njit(**{**ENTRY_OPTIONS, "nogil": nogil})(function)
+    keepable = function.__module__ in sys.modules and all(map(_importable, classes))
+    folder = _kept_folder(fingerprint(function, classes)) if keepable else None
     if folder is not None:
+        compiled._cache = KeptCode(function, folder)  # noqa: SLF001 - numba takes no cache of ours
         compiled.compile = _one_process_at_a_time(compiled.compile, folder)
     return cast("Callable[P, R]", compiled)
 
@@ -169,27 +175,35 @@ def _remove_unused(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def _numba_keeps_in(folder: Path | None) -> Iterator[None]:
-    if folder is None:
-        yield
-        return
-    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
-
-
 def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path) -> Callable[P, R]:
     """While one process compiles, others that need the same code wait, and then load it from the disk."""
 
     @wraps(compile_or_load)
     def locked(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _locked(folder):
+        with _said_if_long(), _locked(folder):
             return compile_or_load(*args, **kwargs)
 
     return locked
+
+
+@contextmanager
+def _said_if_long() -> Iterator[None]:
+    """Say that this process compiles, or waits for one that does, if it takes a while; once will do."""
+    timer = threading.Timer(SECONDS_OF_SILENCE, _say_that_it_compiles)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+@cache
+def _say_that_it_compiles() -> None:
+    if parent_process() is None:  # workers are silent: their study shows what goes on
+        log.warning(
+            "heavytail: compiling, some seconds for each agent; kept for next time in %s", cache_root()
+        )
 
 
 @contextmanager

@@ -7,7 +7,7 @@ registers its environment in the same way, and may import JAX as usual.
 
 from heavytail.deep.envs._environment import Environment
 from heavytail.errors import InputError, short_repr, suggestion
-from heavytail.registry import find, registered
+from heavytail.registry import find, is_registered, registered
 
 __all__ = ["GYMNAX", "Environment", "environment_names", "find_environment", "is_environment"]
 
@@ -21,7 +21,7 @@ def environment_names() -> list[str]:
 
 def is_environment(name: str) -> bool:
     """Tell whether a compiled environment has this name; any name after "gymnax/" is taken to be one."""
-    return name.startswith(GYMNAX) or name in environment_names()
+    return name.startswith(GYMNAX) or is_registered("deep_env", name)
 
 
 def find_environment(name: str) -> Environment:

@@ -31,18 +31,31 @@ def run_scheduled(
         latest: what parts have told since it was last called.
         one_machine: whether all parts run on one machine, which a part may need for itself.
     """
-    waiting, compiled, busy = list(parts), set[str](), dict[H, Part]()
-    while waiting or busy:
+    waiting, compiled, busy = largest_first(parts), set[str](), dict[H, Part]()
+
+    def begin_parts() -> None:
         while len(busy) < workers and (
             part := next_part(waiting, compiled, list(busy.values()), one_machine)
         ):
             waiting.remove(part)
             busy[submit(part)] = part
+
+    begin_parts()
+    while busy:
         for handle in next_done(list(busy)):
             part = busy.pop(handle)
-            yield PartDone(part, *result(handle))
+            done = PartDone(part, *result(handle))
             compiled.add(part.combination)
+            try:
+                begin_parts()  # before this one is written, so that no worker waits for the disk
+            finally:
+                yield done  # whatever happened to the next
         yield from latest()
+
+
+def largest_first(parts: Sequence[Part]) -> list[Part]:
+    """The parts with most steps first: the smallest fill the time in which others end."""
+    return sorted(parts, key=lambda part: part.steps * len(part.replicates), reverse=True)
 
 
 def next_part(
@@ -50,12 +63,12 @@ def next_part(
 ) -> Part | None:
     """The first part whose kernels are compiled, or are not being compiled by another worker.
 
-    A part that needs its machine for itself waits for it, and other parts wait for that.
+    Where there is none, the first: its worker waits for the kernels and not for the other's whole part. A
+    part that needs its machine for itself waits for it, and other parts wait for that.
     """
     if one_machine and any(part.backend.is_exclusive for part in busy):
         return None
     compiling = {part.combination for part in busy}
-    free = (part for part in waiting if not (busy and one_machine and part.backend.is_exclusive))
-    return next(
-        (part for part in free if part.combination in compiled or part.combination not in compiling), None
-    )
+    free = [part for part in waiting if not (busy and one_machine and part.backend.is_exclusive)]
+    ready = (part for part in free if part.combination in compiled or part.combination not in compiling)
+    return next(ready, free[0] if free else None)

@@ -2,9 +2,10 @@
 
 import importlib
 import os
+import signal
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import parent_process
 from pathlib import Path
 from typing import Any
@@ -70,8 +71,14 @@ def _send(update: PartProgress | Message) -> None:
         _updates.put(update)
 
 
-def begin_worker(updates: Any) -> None:
-    """Prepare a new worker process."""
+def begin_worker(updates: Any, environment: Mapping[str, str]) -> None:
+    """Prepare a new worker process, with the environment variables of the study's process.
+
+    It was forked from a process that may have started before they were set.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the study hears, and decides
+    os.environ.clear()
+    os.environ.update(environment)
     global _updates  # noqa: PLW0603 - a worker has one, from its beginning
     _updates = updates
     threading.Thread(target=_end_with_parent, daemon=True).start()

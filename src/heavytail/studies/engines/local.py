@@ -1,7 +1,8 @@
 """The engine `local`: processes that keep all cores of this machine busy.
 
-Workers are fresh processes that never see the script that started the study: it needs no ``if __name__ ==
-"__main__"``. What it registered they find by importing the same modules.
+Workers never see the script that started the study: it needs no ``if __name__ == "__main__"``. What it
+registered they find by importing the same modules. They are forked from a process that has imported what all
+of them need and does nothing else, so that the second worker, or the second study, starts at once.
 """
 
 import os
@@ -11,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from pathlib import Path
 from types import ModuleType
 
@@ -25,6 +26,7 @@ from heavytail.studies.plan import Part
 from heavytail.training.interrupts import deferred_interrupts
 
 SECONDS_BETWEEN_UPDATES = 0.5
+PRELOADED = "heavytail.studies.engines._preloaded"
 
 
 @register("engine", "local")
@@ -45,14 +47,18 @@ class LocalEngine:
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
-        modules, spawn = modules_for(parts), get_context("spawn")
-        updates = spawn.SimpleQueue()
+        modules, forking = modules_for(parts), get_context("forkserver")
+        forking.set_forkserver_preload([PRELOADED])
+        updates = forking.SimpleQueue()
         pool = ProcessPoolExecutor(
-            self._processes(parts), mp_context=spawn, initializer=begin_worker, initargs=(updates,)
+            self._processes(parts),
+            mp_context=forking,
+            initializer=begin_worker,
+            initargs=(updates, dict(os.environ)),
         )
 
         def submit(part: Part) -> Future[Result]:
-            with _spawning():
+            with _starting_processes():
                 return pool.submit(run_part_in_worker, part.model_dump_json(), modules, str(resume_folder))
 
         def next_done(busy: Iterable[Future[Result]]) -> list[Future[Result]]:
@@ -81,7 +87,7 @@ class LocalEngine:
 
 
 @contextmanager
-def _spawning() -> Iterator[None]:
+def _starting_processes() -> Iterator[None]:
     """Start processes that ignore Ctrl-C and do not run the script that started the study.
 
     Ctrl-C reaches the whole process group, and the study decides what happens. Blocked signals stay blocked
@@ -89,6 +95,7 @@ def _spawning() -> Iterator[None]:
     and a process that is half started would complain.
     """
     with deferred_interrupts():
+        resource_tracker.ensure_running()  # now: when it starts, it lets Ctrl-C through
         main, mask = sys.modules["__main__"], signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         sys.modules["__main__"] = ModuleType("__main__")
         try:
