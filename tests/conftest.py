@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-LONG = ("test_packaging", "test_simulated", "test_faults", "test_audited", "test_dqn", "test_deep_backend")
+LONG = ("test_hostile_files", "test_packaging", "test_simulated", "test_faults", "test_paper")
 
 # A program of JAX takes seconds to compile and milliseconds to load. They are kept between runs, beside
 # heavytail's own machine code, and all processes of a run share them.

@@ -112,6 +112,15 @@ def test_a_script_needs_no_guard_and_its_modules_are_found(tmp_path: Path) -> No
     assert run_script(SCRIPT.format(module="mine"), tmp_path) == ["once", "40"]
 
 
+def test_a_temporary_folder_may_have_a_long_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than that of a socket, by which processes are asked for."""
+    (tmp_path / "mine.py").write_text(PLUGIN.read_text())
+    far = tmp_path / ("far" * 30)
+    far.mkdir()
+    monkeypatch.setenv("TMPDIR", str(far))
+    assert run_script(SCRIPT.format(module="mine"), tmp_path) == ["once", "40"]
+
+
 def test_what_is_registered_in_the_script_itself_is_sent_elsewhere(tmp_path: Path) -> None:
     first, message, rows = run_script(PLUGIN.read_text() + SCRIPT.format(module="os"), tmp_path)
     assert message == (

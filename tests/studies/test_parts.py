@@ -5,13 +5,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult
-from heavytail.studies.parts import part_to_parquet, schema_with_keys, to_table
+from heavytail.studies.parts import part_to_parquet, schema_with_keys, to_frame, to_table
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import canonical
@@ -114,3 +115,16 @@ def test_the_file_is_the_one_of_the_table_that_is_made_row_by_row(found: list[Ru
     part, out = part_with(len(found)), io.BytesIO()
     pq.write_table(row_by_row(part, found), out, compression="zstd")
     assert part_to_parquet(part, found) == out.getvalue()
+
+
+@settings(max_examples=40, deadline=None)
+@given(outcomes, st.integers(0, 4), st.integers(0, 4))
+def test_counters_are_the_columns_that_they_are_row_by_row(
+    found: list[RunResult], first: int, count: int
+) -> None:
+    """Also of tables that are pieces of others, as those of packed studies are."""
+    whole = to_table(part_with(len(found)), found)
+    table = pa.concat_tables([whole.slice(first, count), whole.slice(0, first)])
+    frame = table.to_pandas()
+    counters = pd.DataFrame([dict(pairs) for pairs in frame.pop("counters")], index=frame.index)
+    pd.testing.assert_frame_equal(to_frame(table), pd.concat([frame, counters], axis=1))

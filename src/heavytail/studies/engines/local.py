@@ -13,6 +13,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import get_context, resource_tracker
+from multiprocessing.context import BaseContext
+from multiprocessing.util import get_temp_dir
 from pathlib import Path
 from types import ModuleType
 
@@ -27,6 +29,7 @@ from heavytail.training.interrupts import deferred_interrupts
 
 SECONDS_BETWEEN_UPDATES = 0.5
 PRELOADED = "heavytail.studies.engines._preloaded"
+MAX_TEMPORARY_FOLDER = 80  # characters of its path; that of a socket in it has at most 107
 
 
 @register("engine", "local")
@@ -47,12 +50,11 @@ class LocalEngine:
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
-        modules, forking = modules_for(parts), get_context("forkserver")
-        forking.set_forkserver_preload([PRELOADED])
-        updates = forking.SimpleQueue()
+        modules, context = modules_for(parts), _starting_context()
+        updates = context.SimpleQueue()
         pool = ProcessPoolExecutor(
             self._processes(parts),
-            mp_context=forking,
+            mp_context=context,
             initializer=begin_worker,
             initargs=(updates, dict(os.environ)),
         )
@@ -84,6 +86,13 @@ class LocalEngine:
     def _processes(self, parts: Sequence[Part]) -> int:
         """Count the processes that can work at once; a process that computes all parts compiles once."""
         return 1 if all(part.backend.is_exclusive for part in parts) else min(self.workers, len(parts))
+
+
+def _starting_context() -> BaseContext:
+    """How processes start: forked, or afresh where the path of the socket that asks for them is too long."""
+    context = get_context("forkserver" if len(get_temp_dir()) <= MAX_TEMPORARY_FOLDER else "spawn")
+    context.set_forkserver_preload([PRELOADED])
+    return context
 
 
 @contextmanager
