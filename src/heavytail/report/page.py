@@ -1,8 +1,12 @@
 """One self-contained page: style, figures and plotly.js inside it, nothing fetched from anywhere.
 
-Sections are plain records; all HTML is in the folder ``templates``.
+Sections are plain records; all HTML is in the folder ``templates``. Figures and plotly.js are compressed: the
+page's script unpacks the former when it opens, and the latter when the first figure is looked at.
 """
 
+import gzip
+import json
+from base64 import b64encode
 from collections.abc import Sequence
 from functools import cache
 
@@ -12,14 +16,12 @@ from heavytail.report.report_data import StudySection
 from heavytail.report.sections.claims import make_claims_section
 from heavytail.report.sections.provenance import make_origin_section
 from heavytail.report.sections.section import Section
-from heavytail.report.sections.study import make_head, make_opening_section, make_study_sections
+from heavytail.report.sections.study import make_opening_section, make_study_sections
 from heavytail.report.theme import DARK, LIGHT, STROKES
 
 
 def render_page(studies: Sequence[StudySection]) -> str:
     """Render the report of one or more studies as HTML."""
-    from plotly.offline import get_plotlyjs  # here: it reads five megabytes
-
     rows = _make_rows(studies)
     sections = [section for row in rows for section in row]
     figures = {
@@ -27,37 +29,51 @@ def render_page(studies: Sequence[StudySection]) -> str:
             "env": placed.env,
             "traces": placed.rendered.traces,
             "layout": placed.rendered.layout,
+            "multiples": placed.rendered.multiples and placed.rendered.multiples._asdict(),
         }
         for section in sections
         for placed in section.figures
     }
     return (
-        _load_templates()
+        load_templates()
         .get_template("page.html.j2")
         .render(
             title=studies[0].title,
-            head=make_head(studies[0]),
             rows=rows,
             sections=sections,
-            figures=figures,
-            plotly=get_plotlyjs(),
+            figures=_compress(json.dumps(figures, separators=(",", ":"), allow_nan=False)),
+            plotly=_compress_plotly(),
         )
     )
 
 
+@cache
+def _compress_plotly() -> str:
+    from plotly.offline import get_plotlyjs  # here: it reads five megabytes
+
+    return _compress(get_plotlyjs())
+
+
+def _compress(text: str) -> str:
+    """Compress a text to letters that need no escaping: gzip in Base64, the same every time."""
+    return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
 def _make_rows(studies: Sequence[StudySection]) -> list[list[Section]]:
     """All sections of the page; at its top each study has a row of links to them."""
-    first, *others = studies
-    rows = [[make_claims_section(studies), *make_study_sections(first.data)]]
-    for study in others:
-        sections = make_study_sections(study.data, f"{study.title}: ")
-        rows.append([make_opening_section(study), *sections])
+    rows = []
+    for i, study in enumerate(studies):
+        opening = make_opening_section(study, study.title if i else "Summary", alone=len(studies) == 1)
+        claims = [] if i else [make_claims_section(studies)]
+        prefix = f"{study.title}: " if i else ""
+        rows.append([opening, *claims, *make_study_sections(study.data, prefix)])
     rows[-1].append(make_origin_section(studies))
     return rows
 
 
 @cache
-def _load_templates() -> Environment:
+def load_templates() -> Environment:
+    """Load the templates of all pages."""
     templates = Environment(
         loader=PackageLoader("heavytail.report"),
         autoescape=True,
@@ -67,10 +83,4 @@ def _load_templates() -> Environment:
         keep_trailing_newline=True,
     )
     templates.globals.update(light=LIGHT, dark=DARK, strokes=STROKES)
-    # Inside a script element: tojson escapes what could end it. Order and bytes are those of the figures.
-    templates.policies["json.dumps_kwargs"] = {
-        "separators": (",", ":"),
-        "allow_nan": False,
-        "ensure_ascii": False,
-    }
     return templates

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heavytail.arrays import Floats
+from heavytail.arrays import Floats, Ints
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import canonical
@@ -155,9 +155,34 @@ def to_frame(table: "pa.Table") -> "pd.DataFrame":
     """The curves of some parts as a DataFrame, with counters as columns."""
     import pandas as pd
 
-    frame = table.to_pandas()
-    counters = pd.DataFrame([dict(pairs) for pairs in frame.pop("counters")], index=frame.index)
-    return pd.concat([frame, counters], axis=1)
+    frame = table.drop_columns("counters").to_pandas()
+    return pd.concat([frame, pd.DataFrame(counters_of(table), index=frame.index)], axis=1)
+
+
+def counters_of(table: "pa.Table") -> dict[str, Floats]:
+    """The counters of all rows by their names; NaN in rows that have none of the name."""
+    names, values, counts = flat_counters(table)
+    row = np.repeat(np.arange(len(table)), counts)
+    columns = {}
+    for code, name in enumerate(names.dictionary.to_pylist()):
+        here = names.indices.to_numpy() == code
+        columns[name] = np.full(len(table), np.nan)
+        columns[name][row[here]] = values[here]
+    return columns
+
+
+def flat_counters(table: "pa.Table") -> tuple["pa.DictionaryArray", Floats, Ints]:
+    """The names and the values of all counters, row by row, and how many each row has.
+
+    Of a slice, Arrow itself would convert all that it is a slice of.
+    """
+    import pyarrow as pa
+
+    pairs = pa.concat_arrays([pa.array([], table.schema.field("counters").type), *table["counters"].chunks])
+    offsets = pairs.offsets.to_numpy()
+    here = slice(offsets[0], offsets[-1])
+    values = pairs.items[here].to_numpy(zero_copy_only=False)
+    return pairs.keys[here].dictionary_encode(), values, np.diff(offsets)
 
 
 def _run(part: Part, context: WorkContext) -> Iterator[RunResult]:
