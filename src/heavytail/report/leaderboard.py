@@ -5,6 +5,7 @@ the mean reward in the last tenth. That needs no scale, so that it compares agen
 agents need not have run everywhere.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -15,9 +16,7 @@ from heavytail.arrays import Floats
 from heavytail.statistics import Interval
 from heavytail.studies.results import Task, mean_reward_in
 from heavytail.studies.seeds import SpawnKey, make_rng
-from heavytail.studies.specs.spec import Spec, StatisticsSpec
-
-PERMUTATIONS = 2000  # of a test within one environment
+from heavytail.studies.specs.spec import Spec
 
 
 class Standing(NamedTuple):
@@ -55,7 +54,7 @@ def make_leaderboard(spec: Spec, tasks: Iterable[Task]) -> list[Standing]:
     runs = [{agent: list(by_seed.values()) for agent, by_seed in each.values.items()} for each in scored]
     shares = statistics.winning_shares(runs, rng=rng, confidence=confidence, resamples=resamples)
     order = sorted(shares, key=lambda agent: -float(shares[agent].estimate))
-    p_values, level = _test_against(order, scored), _count_level(scored, spec.statistics, spec.seed)
+    p_values, level = _test_against(order, scored), _count_level(scored, spec.statistics.significance)
     standings = []
     for agent in order:
         met = [each for each in scored if agent in each.values]
@@ -67,9 +66,7 @@ def make_leaderboard(spec: Spec, tasks: Iterable[Task]) -> list[Standing]:
             )
         label = spec.agents[agent].label
         standings.append(
-            Standing(
-                agent, label, shares[agent], of_optimum, len(met), level.get(agent, 0), p_values.get(agent)
-            )
+            Standing(agent, label, shares[agent], of_optimum, len(met), level[agent], p_values.get(agent))
         )
     return standings
 
@@ -98,43 +95,32 @@ def _test_against(order: Sequence[str], tasks: Sequence[TaskScores]) -> dict[str
 
     The sign test, with p-values that are corrected for all others (Holm).
     """
-    found: dict[str, float] = {}
-    for agent in order[1:]:
-        met = [each.pairs(order[0], agent) for each in tasks if {order[0], agent} <= each.values.keys()]
-        signs = np.concatenate([np.zeros(0), *(np.sign(np.subtract(a, b)) for a, b in met)])
-        if len(signs):
-            found[agent] = statistics.sign_test(int((signs > 0).sum()), int((signs < 0).sum()))
-    adjusted = statistics.holm(list(found.values())).tolist() if found else []
-    return dict(zip(found, adjusted, strict=True))
+    first, *others = order or [""]
+    met = {agent: [each for each in tasks if {first, agent} <= each.values.keys()] for agent in others}
+    return _correct({agent: _test_pairs(first, agent, some) for agent, some in met.items() if some})
 
 
-def _count_level(tasks: Sequence[TaskScores], options: StatisticsSpec, seed: int) -> dict[str, int]:
+def _count_level(tasks: Sequence[TaskScores], significance: float) -> Counter[str]:
     """Count the environments in which each agent is the best, or not significantly worse than the best."""
-    counts: dict[str, int] = {}
-    for i, each in enumerate(tasks):
-        if len(each.values) > 1:
-            rng = make_rng(seed, SpawnKey.LEADERBOARD, i)
-            for agent in _find_level(each, options.significance, rng):
-                counts[agent] = counts.get(agent, 0) + 1
-    return counts
-
-
-def _find_level(task: TaskScores, significance: float, rng: np.random.Generator) -> list[str]:
-    """Find the agents of an environment of which none is significantly worse than the best median there."""
-    medians: Mapping[str, float] = {
-        agent: float(np.median(list(by_seed.values()))) for agent, by_seed in task.values.items()
-    }
-    best = max(medians, key=lambda agent: medians[agent])
-    others = [agent for agent in medians if agent != best]
-    p_values = [_test_pair(*task.pairs(best, agent), rng) for agent in others]
-    adjusted = statistics.holm(p_values).tolist()
-    return [best, *(agent for agent, p in zip(others, adjusted, strict=True) if p > significance)]
-
-
-def _test_pair(best: Sequence[float], other: Sequence[float], rng: np.random.Generator) -> float:
-    if not best:
-        return 1.0
-    test = statistics.paired_permutation_test(
-        best, other, "interquartile_mean", rng=rng, resamples=PERMUTATIONS
+    return Counter(
+        agent for each in tasks if len(each.values) > 1 for agent in _find_level(each, significance)
     )
-    return test.p_value
+
+
+def _find_level(task: TaskScores, significance: float) -> list[str]:
+    """Find the agents of an environment that are not significantly worse than the best median there."""
+    best = max(task.values, key=lambda agent: float(np.median(list(task.values[agent].values()))))
+    others = [agent for agent in task.values if agent != best]
+    p_values = _correct({agent: _test_pairs(best, agent, [task]) for agent in others})
+    return [best, *(agent for agent, p in p_values.items() if p > significance)]
+
+
+def _test_pairs(first: str, second: str, tasks: Sequence[TaskScores]) -> float:
+    """The p-value of the sign test of all pairs of runs on one seed."""
+    signs = np.concatenate([np.sign(np.subtract(*task.pairs(first, second))) for task in tasks])
+    return statistics.sign_test(int((signs > 0).sum()), int((signs < 0).sum()))
+
+
+def _correct(p_values: Mapping[str, float]) -> dict[str, float]:
+    adjusted = statistics.holm(list(p_values.values())).tolist() if p_values else []
+    return dict(zip(p_values, adjusted, strict=True))

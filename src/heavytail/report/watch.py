@@ -29,7 +29,7 @@ from heavytail.studies.study import Study
 
 PAGE = "watch.html"
 EVERY = 2.0  # seconds between two pages, at least
-SHARE = 0.02  # of the time that writing pages may take
+SHARE = 0.03  # of the time that writing pages may take, but for the first page
 READING = 0.2  # seconds of reading parts for one page
 RELOAD = 3  # seconds after which the page loads itself again
 MAX_FAILURES = 20  # in the page; the report has all
@@ -111,7 +111,7 @@ class Watch(ProgressListener):
             at_once: whether it is time in any case.
             report: the page that follows it, beside it.
         """
-        begin = time.monotonic()
+        begin, spent = time.monotonic(), time.thread_time()
         if self.stage is None or self.broken or (begin < self.next_page and not at_once):
             return  # before its first phase the study may be another process's
         try:
@@ -120,8 +120,8 @@ class Watch(ProgressListener):
         except Exception as error:  # noqa: BLE001 - whatever it is, it is no reason to stop a study
             self.broken = True
             self.then.on_message(Message(f"{PAGE} is not written any more: {one_line(error)}"))
-        end = time.monotonic()
-        self.next_page = end + max(EVERY, (end - begin) / SHARE)
+        cost = time.thread_time() - spent if self.next_page else 0.0  # the first loads templates and readers
+        self.next_page = time.monotonic() + max(EVERY, cost / SHARE)
 
     def _read_parts(self, until: float) -> None:
         """Read parts that are done, until the time is over."""
@@ -133,7 +133,7 @@ class Watch(ProgressListener):
             frame = to_frame(self.store.table([self.unread.pop()]))
             for run, rows in frame.groupby("run", sort=False):
                 cell, error = cells[str(run)], rows["error"].iloc[0]
-                if error is not None:
+                if isinstance(error, str):
                     self.failures.append(f"{cell.agent} on {cell.env}: {error}")
                 elif stage.phase == "evaluation":
                     of_env = self.rates.setdefault(cell.env, {})

@@ -54,7 +54,7 @@ MAX_MDP_BYTES = 6 * 10**7  # of all MDPs: readers of Parquet refuse metadata of 
 
 
 def open_store(path: str | Path) -> Store:
-    """Open a study: a folder, a file in which one was packed, or a folder with such a file, as in studies/."""
+    """Open a study: a folder, a file in which one was packed, or a folder with such a file."""
     folder = Path(path)
     try:
         if folder.is_file():
