@@ -258,7 +258,7 @@ def _render_multiples(content: SmallMultiples) -> Rendered:
         "grid": {"rows": rows, "columns": columns, "pattern": "independent"},
         "annotations": [*titles, *(item for each in small for item in each.layout["annotations"])],
         "shapes": [item for each in small for item in each.layout["shapes"]],
-        "margin": {"l": 50, "r": 14, "t": 26, "b": 44},
+        "margin": {"l": max(each.layout["margin"]["l"] for each in rendered), "r": 14, "t": 26, "b": 44},
     }
     height = max(SMALL_HEIGHT, *(each.height for each in rendered if "shapes" in each.layout), 0)
     labels = {each.layout["yaxis"].get("title", {}).get("text") for each in rendered}

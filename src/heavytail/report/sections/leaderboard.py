@@ -1,39 +1,36 @@
 """The leaderboard as a table: who does best over all environments."""
 
-from collections.abc import Sequence
-
-from heavytail.report.figures.figure import Styles
 from heavytail.report.leaderboard import Standing
 from heavytail.report.number_format import p_value, percent
+from heavytail.report.report_data import ReportData
 from heavytail.report.tables import Table, TableCell, make_agent_cell, make_number_cell, make_text_cell
-from heavytail.studies.specs.spec import Spec
 
 
-def make_leaderboard_table(leaderboard: Sequence[Standing], styles: Styles, spec: Spec) -> Table | None:
+def make_leaderboard_table(data: ReportData) -> Table | None:
     """Make the table; None where fewer than two agents met."""
-    if not leaderboard:
+    if not data.leaderboard:
         return None
-    known = any(each.of_optimum for each in leaderboard)
+    known = any(each.of_optimum for each in data.leaderboard)
     headings = [
         "#",
         "Agent",
         "Beats another's run",
         *(["Of the optimum"] if known else []),
-        "None better, of environments",
+        "Not told from the best in",
         "Against the first",
     ]
     rows = [
         [
             make_number_cell(str(i), i),
-            make_agent_cell(styles[each.agent], each.label),
+            make_agent_cell(data.styles[each.agent], each.label),
             make_number_cell(percent(*map(float, each.share)), float(each.share.estimate)),
             *([_make_optimum_cell(each)] if known else []),
             make_number_cell(f"{each.level} of {each.envs}", each.level),
-            _make_test_cell(i, each, spec.statistics.significance),
+            _make_test_cell(i, each, data.spec.statistics.significance),
         ]
-        for i, each in enumerate(leaderboard, 1)
+        for i, each in enumerate(data.leaderboard, 1)
     ]
-    return Table(headings, rows)
+    return Table(headings, rows, f"{data.prefix}leaderboard")
 
 
 def _make_optimum_cell(each: Standing) -> TableCell:

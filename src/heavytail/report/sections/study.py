@@ -44,7 +44,7 @@ def make_opening_section(study: StudySection, link: str, *, alone: bool) -> Sect
         "env": place,
         "kind": "sweep-maps" if data.sweep_maps else "",
         "legend": _make_first_legend(data),
-        "leaderboard": make_leaderboard_table(data.leaderboard, data.styles, data.spec),
+        "leaderboard": make_leaderboard_table(data),
         "paragraphs": [" ".join(part.split()) for part in study.words.split("\n\n") if part.strip()],
         "numbers": _count_everything(data),
         "mixed": describe_mixed(data.all_sidecars),
