@@ -103,7 +103,8 @@ def _run_problems(part: Part, table: "pa.Table") -> Iterator[str]:
     # the plan of a sweep knows no ids of runs
     if part.phase != "map" and begins["run"].to_pylist() != [run.id for run in part.runs]:
         yield "it holds other runs"
-    failed, curves = begins["error"].is_valid().to_numpy(), table.filter(table["error"].is_null())
+    failed, errors = begins["error"].is_valid().to_numpy(), table["error"]
+    curves = table if errors.null_count == len(table) else table.filter(errors.is_null())
     if (lengths[failed] != 1).any() or len(curves) != lengths[~failed].sum():
         yield "a run has an error and results"
     if not np.array_equal(np.tile(part.backend.checkpoints(part), (~failed).sum()), curves["at"].to_numpy()):

@@ -160,6 +160,7 @@ def evaluate_claims(
     cells = {
         (str(agent), str(env)): gather_runs(rows)
         for (agent, env), rows in curves.groupby(["agent_key", "env_key"])
+        if spec.claims
     }
 
     def test(condition: Condition, env: str, *place: int) -> TestResult:
