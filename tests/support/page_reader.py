@@ -11,7 +11,7 @@ from typing import Any
 class Reader(HTMLParser):
     """Collects tags, attributes and what is visible."""
 
-    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path"})
+    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path", "polyline", "use"})
 
     def __init__(self) -> None:
         super().__init__()

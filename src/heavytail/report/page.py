@@ -17,7 +17,7 @@ from heavytail.report.sections.claims import make_claims_section
 from heavytail.report.sections.provenance import make_origin_section
 from heavytail.report.sections.section import Section
 from heavytail.report.sections.study import make_opening_section, make_study_sections
-from heavytail.report.theme import DARK, LIGHT, STROKES
+from heavytail.report.theme import DARK, LIGHT, MARKERS, STROKES
 
 
 def render_page(studies: Sequence[StudySection]) -> str:
@@ -82,5 +82,5 @@ def load_templates() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    templates.globals.update(light=LIGHT, dark=DARK, strokes=STROKES)
+    templates.globals.update(light=LIGHT, dark=DARK, strokes=STROKES, markers=MARKERS)
     return templates

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from heavytail.arrays import Floats
 from heavytail.report.figures.agent_env_matrix import EnvMap
@@ -62,7 +63,7 @@ def _make_tile(value: float, shade: float, measure: Measure, *, chosen: bool) ->
     return HeatMapTile(
         f"★ {measure.format(value)}" if chosen else measure.format(value),
         title=f"{measure.words} {value:,.6g}",
-        background=f"rgb({255 * red:.0f},{255 * green:.0f},{255 * blue:.0f})",
+        background=to_hex((red, green, blue)),
         ink="#000" if is_bright(red, green, blue) else "#fff",
         chosen=chosen,
     )
