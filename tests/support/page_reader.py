@@ -44,7 +44,15 @@ class Reader(HTMLParser):
         if self.open and self.open[-1] not in ("script", "style"):
             self.text.append(data)
         elif self.open and self.open[-1] == "script" and self.inside == "figures":
-            self.data = json.loads(gzip.decompress(b64decode(data)))
+            self.data = _unpack(json.loads(gzip.decompress(b64decode(data))))
+
+
+def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
+    """Put the lists of traces in the place of their numbers."""
+    for figure in packed["figures"].values():
+        for trace in figure["traces"]:
+            trace |= {name: packed["lists"][trace[name]] for name in ("x", "y", "text") if name in trace}
+    return dict(packed["figures"])
 
 
 def read(page: str) -> Reader:

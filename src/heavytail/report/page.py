@@ -7,8 +7,9 @@ page's script unpacks the former when it opens, and the latter when the first fi
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -18,6 +19,8 @@ from heavytail.report.sections.provenance import make_origin_section
 from heavytail.report.sections.section import Section
 from heavytail.report.sections.study import make_opening_section, make_study_sections
 from heavytail.report.theme import DARK, LIGHT, MARKERS, STROKES
+
+LISTS = ("x", "y", "text")  # of a trace, which many of them have in common
 
 
 def render_page(studies: Sequence[StudySection]) -> str:
@@ -41,10 +44,29 @@ def render_page(studies: Sequence[StudySection]) -> str:
             title=studies[0].title,
             rows=rows,
             sections=sections,
-            figures=_compress(json.dumps(figures, separators=(",", ":"), allow_nan=False)),
+            figures=_compress(_to_json(figures)),
             plotly=_compress_plotly(),
         )
     )
+
+
+def _to_json(figures: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write figures with each list of coordinates and names once; traces have its number in its place."""
+    numbers: dict[str, int] = {}
+
+    def share(trace: Mapping[str, Any]) -> dict[str, Any]:
+        lists = {name: _dump(trace[name]) for name in LISTS if name in trace}
+        return {**trace, **{name: numbers.setdefault(text, len(numbers)) for name, text in lists.items()}}
+
+    shared = {
+        plot: {**figure, "traces": [share(trace) for trace in figure["traces"]]}
+        for plot, figure in figures.items()
+    }
+    return f'{{"figures":{_dump(shared)},"lists":[{",".join(numbers)}]}}'
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False)
 
 
 @cache

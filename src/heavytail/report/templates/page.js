@@ -132,7 +132,13 @@
 
   // A figure is drawn when it comes near the window, one after the other; all of them for print.
   try {
-    figures = JSON.parse(await unpack("figures"));
+    const packed = JSON.parse(await unpack("figures"));
+    figures = packed.figures;
+    Object.values(figures).flatMap(({ traces }) => traces).forEach((trace) => { // numbers are those of lists
+      ["x", "y", "text"].filter((name) => name in trace).forEach((name) => {
+        trace[name] = packed.lists[trace[name]];
+      });
+    });
   } catch {
     document.querySelectorAll(".plot").forEach((plot) => {
       plot.textContent = "This browser is too old to draw it; the file below it has the figure.";
