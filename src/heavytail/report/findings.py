@@ -53,7 +53,7 @@ def _describe_leader(leaderboard: Sequence[Standing], significance: float) -> st
         told = ", and it is significantly better than every other" if others else ""
     else:
         told = f"; {_list_words(level)} cannot be told from it"
-    return f"{first.label} does best: a run of it beats a run of another agent in {share} of cases{told}."
+    return f"Best is {first.label}: a run of it beats a run of another agent in {share} of cases{told}."
 
 
 def _describe_breadth(first: Standing) -> str:
@@ -65,7 +65,7 @@ def _describe_maps(maps: Sequence[SweepMap]) -> str:
     shares = [float(each.works.mean()) for each in maps]
     least, most = percent(min(shares)), percent(max(shares))
     points = f"{least} to {most}" if least != most else most
-    return f"At {points} of the points of a map the median run earns {WORKS:.0%} of the optimum in the end."
+    return f"At {points} of the points of a map the median run earns at least {WORKS:.0%} of the optimum."
 
 
 def _list_words(words: Sequence[str]) -> str:
