@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from heavytail.report.report import CompanionStudy, write_report
+from heavytail.report.watch import PAGE, Watch
+from heavytail.studies import Study
+from heavytail.studies.progress import ProgressListener
 from support.fake_deep import SPEC as DEEP
 from support.fake_deep import made_up_deep
 from support.small_studies import done
@@ -89,7 +92,13 @@ class Window:
         self.page.on("pageerror", lambda error: self.messages.append(f"error: {error}"))
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.goto(report.as_uri())
+        self.page.wait_for_function("document.documentElement.dataset.drawn", timeout=120_000)
+
+    def draw_all(self) -> "Window":
+        """Draw the figures that are far from the window too, as for print."""
+        self.page.evaluate("dispatchEvent(new Event('beforeprint'))")
         self.page.wait_for_function("document.documentElement.dataset.drawn === 'all'", timeout=120_000)
+        return self
 
     def lines(self, figure: str) -> int:
         """Count the curves that are visible in a figure."""
@@ -110,7 +119,7 @@ class Window:
 
 @pytest.fixture
 def desk(browser: Any, report: Path) -> Iterator[Window]:
-    opened = Window(browser, report, 1280, color_scheme="light")
+    opened = Window(browser, report, 1280, color_scheme="light").draw_all()
     yield opened
     opened.page.context.close()
 
@@ -120,13 +129,98 @@ def test_it_logs_nothing_and_requests_nothing(desk: Window, report: Path) -> Non
     assert [url for url in desk.requests if not url.startswith("data:")] == [report.as_uri()]
 
 
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (380, "light"), (380, "dark")]
+)
+def test_the_first_screen_says_what_was_found(
+    browser: Any, report: Path, screenshots: Path, width: int, scheme: str
+) -> None:
+    """Sentences, verdicts, the picture and the leaderboard, before anything is scrolled."""
+    opened = Window(browser, report, width, color_scheme=scheme)
+    page = opened.page
+    page.screenshot(path=screenshots / f"first-{width}-{scheme}.png")
+    places = [
+        page.locator(where).first.bounding_box()["y"]
+        for where in ("p.finding", ".verdicts", "#summary--first", "#leaderboard", "#claims")
+    ]
+    assert places == sorted(places)
+    assert places[2] < 900  # the picture begins on the first screen
+    assert page.locator("#plot-summary--first .scatterlayer .trace").count() == 2 * 4
+    assert page.locator(".verdicts .verdict").all_inner_texts() == ["supported", "not supported", "undecided"]
+    assert page.locator("#leaderboard tbody tr").count() == 4
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.messages == []
+    page.context.close()
+
+
+def test_figures_are_drawn_when_they_are_looked_at(browser: Any, report: Path) -> None:
+    opened = Window(browser, report, 1280, color_scheme="light")
+    last = opened.page.locator("#plot-double_chain--final-regret")
+    assert opened.page.evaluate("document.documentElement.dataset.drawn") == "near"
+    assert last.locator(".main-svg").count() == 0
+    last.scroll_into_view_if_needed()
+    last.locator(".main-svg").first.wait_for()
+    opened.page.context.close()
+
+
+def test_panels_stand_below_each_other_where_there_is_no_room(browser: Any, report: Path) -> None:
+    opened = Window(browser, report, 1280, color_scheme="light")
+
+    def tops() -> list[float]:
+        """The upper ends of the panels' axes."""
+        ends = "all => all.map(each => each.getBoundingClientRect().top)"
+        return list(opened.page.locator("#plot-summary--first .subplot .xaxislayer-above").evaluate_all(ends))
+
+    assert len(set(map(round, tops()))) == 1
+    opened.page.set_viewport_size({"width": 380, "height": 900})
+    opened.page.wait_for_function(
+        "document.getElementById('plot-summary--first').getBoundingClientRect().height > 400"
+    )
+    opened.page.wait_for_timeout(500)
+    assert len(set(map(round, tops()))) == 2
+    opened.page.context.close()
+
+
+@pytest.mark.parametrize("width", [380, 1280])
+def test_tables_scroll_inside_their_box(browser: Any, combined: Path, width: int) -> None:
+    opened = Window(browser, combined, width, color_scheme="light")
+    opened.page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
+    outside = opened.page.locator(".scroll").evaluate_all(
+        "(all, width) => all.filter(each => each.getBoundingClientRect().right > width + 1).length", width
+    )
+    assert outside == 0
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    opened.page.context.close()
+
+
+def test_a_report_is_below_three_megabytes(combined: Path) -> None:
+    assert combined.stat().st_size < 3e6
+
+
+def test_a_running_study_is_watched_until_its_report(browser: Any, tmp_path: Path, screenshots: Path) -> None:
+    study = Study({**SPEC, "episodes": 200}, tmp_path)
+    listener = Watch(study, ProgressListener(), f"heavytail resume {tmp_path}")
+    study.run("inline", listener=listener)
+    listener.write("running", at_once=True)
+    for width, scheme in ((1280, "light"), (380, "dark")):
+        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+        page.goto((tmp_path / PAGE).as_uri())
+        assert page.locator("polyline").count() == 2 * 4
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=screenshots / f"watch-{width}-{scheme}.png", full_page=True)
+    report = write_report(study, tmp_path / "report.html")
+    listener.write("finished", at_once=True, report=report.name)
+    page.wait_for_url(report.as_uri(), timeout=30_000)  # it loads itself again, and leads on
+    page.context.close()
+
+
 def test_curves_are_drawn(desk: Window, screenshots: Path) -> None:
     for env in ("six_arms", "double_chain"):
         assert desk.lines(f"{env}--regret") == 4
         assert desk.lines(f"{env}--log-log") == 4
         assert desk.lines(f"{env}--reward") == 5  # and the best policy
         assert desk.page.locator(f"#plot-{env}--last-tenth .scatterlayer .point").count() == 4 * 5
-    assert desk.page.locator(".plot .main-svg").count() >= 14
+    assert desk.page.locator(".plot .main-svg").count() >= 15
     assert 'random <play> & "more"' in desk.page.locator("#plot-six_arms--last-tenth").inner_text()
     desk.page.screenshot(path=screenshots / "light.png", full_page=True)
 
@@ -178,7 +272,7 @@ def test_light_and_dark_themes(desk: Window, browser: Any, report: Path, screens
     assert background(desk.page) != light
     assert ink(desk.page) != ink_in_light
     assert desk.messages == []
-    dark_window = Window(browser, report, 1280, color_scheme="dark")
+    dark_window = Window(browser, report, 1280, color_scheme="dark").draw_all()
     assert background(dark_window.page) == background(desk.page)
     dark_window.page.screenshot(path=screenshots / "dark.png", full_page=True)
     dark_window.page.context.close()
@@ -186,9 +280,9 @@ def test_light_and_dark_themes(desk: Window, browser: Any, report: Path, screens
     assert (background(desk.page), ink(desk.page)) == (light, ink_in_light)
 
 
-@pytest.mark.parametrize("width", [320, 390, 820])
+@pytest.mark.parametrize("width", [320, 380, 820])
 def test_nothing_sticks_out_of_a_phone(browser: Any, report: Path, screenshots: Path, width: int) -> None:
-    phone = Window(browser, report, width, has_touch=True, is_mobile=True, color_scheme="light")
+    phone = Window(browser, report, width, has_touch=True, is_mobile=True, color_scheme="light").draw_all()
     phone.page.locator("details").evaluate_all("all => all.forEach(each => { each.open = true; })")
     assert phone.page.evaluate("document.documentElement.scrollWidth") <= width
     widths = phone.page.locator(".plot .main-svg").evaluate_all(
@@ -214,7 +308,7 @@ def test_a_figure_is_one_click_from_its_claim(desk: Window) -> None:
 def test_several_studies_share_a_page(
     browser: Any, combined: Path, screenshots: Path, width: int, scheme: str
 ) -> None:
-    opened = Window(browser, combined, width, color_scheme=scheme)
+    opened = Window(browser, combined, width, color_scheme=scheme).draw_all()
     assert opened.messages == []
     assert [url for url in opened.requests if not url.startswith("data:")] == [combined.as_uri()]
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -232,7 +326,7 @@ def test_several_studies_share_a_page(
 
 
 def test_each_study_has_a_legend_of_its_own(browser: Any, combined: Path) -> None:
-    opened = Window(browser, combined, 1280, color_scheme="light")
+    opened = Window(browser, combined, 1280, color_scheme="light").draw_all()
     opened.page.locator('.legend[data-env="3~loud"] [data-agent="heavy"]').click()
     assert [opened.lines("2~loud--pace"), opened.lines("3~loud--pace"), opened.lines("3~quiet--pace")] == [
         3,

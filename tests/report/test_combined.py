@@ -59,12 +59,14 @@ def test_no_two_things_share_a_name(page: Reader) -> None:
 def test_every_study_has_its_figures(page: Reader, report: Path) -> None:
     places = Counter(name.split("--")[0] for name in page.data)
     assert places == {
+        **{f"plot-{prefix}summary": 1 for prefix in ("", "2~", "3~")},
         "plot-six_arms": 7,
         "plot-double_chain": 7,
         **{f"plot-{i}~{env}": 3 for i in (2, 3) for env in DEEP["envs"]},
     }
     assert set(page.data) <= set(page.values("id"))
-    assert {each["env"] for each in page.data.values()} == set(page.values("data-env"))
+    legends = set(page.values("data-env"))
+    assert {each["env"] for each in page.data.values() if "summary" not in each["env"]} == legends
     pictures = {
         value.removeprefix("figures/") for value in page.values("href") if value.startswith("figures/")
     }
@@ -87,7 +89,7 @@ def test_claims_stand_together_and_origins_too(page: Reader) -> None:
         < words.index("Full scale # Verdict")
         < last
     )
-    assert words.count("A claim is reproduced if all its tests are") == 1
+    assert words.count("supported) if all its tests are") == 1
     assert words.count("spec digest") == 3
     assert words.count("heavytail reproduce") == 1
     assert WORDS in words
@@ -96,7 +98,7 @@ def test_claims_stand_together_and_origins_too(page: Reader) -> None:
 def test_the_top_lists_all(page: Reader) -> None:
     top = page.words[: page.words.index("dark")]
     assert top.startswith(
-        "Tables Claims six_arms double_chain Quick & new Agents × environments noise 1 noise 5 noise"
+        "Tables Summary Claims six_arms double_chain Quick & new Agents × environments noise 1 noise 5 noise"
         " 20 Full scale"
     )
     assert top.strip().endswith("How this was made")

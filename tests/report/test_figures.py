@@ -114,5 +114,5 @@ def test_a_band_ends_where_a_logarithmic_axis_does() -> None:
 
 
 def test_a_figure_of_something_else_is_an_error() -> None:
-    with pytest.raises(TypeError, match="curves, strips or tiles, not str"):
+    with pytest.raises(TypeError, match="intervals or tiles, not str"):
         render_plotly(Figure("", "", "text"))  # type: ignore[arg-type]

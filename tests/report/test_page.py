@@ -146,13 +146,13 @@ def test_links_lead_somewhere(page: str) -> None:
 
 def test_figures_are_what_plotly_draws(page: str) -> None:
     figures = read(page).data
-    assert len(figures) == 2 * 8
+    assert len(figures) == 1 + 2 * 8
     for name, each in figures.items():
         assert f'id="{name}"' in page
         for colours in (LIGHT, DARK):
             figure = go.Figure(resolved(each, colours))  # raises at what it does not know
             assert len(figure.data) >= 2
-        agents = {"random", "q", "ucrl2"} if "double" in name else {"random", "q"}
+        agents = {"random", "q"} if "six_arms" in name else {"random", "q", "ucrl2"}
         counting = {"q"} if name.endswith("truncated") else agents
         assert {trace.get("meta") for trace in each["traces"]} - {None} == counting
 

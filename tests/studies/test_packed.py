@@ -103,6 +103,15 @@ def test_the_commands_read_it(
     assert heavytail("report", packed, "--out", "here.html")[:2] == (0, "here.html\n")
 
 
+def test_a_folder_with_the_file_stands_for_it(packed: Path, tmp_path: Path) -> None:
+    """As those in studies/, beside their specs."""
+    shutil.copy(packed, tmp_path / "results.parquet")
+    assert Study.open(tmp_path).spec == Study.open(packed).spec
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(InputError, match="damaged"):
+        Study.open(tmp_path)  # a study of its own comes first
+
+
 def test_it_cannot_be_run(packed: Path) -> None:
     content = packed.read_bytes()
     code, out, err = heavytail("resume", packed)

@@ -12,7 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult
-from heavytail.studies.parts import part_to_parquet, schema_with_keys, to_frame, to_table
+from heavytail.studies.parts import (
+    counters_of,
+    part_to_parquet,
+    schema,
+    schema_with_keys,
+    to_frame,
+    to_table,
+)
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import canonical
@@ -128,3 +135,17 @@ def test_counters_are_the_columns_that_they_are_row_by_row(
     frame = table.to_pandas()
     counters = pd.DataFrame([dict(pairs) for pairs in frame.pop("counters")], index=frame.index)
     pd.testing.assert_frame_equal(to_frame(table), pd.concat([frame, counters], axis=1))
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(NAMES), st.floats(-9, 9)), max_size=6), st.data())
+def test_counters_of_slices_are_those_of_their_rows(rows: list[dict[str, float]], data: Any) -> None:
+    whole = pa.table(
+        {"counters": pa.array([list(row.items()) for row in rows], schema().field("counters").type)}
+    )
+    cuts = data.draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=3))
+    table = pa.concat_tables([whole.slice(0, 0), *(whole.slice(first, n) for first, n in cuts)])
+    kept = [row for first, n in cuts for row in rows[first : first + n]]
+    found = counters_of(table)
+    assert found.keys() == {name for row in kept for name in row}
+    for name, values in found.items():
+        np.testing.assert_array_equal(values, [row.get(name, np.nan) for row in kept])

@@ -1,7 +1,9 @@
 """Reading a page in tests: its tags, its visible text and the data of its figures."""
 
+import gzip
 import json
 import re
+from base64 import b64decode
 from html.parser import HTMLParser
 from typing import Any
 
@@ -9,11 +11,12 @@ from typing import Any
 class Reader(HTMLParser):
     """Collects tags, attributes and what is visible."""
 
-    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path"})
+    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path", "polyline", "use"})
 
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
+        self.inside = ""  # the id of the element that began last
         self.attributes: list[tuple[str, str, str]] = []
         self.text: list[str] = []
         self.data: dict[str, Any] = {}
@@ -29,6 +32,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, name, value or "") for name, value in attrs]
+        self.inside = dict(attrs).get("id") or ""
         if tag not in self.EMPTY:
             self.open.append(tag)
 
@@ -39,8 +43,16 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] not in ("script", "style"):
             self.text.append(data)
-        elif self.open and self.open[-1] == "script" and data.startswith("{"):
-            self.data = json.loads(data)
+        elif self.open and self.open[-1] == "script" and self.inside == "figures":
+            self.data = _unpack(json.loads(gzip.decompress(b64decode(data))))
+
+
+def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
+    """Put the lists of traces in the place of their numbers."""
+    for figure in packed["figures"].values():
+        for trace in figure["traces"]:
+            trace |= {name: packed["lists"][trace[name]] for name in ("x", "y", "text") if name in trace}
+    return dict(packed["figures"])
 
 
 def read(page: str) -> Reader:
@@ -58,7 +70,7 @@ def resolved(value: Any, colours: tuple[str, ...]) -> Any:
         return {
             names.get(key, key): item if key == "meta" else resolved(item, colours)
             for key, item in value.items()
-            if key != "env"
+            if key not in ("env", "multiples")
         }
     if isinstance(value, list):
         return [resolved(item, colours) for item in value]

@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -12,8 +12,10 @@ from heavytail.cli.app import app, one_line_errors, print_json, print_table, sto
 from heavytail.errors import printable
 
 if TYPE_CHECKING:
+    from heavytail.report.watch import Watch
     from heavytail.studies.plan_size import PhaseSize
     from heavytail.studies.progress import Stage
+    from heavytail.studies.store import Store
     from heavytail.studies.study import Study
 
 ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."
@@ -36,6 +38,9 @@ Lanes = Annotated[
     typer.Option("--lanes", min=1, help="Runs at a time on a GPU; 65,536 or what fits if left out."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
+Watched = Annotated[
+    bool, typer.Option("--watch", help="Write FOLDER/watch.html, a page to look at meanwhile in a browser.")
+]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the report at the end.")]
 
 
@@ -50,6 +55,7 @@ def run(
     address: Address = None,
     lanes: Lanes = None,
     as_json: Json = False,
+    watch: Watched = False,
     report: Report = True,
     dry_run: Annotated[
         bool,
@@ -63,7 +69,7 @@ def run(
             _print_sizes(study.check(), as_json)
             return
         options = {"workers": workers, "address": address, "lanes": lanes}
-        _run_and_finish(study, engine, options, as_json, report)
+        _run_and_finish(study, engine, options, Display(as_json, watch), report)
 
 
 @app.command()
@@ -75,12 +81,13 @@ def resume(
     address: Address = None,
     lanes: Lanes = None,
     as_json: Json = False,
+    watch: Watched = False,
     report: Report = True,
 ) -> None:
     """Go on with a study that was interrupted."""
     with one_line_errors():
         options = {"workers": workers, "address": address, "lanes": lanes}
-        _run_and_finish(_study_class().open(folder), engine, options, as_json, report)
+        _run_and_finish(_study_class().open(folder), engine, options, Display(as_json, watch), report)
 
 
 @app.command()
@@ -94,6 +101,7 @@ def reproduce(
     address: Address = None,
     lanes: Lanes = None,
     as_json: Json = False,
+    watch: Watched = False,
 ) -> None:
     """Reproduce the paper: run its studies and write one report.
 
@@ -109,9 +117,12 @@ def reproduce(
         for name in left_out(study):
             message = f"{name} is not run here, only its published result is shown; to run it: "
             typer.echo(f"{message}pip install 'heavytail[deep]'", err=True)
-        for member in fresh:
-            _run(member, engine, options, as_json, _command())
-        _finish(fresh[0], as_json, fresh[0].report(None, _command(), list(find_companions(study, fresh))))
+        watches = [
+            _run(member, engine, options, Display(as_json, watch), _command(), page=fresh[0].store)
+            for member in fresh
+        ]
+        report = fresh[0].report(None, _command(), list(find_companions(study, fresh)))
+        _finish(fresh[0], as_json, report, watches[-1])
 
 
 @app.command()
@@ -182,29 +193,61 @@ def _print_sizes(sizes: "list[PhaseSize]", as_json: bool) -> None:
         typer.echo(str(size))
 
 
+class Display(NamedTuple):
+    """How progress is shown."""
+
+    as_json: bool
+    watch: bool
+
+
 def _run_and_finish(
-    study: "Study", engine: str, options: dict[str, Any], as_json: bool, report: bool
+    study: "Study", engine: str, options: dict[str, Any], display: Display, report: bool
 ) -> None:
-    _run(study, engine, options, as_json, f"heavytail resume {study.store.folder}")
-    _finish(study, as_json, _report(study, None) if report else None)
+    again = f"heavytail resume {study.store.folder}"
+    watch = _run(study, engine, options, display, again, page=study.store)
+    _finish(study, display.as_json, _report(study, None) if report else None, watch)
 
 
-def _run(study: "Study", engine: str, options: dict[str, Any], as_json: bool, again: str) -> None:
-    """Run what is left of a study; `again` continues it after an interruption."""
+def _run(
+    study: "Study", engine: str, options: dict[str, Any], display: Display, again: str, *, page: "Store"
+) -> "Watch | None":
+    """Run what is left of a study.
+
+    Args:
+        study: which.
+        engine: where to compute.
+        options: of the engine.
+        display: how progress is shown.
+        again: the command that continues it after an interruption.
+        page: the folder of the page to watch.
+
+    Returns:
+        The page, if there is one.
+    """
     from heavytail.studies.progress import choose_listener  # here, for start-up
 
     chosen = {name: value for name, value in options.items() if value is not None}
+    watch = None
     try:
-        with choose_listener(study.spec, as_json=as_json) as listener:
+        with choose_listener(study.spec, as_json=display.as_json) as listener:
+            if display.watch:
+                from heavytail.report.watch import Watch  # here, for start-up
+
+                listener = watch = Watch(study, listener, again, page)
             study.run(engine, **chosen, listener=listener)
     except KeyboardInterrupt as stop:
+        if watch:
+            watch.write("stopped", at_once=True)
         kept = f"what is done is kept. Go on with: {again}" if study.store.exists() else "nothing was begun"
         typer.echo(f"stopped; {kept}", err=True)
         raise typer.Exit(stop_status(stop)) from None
+    return watch
 
 
-def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
+def _finish(study: "Study", as_json: bool, report: Path | None, watch: "Watch | None") -> None:
     """Print what failed, and where the results are."""
+    if watch:
+        watch.write("finished", at_once=True, report=report.name if report else "")
     failed, folder = len(study.failures()), study.store.folder
     if failed:
         typer.echo(f"{failed} runs failed; see: heavytail status {folder}", err=True)

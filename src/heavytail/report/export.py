@@ -21,6 +21,7 @@ from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.sections.claims import sentence
 from heavytail.report.tables import format_parameters
 from heavytail.statistics import Interval
+from heavytail.studies.claims import say_verdict
 from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
 from heavytail.studies.study import Study
 
@@ -123,19 +124,20 @@ def _claims(data: ReportData) -> Iterator[dict[str, Any]]:
     for i, result in enumerate(data.claims, 1):
         held = sum(test.verdict == "reproduced" for test in result.tests)
         words = {"number": i, "claim": result.claim.claim, "place": result.claim.place}
-        yield {**words, "verdict": result.verdict, "tests": len(result.tests), "tests_that_hold": held}
+        yield {**words, "verdict": result.words, "tests": len(result.tests), "tests_that_hold": held}
 
 
 def _tests(data: ReportData) -> Iterator[dict[str, Any]]:
     for i, result in enumerate(data.claims, 1):
         for test in result.tests:
-            numbers = ("estimate", "low", "high", "bound", "p_value", "adjusted", "runs", "verdict")
+            numbers = ("estimate", "low", "high", "bound", "p_value", "adjusted", "runs")
             yield {
                 "claim": i,
                 "env_key": test.env,
                 "test": sentence(test, data.spec, data.tasks[test.env]),
                 "method": test.method,
                 **{name: getattr(test, name) for name in numbers},
+                "verdict": say_verdict(test.verdict, result.claim),
             }
 
 

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from heavytail.errors import InputError
 from heavytail.files import save_figure
-from heavytail.report.figures.figure import Curves, Figure, figure_file
-from heavytail.report.figures.render_matplotlib import render_matplotlib, render_overview
+from heavytail.report.figures.figure import Curves, Figure, SmallMultiples, figure_file
+from heavytail.report.figures.render_matplotlib import render_matplotlib
 from heavytail.report.page import render_page
 from heavytail.report.report_data import ReportData, StudySection, collect_report_data
 from heavytail.report.sections.section import FIGURE_FOLDER
+from heavytail.report.sections.study import summary_id
 from heavytail.studies.published import COMPANIONS, published_result
 from heavytail.studies.study import Study
 
@@ -68,13 +69,11 @@ def collect_studies(
 def write_figures(folder: Path, data: ReportData) -> None:
     """Write every figure of a study as SVG."""
     folder.mkdir(parents=True, exist_ok=True)
-    if overview := _make_overview(data):
-        save_figure(render_overview(overview), folder / figure_file(data.prefix + "overview"))
     for name, figure in _name_figures(data):
         save_figure(render_matplotlib(figure), folder / name)
 
 
-def _make_overview(data: ReportData) -> list[tuple[str, Curves]]:
+def _make_overview(data: ReportData) -> Figure | None:
     """Of each environment the paper's drawing, or reward per unit where the best policy is not known."""
     panels = []
     for task in data.single_tasks:
@@ -82,16 +81,25 @@ def _make_overview(data: ReportData) -> list[tuple[str, Curves]]:
         content = contents.get("reward", contents["pace"])
         if isinstance(content, Curves):
             panels.append((task.label, content))
-    return panels
+    return Figure("Overview", "", SmallMultiples(panels)) if panels else None
 
 
 def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
     """Every figure with the name of its file."""
+    if overview := _make_overview(data):
+        yield figure_file(f"{data.prefix}overview"), overview
+    if data.first:
+        yield figure_file(summary_id(data), data.first.name), data.first
     for html_id, figures in data.figures.items():
         for figure in figures:
             yield figure_file(html_id, figure.name), figure
+    named = {
+        task.html_id: task for task in data.tasks.values()
+    }  # of a family the last member, as in its table
     for grid in data.grids:
         task = data.tasks[grid.env]
+        if named[task.html_id] is not task:
+            continue
         yield figure_file(task.html_id, "grid", grid.agent), grid.make_figure(task.label)
     for matrix in data.matrices:
         yield figure_file(data.prefix + matrix.name), matrix.make_figure()

@@ -10,9 +10,12 @@ from heavytail.report.figures.agent_env_matrix import EnvMap, make_agent_env_mat
 from heavytail.report.figures.families import make_family_figures
 from heavytail.report.figures.family_maps import make_family_maps
 from heavytail.report.figures.figure import Figure
+from heavytail.report.figures.reward_beliefs import BELIEFS, make_belief_figures
 from heavytail.report.figures.sweep_maps import SweepMap
 from heavytail.report.figures.sweep_results import make_sweep_maps
 from heavytail.report.figures.tuning_grids import TuningGrid, make_tuning_grids
+from heavytail.report.first_figure import FIRST, choose_first_figure
+from heavytail.report.leaderboard import Standing, make_leaderboard
 from heavytail.report.theme import AgentStyle, assign_styles
 from heavytail.studies.backends import backend_for
 from heavytail.studies.bound_lines import bound_lines
@@ -49,6 +52,8 @@ class ReportData(NamedTuple):
     failures: list[list[str]]  # by FAILURE_COLUMNS
     metadata: dict[str, Any]
     figures: dict[str, list[Figure]]  # by the id of their environment, family or sweep in the page
+    leaderboard: list[Standing]
+    first: Figure | None  # what the report begins with
     sweep_summary: Summary | None = None
     sweep_maps: Sequence[SweepMap] = ()
 
@@ -82,9 +87,14 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
     optima = {key: task.optimum for key, task in tasks.items()}
     summary = study.maps() if study.sweeps else None
     tuning_curves = study.curves("tuning") if scores else curves[:0]
-    styles = assign_styles((key, _style_kind(agent)) for key, agent in spec.agents.items())
+    styles = assign_agent_styles(spec)
     single = {key: task for key, task in tasks.items() if not spec.envs[key].family}
     families = make_families(spec, tasks)
+    leaderboard = make_leaderboard(spec, tasks.values())
+    figures = {task.html_id: make_figures(task, styles) for task in single.values()}
+    figures |= {family.html_id: make_family_figures(family, styles) for family in families}
+    if beliefs := make_belief_figures(list(single.values()), families, styles):
+        figures[f"{prefix}{BELIEFS}"] = beliefs
     data = ReportData(
         prefix=prefix,
         spec=spec,
@@ -99,21 +109,29 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
         seconds=_sum_seconds(cells, sidecars),
         failures=[*_list_failures(curves), *_list_failures(tuning_curves)],
         metadata=study.store.metadata(),
-        figures={task.html_id: make_figures(task, styles) for task in single.values()}
-        | {family.html_id: make_family_figures(family, styles) for family in families},
+        figures=figures,
+        leaderboard=leaderboard,
+        first=choose_first_figure(figures, families, list(single.values()), styles, leaderboard),
     )
     return data if summary is None else _with_sweeps(data, study, summary)
 
 
 def _with_sweeps(data: ReportData, study: Study, summary: Summary) -> ReportData:
     maps = make_sweep_maps(data.spec, summary, study.sweeps, data.cells, data.tasks)
+    drawn = [each.make_figure() for each in maps]
     return data._replace(
         sidecars={**data.sidecars, "map": summary.sidecars},
         failures=[*data.failures, *_list_failures(summary.failures())],
-        figures={**data.figures, f"{data.prefix}{SWEEPS}": [each.make_figure() for each in maps]},
+        figures={**data.figures, f"{data.prefix}{SWEEPS}": drawn},
+        first=drawn[0]._replace(name=FIRST),
         sweep_summary=summary,
         sweep_maps=maps,
     )
+
+
+def assign_agent_styles(spec: Spec) -> dict[str, AgentStyle]:
+    """Give each agent of a study its style."""
+    return assign_styles((key, _style_kind(agent)) for key, agent in spec.agents.items())
 
 
 def _style_kind(agent: AgentSpec) -> str:

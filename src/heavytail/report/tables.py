@@ -41,7 +41,8 @@ def make_text_cell(value: Any) -> TableCell:
 
 def make_number_cell(text: str, sort: float, note: str = "") -> TableCell:
     """Make a cell with a number, and a note below it; a missing number is sorted before all others."""
-    return TableCell([text], "" if math.isnan(sort) else sort, "number", [note] if note else [])
+    key = "" if math.isnan(sort) else float(f"{sort:.6g}")
+    return TableCell([text], key, "number", [note] if note else [])
 
 
 def make_agent_cell(style: AgentStyle, label: str) -> TableCell:

@@ -33,8 +33,15 @@ from heavytail.statistics.location import (
     median,
     quantiles,
 )
-from heavytail.statistics.permutation import Comparison, holm, paired_permutation_test, permutation_test
+from heavytail.statistics.permutation import (
+    Comparison,
+    holm,
+    paired_permutation_test,
+    permutation_test,
+    sign_test,
+)
 from heavytail.statistics.rates import rate_interval
+from heavytail.statistics.tasks import stratified_interval, winning_shares
 
 __all__ = [
     "Comparison",
@@ -57,4 +64,7 @@ __all__ = [
     "probability_of_improvement",
     "quantiles",
     "rate_interval",
+    "sign_test",
+    "stratified_interval",
+    "winning_shares",
 ]

@@ -137,6 +137,20 @@ def paired_permutation_test(
     return Comparison(p_value, effect, improvement, exact, 2**n if exact else drawn)
 
 
+def sign_test(wins: int, losses: int) -> float:
+    """Test one-sidedly whether A beats B more often than not, of pairs that A won and lost.
+
+    Ties are no pairs. It is the permutation test of signs alone, so that it needs nothing of the values but
+    their order.
+
+    >>> sign_test(3, 0), sign_test(0, 0)
+    (0.125, 1.0)
+    """
+    from scipy.stats import binom  # here, because importing SciPy takes a while
+
+    return float(binom.sf(wins - 1, wins + losses, 0.5))
+
+
 def holm(p_values: npt.ArrayLike) -> Floats:
     """Adjust the p-values of several tests, in their order (Holm 1979).
 

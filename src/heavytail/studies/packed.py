@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 STUDY, PARTS, SWEEPS, MDPS, CHECKSUM = (
     f"heavytail.{name}" for name in ("study", "parts", "sweeps", "mdps", "sha256")
 )
+RESULTS = "results.parquet"  # of a published study, beside its spec
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
 ZEROS = b"0" * 64
 LEVEL = 19  # of compression: written once, read often
@@ -53,9 +54,13 @@ MAX_MDP_BYTES = 6 * 10**7  # of all MDPs: readers of Parquet refuse metadata of 
 
 
 def open_store(path: str | Path) -> Store:
-    """Open a study: a folder, or a file in which one was packed."""
+    """Open a study: a folder, a file in which one was packed, or a folder with such a file."""
+    folder = Path(path)
     try:
-        return PackedStore(path) if Path(path).is_file() else Store(path)
+        if folder.is_file():
+            return PackedStore(folder)
+        packed = folder / RESULTS
+        return PackedStore(packed) if packed.is_file() and not Store(folder).exists() else Store(folder)
     except (OSError, ValueError) as error:  # a name too long, or with a zero in it
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 

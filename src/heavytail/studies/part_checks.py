@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heavytail.studies.parts import KEY_COLUMNS, schema, schema_with_keys
+from heavytail.studies.parts import KEY_COLUMNS, flat_counters, schema, schema_with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import canonical
 
@@ -103,13 +103,16 @@ def _run_problems(part: Part, table: "pa.Table") -> Iterator[str]:
     # the plan of a sweep knows no ids of runs
     if part.phase != "map" and begins["run"].to_pylist() != [run.id for run in part.runs]:
         yield "it holds other runs"
-    failed, curves = begins["error"].is_valid().to_numpy(), table.filter(table["error"].is_null())
+    failed, errors = begins["error"].is_valid().to_numpy(), table["error"]
+    curves = table if errors.null_count == len(table) else table.filter(errors.is_null())
     if (lengths[failed] != 1).any() or len(curves) != lengths[~failed].sum():
         yield "a run has an error and results"
     if not np.array_equal(np.tile(part.backend.checkpoints(part), (~failed).sum()), curves["at"].to_numpy()):
         yield "its checkpoints are others"
-    names = {tuple(name for name, _ in pairs) for pairs in curves["counters"].to_pylist()}
-    if len(names) > 1:
+    names, _, counts = flat_counters(curves)
+    codes, n = names.indices.to_numpy(), int(counts[0]) if len(counts) else 0
+    if (counts != n).any() or (n and (codes.reshape(-1, n) != codes[:n]).any()):
         yield "its rows have different counters"
-    if any(len({*found, *schema().names, *KEYS}) < len(found) + len(schema()) + len(KEYS) for found in names):
+    found = names[:n].to_pylist()
+    if len({*found, *schema().names, *KEYS}) < len(found) + len(schema()) + len(KEYS):
         yield "its counters have names that are taken"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from heavytail.arrays import Floats
+from heavytail.arrays import Floats, Ints
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import canonical
@@ -155,26 +155,34 @@ def to_frame(table: "pa.Table") -> "pd.DataFrame":
     """The curves of some parts as a DataFrame, with counters as columns."""
     import pandas as pd
 
-    frame = table.drop_columns(["counters"]).to_pandas()
-    names, values = _spread(table["counters"])
-    return pd.concat([frame, pd.DataFrame(values, frame.index, names)], axis=1)
+    frame = table.drop_columns("counters").to_pandas()
+    return pd.concat([frame, pd.DataFrame(counters_of(table), index=frame.index)], axis=1)
 
 
-def _spread(counters: "pa.ChunkedArray") -> tuple[list[str], Floats]:
-    """The names of counters as they are met, and their numbers [row, name]; NaN where a row has none.
+def counters_of(table: "pa.Table") -> dict[str, Floats]:
+    """The counters of all rows by their names; NaN in rows that have none of the name."""
+    names, values, counts = flat_counters(table)
+    row = np.repeat(np.arange(len(table)), counts)
+    columns = {}
+    for code, name in enumerate(names.dictionary.to_pylist()):
+        here = names.indices.to_numpy() == code
+        columns[name] = np.full(len(table), np.nan)
+        columns[name][row[here]] = values[here]
+    return columns
 
-    By columns: a row at a time, as pandas would have it, takes longer than all else in a large study.
+
+def flat_counters(table: "pa.Table") -> tuple["pa.DictionaryArray", Floats, Ints]:
+    """The names and the values of all counters, row by row, and how many each row has.
+
+    Of a slice, Arrow itself would convert all that it is a slice of.
     """
     import pyarrow as pa
 
-    maps = pa.concat_arrays(counters.chunks) if counters.num_chunks else pa.array([], counters.type)
-    offsets = maps.offsets.to_numpy()
-    first, count = offsets[0], offsets[-1] - offsets[0]
-    names = maps.keys.slice(first, count).dictionary_encode()
-    values = np.full((len(maps), len(names.dictionary)), np.nan)
-    rows = np.repeat(np.arange(len(maps)), np.diff(offsets))
-    values[rows, names.indices.to_numpy()] = maps.items.slice(first, count).to_numpy()
-    return names.dictionary.to_pylist(), values
+    pairs = pa.concat_arrays([pa.array([], table.schema.field("counters").type), *table["counters"].chunks])
+    offsets = pairs.offsets.to_numpy()
+    here = slice(offsets[0], offsets[-1])
+    values = pairs.items[here].to_numpy(zero_copy_only=False)
+    return pairs.keys[here].dictionary_encode(), values, np.diff(offsets)
 
 
 def _run(part: Part, context: WorkContext) -> Iterator[RunResult]:

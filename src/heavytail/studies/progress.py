@@ -152,7 +152,8 @@ class BarListener(ProgressListener):
         self.bars: dict[str, TaskID] = {}
         self.steps: dict[str, Counter[str]] = {}  # part -> agent -> its steps there
         self.shares: dict[str, float] = {}  # of parts that are being done
-        self.phase, self.parts, self.parts_done = "", 0, 0
+        self.phase: Phase = "tuning"
+        self.parts, self.parts_done = 0, 0
 
     def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
         """A line for each phase above the bars."""
@@ -163,24 +164,18 @@ class BarListener(ProgressListener):
         """Make bars for the phase."""
         for bar in self.bars.values():
             self.progress.remove_task(bar)
-        self.steps = _steps_by_agent(stage)
+        self.steps = steps_by_agent(stage)
         missing = {part.id for part in stage.missing}
         total = sum(self.steps.values(), Counter[str]())
         kept = sum((steps for part, steps in self.steps.items() if part not in missing), Counter[str]())
         self.phase, self.parts = stage.phase, len(stage.parts)
         self.parts_done = self.parts - len(stage.missing)
-        names = [name for name in (ALL, *self._labels()) if total[name]]
+        names = [name for name in (ALL, *label_agents(self.spec, self.phase)) if total[name]]
         self.bars = {name: self._bar(name, total[name], kept[name]) for name in names}
 
     def _bar(self, name: str, total: int, kept: int) -> "TaskID":
-        title = self._title() if name == ALL else f"  {printable(self._labels()[name])}"
+        title = self._title() if name == ALL else f"  {printable(label_agents(self.spec, self.phase)[name])}"
         return self.progress.add_task(title, total=total, completed=kept, speed="")
-
-    def _labels(self) -> dict[str, str]:
-        """The labels of agents or sweeps, by key."""
-        if self.phase == "map":
-            return {key: sweep.label for key, sweep in self.spec.maps.items()}
-        return {key: agent.label for key, agent in self.spec.agents.items()}
 
     def _title(self) -> str:
         return f"{self.phase}, {self.parts_done} of {self.parts} parts"
@@ -216,7 +211,14 @@ class BarListener(ProgressListener):
         self.progress.console.print(printable(line), markup=False, highlight=False)
 
 
-def _steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
+def label_agents(spec: Spec, phase: Phase) -> dict[str, str]:
+    """The labels of agents or, in their phase, of sweeps, by key."""
+    if phase == "map":
+        return {key: sweep.label for key, sweep in spec.maps.items()}
+    return {key: agent.label for key, agent in spec.agents.items()}
+
+
+def steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
     """The steps of each part: of all its runs, and of each agent's.
 
     A run that two agents share counts for the first.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.deep import gpu_there
+from heavytail.studies.packed import RESULTS
 from heavytail.studies.specs.reading import read_both
 from heavytail.studies.specs.spec import Spec, env_kind
 from heavytail.studies.study import Study
@@ -61,7 +62,7 @@ def left_out(name: str) -> list[str]:
 
 
 def _results(name: str) -> Path:
-    return published(name).with_name("results.parquet")
+    return published(name).with_name(RESULTS)
 
 
 def _is_deep(name: str) -> bool:

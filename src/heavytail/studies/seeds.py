@@ -21,6 +21,7 @@ class SpawnKey(IntEnum):
     FAMILY_MEANS = 4
     GROWTH = 5
     CHOICES = 6
+    LEADERBOARD = 7
 
 
 def spawn_seed(seed: int, key: SpawnKey, *place: int) -> np.random.SeedSequence:

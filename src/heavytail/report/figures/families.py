@@ -70,7 +70,10 @@ def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:
 
 def _along_axis(family: Family, styles: Styles, values: Callable[[Agent], Floats], y: Axis) -> Curves:
     curves = [make_curve(agent, styles, family.at, family.mean(values(agent))) for agent in family.agents]
-    return Curves(Axis(family.axis, log=bool(family.at[0] > 0)), y, curves)
+    # within a decade a logarithmic axis has no numbers of its own
+    short = family.at[0] > 0 and family.at[-1] < 10 * family.at[0]
+    ticks = [(float(at), f"{at:g}") for at in family.at] if short else []
+    return Curves(Axis(family.axis, log=bool(family.at[0] > 0), ticks=ticks), y, curves)
 
 
 def _confidence(family: Family) -> str:

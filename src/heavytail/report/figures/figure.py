@@ -83,6 +83,31 @@ class Strips(NamedTuple):
     reference: float | None = None  # a thin grey line across all rows
 
 
+class IntervalRow(NamedTuple):
+    """A number of an agent with its interval; a single run has none, and NaN at its ends."""
+
+    agent: str
+    label: str
+    style: AgentStyle
+    estimate: float
+    low: float
+    high: float
+
+
+class Intervals(NamedTuple):
+    """A row for each agent: a dot, and a bar over its interval."""
+
+    x: Axis
+    rows: Sequence[IntervalRow]
+    reference: float | None = None  # a thin grey line across all rows
+
+
+class SmallMultiples(NamedTuple):
+    """Small figures of one kind side by side, each under its title, with axes of their own."""
+
+    panels: Sequence[tuple[str, Curves]] | Sequence[tuple[str, Intervals]]
+
+
 class TileAxis(NamedTuple):
     """A side of a panel of tiles."""
 
@@ -145,7 +170,7 @@ class Figure(NamedTuple):
 
     title: str
     caption: str
-    content: Curves | Strips | Tiles
+    content: Curves | Strips | Intervals | SmallMultiples | Tiles
     order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
     wide: bool = False
     min_height: int = 0  # pixels

@@ -21,8 +21,10 @@ from heavytail.report.figures.figure import (
     ColourScale,
     Curves,
     Figure,
+    Intervals,
     Panel,
     ReferenceLine,
+    SmallMultiples,
     Strips,
     Tiles,
     count_columns,
@@ -32,7 +34,7 @@ from heavytail.report.number_format import short_number
 from heavytail.report.theme import OUTLINE, PAPER_DASHES, PAPER_MARKERS, AgentStyle, is_bright
 
 WIDTH, HEIGHT = 4.2, 2.7  # inches of curves
-OVERVIEW_WIDTH = 3.3  # inches of an environment
+SMALL_WIDTH = 3.3  # inches of a small multiple
 LEGEND_ROW = 0.15  # inches
 PANEL = 1.75  # inches of a side of tiles without texts
 TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
@@ -53,21 +55,32 @@ def render_matplotlib(figure: Figure) -> MatplotlibFigure:
 
 @singledispatch
 def _render(content: Any, title: str) -> MatplotlibFigure:
-    raise TypeError(f"a figure shows curves, strips or tiles, not {type(content).__name__}")
+    raise TypeError(f"a figure shows curves, strips, intervals or tiles, not {type(content).__name__}")
 
 
-def render_overview(panels: Sequence[tuple[str, Curves]]) -> MatplotlibFigure:
-    """Render figure 2 of the paper: a panel for each environment under its title, one legend for all."""
-    columns = min(len(panels), 4)
-    rows, width = -(-len(panels) // columns), max(columns * OVERVIEW_WIDTH, WIDTH)
-    legend = {key: curve for _, curves in panels for key, curve in _make_legend(curves).items()}
-    drawn = MatplotlibFigure(
-        (width, rows * HEIGHT + LEGEND_ROW * _legend_rows(legend, width)), layout="constrained"
+# Small multiples
+
+
+@_render.register
+def _render_multiples(content: SmallMultiples, title: str) -> MatplotlibFigure:
+    """A panel for each, under its title; one legend for all curves."""
+    columns = count_columns(len(content.panels))
+    rows, width = -(-len(content.panels) // columns), max(columns * SMALL_WIDTH, WIDTH)
+    curves = [panel for _, panel in content.panels if isinstance(panel, Curves)]
+    legend = {key: curve for each in curves for key, curve in _make_legend(each).items()}
+    height = max(
+        (_rows_height(each) for _, each in content.panels if isinstance(each, Intervals)), default=HEIGHT
     )
-    for i, (title, curves) in enumerate(panels):
+    drawn = MatplotlibFigure(
+        (width, rows * height + LEGEND_ROW * _legend_rows(legend, width)), layout="constrained"
+    )
+    for i, (name, panel) in enumerate(content.panels):
         axes = drawn.add_subplot(rows, columns, i + 1)
-        _draw_curves(axes, curves)
-        axes.set_title(_plain(title), fontsize=FONT + 1.5)
+        if isinstance(panel, Curves):
+            _draw_curves(axes, panel)
+        elif isinstance(panel, Intervals):
+            _draw_intervals(axes, panel, named=i % columns == 0)
+        axes.set_title(_plain(name), fontsize=FONT + 1.5)
     _draw_legend(drawn, legend)
     return drawn
 
@@ -152,26 +165,49 @@ def _legend_rows(legend: Legend, width: float) -> int:
     return -(-len(legend) // _legend_columns(legend, width))
 
 
-# Strips
+# Rows of agents
 
 
 @_render.register
 def _render_strips(content: Strips, title: str) -> MatplotlibFigure:
-    rows = len(content.strips)
-    drawn = MatplotlibFigure((WIDTH, 0.7 + 0.26 * max(rows, 2)), layout="constrained")
+    drawn = MatplotlibFigure((WIDTH, _rows_height(content)), layout="constrained")
     axes = drawn.add_subplot()
     for row, strip in enumerate(content.strips):
         look: dict[str, Any] = {"color": strip.style.paper, "marker": PAPER_MARKERS[strip.style.marker]}
         heights = row + 0.5 * jitter(len(strip.values))
         axes.scatter(strip.values, heights, s=9, alpha=0.7, linewidth=0, clip_on=False, **look)
         axes.plot([np.median(strip.values)] * 2, [row - 0.32, row + 0.32], color="black", linewidth=1.4)
-    if content.reference is not None:
-        axes.axvline(content.reference, color=GREY, linewidth=0.8, zorder=0)
-    _style_axes(axes, content.x, Axis(""))
-    axes.set_yticks(range(rows), [_plain(strip.label) for strip in content.strips])
-    axes.set_ylim(max(rows, 1) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
+    _style_rows(axes, content.x, [strip.label for strip in content.strips], content.reference)
     return drawn
+
+
+@_render.register
+def _render_intervals(content: Intervals, title: str) -> MatplotlibFigure:
+    drawn = MatplotlibFigure((WIDTH, _rows_height(content)), layout="constrained")
+    _draw_intervals(drawn.add_subplot(), content, named=True)
+    return drawn
+
+
+def _draw_intervals(axes: Axes, content: Intervals, *, named: bool) -> None:
+    for i, row in enumerate(content.rows):
+        axes.plot([row.low, row.high], [i, i], color=row.style.paper, linewidth=1.6)
+        axes.plot(row.estimate, i, **_line_style(row.style) | {"markersize": 5})
+    _style_rows(axes, content.x, [row.label if named else "" for row in content.rows], content.reference)
+
+
+def _rows_height(content: Strips | Intervals) -> float:
+    rows = content.strips if isinstance(content, Strips) else content.rows
+    return 0.7 + 0.26 * max(len(rows), 2)
+
+
+def _style_rows(axes: Axes, x: Axis, labels: Sequence[str], reference: float | None) -> None:
+    """Name the rows, from the top."""
+    if reference is not None:
+        axes.axvline(reference, color=GREY, linewidth=0.8, zorder=0)
+    _style_axes(axes, x, Axis(""))
+    axes.set_yticks(range(len(labels)), [_plain(label) for label in labels])
+    axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
 
 
 # Tiles

@@ -5,6 +5,7 @@ Every trace carries the key of its agent as ``meta``, by which the page's legend
 """
 
 import math
+from collections.abc import Sequence
 from functools import singledispatch
 from html import escape
 from typing import Any, NamedTuple, TypeAlias
@@ -18,8 +19,11 @@ from heavytail.report.figures.figure import (
     ColourScale,
     Curves,
     Figure,
+    IntervalRow,
+    Intervals,
     Panel,
     ReferenceLine,
+    SmallMultiples,
     Strip,
     Strips,
     TileAxis,
@@ -34,8 +38,20 @@ Trace: TypeAlias = dict[str, Any]
 
 HEIGHT, WIDE_HEIGHT = 380, 460  # pixels of curves
 STRIP_HEIGHT = 46  # pixels of an agent
+INTERVAL_HEIGHT = 38  # pixels of an agent
 PANEL_HEIGHT = 250  # pixels of a row of panels
+SMALL_HEIGHT, SMALL_WIDTH = 250, 215  # pixels of a small multiple: of its curves, and at least
 BAND_OPACITY = 0.16
+
+
+class Multiples(NamedTuple):
+    """Small multiples, which the page sets in as many columns as there is room for."""
+
+    panels: int
+    columns: int  # at most
+    height: int  # pixels of each
+    width: int  # pixels of each, at least
+    same: bool  # whether all have one label at the left, which then stands in the first column only
 
 
 class Rendered(NamedTuple):
@@ -44,6 +60,7 @@ class Rendered(NamedTuple):
     traces: list[Trace]
     layout: dict[str, Any]
     height: int
+    multiples: Multiples | None = None
 
 
 def render_plotly(figure: Figure) -> Rendered:
@@ -55,7 +72,7 @@ def render_plotly(figure: Figure) -> Rendered:
 
 @singledispatch
 def _render(content: Any) -> Rendered:
-    raise TypeError(f"a figure shows curves, strips or tiles, not {type(content).__name__}")
+    raise TypeError(f"a figure shows curves, strips, intervals or tiles, not {type(content).__name__}")
 
 
 @_render.register
@@ -127,21 +144,28 @@ def _make_reference(line: ReferenceLine) -> Trace:
 
 @_render.register
 def _render_strips(content: Strips) -> Rendered:
-    layout, rows = _make_layout(content.x, Axis("")), len(content.strips)
-    shapes = [bar for row, strip in enumerate(content.strips) if (bar := _make_median(strip, row))]
-    if content.reference is not None:
-        ends = {"x0": content.reference, "x1": content.reference, "y0": 0, "y1": 1}
+    traces = [_make_points(strip, row) for row, strip in enumerate(content.strips)]
+    bars = [bar for row, strip in enumerate(content.strips) if (bar := _make_median(strip, row))]
+    layout = _make_row_layout(content.x, content.strips, content.reference, bars)
+    return Rendered(traces, layout, 80 + STRIP_HEIGHT * max(len(traces), 2))
+
+
+def _make_row_layout(
+    x: Axis, rows: Sequence[Strip | IntervalRow], reference: float | None, bars: Sequence[dict[str, Any]] = ()
+) -> dict[str, Any]:
+    """Make the layout of a row for each agent, under its name."""
+    layout, shapes = _make_layout(x, Axis("")), list(bars)
+    if reference is not None:
+        ends = {"x0": reference, "x1": reference, "y0": 0, "y1": 1}
         line = {"line": {"color": "@muted", "width": 1.2}}
         shapes.append({"type": "line", "xref": "x", "yref": "paper", **ends, **line})
     layout["xaxis"]["showgrid"] = True
-    layout |= {
-        "yaxis": {"visible": False, "range": [-max(rows, 1) - 0.05, 0.1], "fixedrange": True},
+    return layout | {
+        "yaxis": {"visible": False, "range": [-max(len(rows), 1) - 0.05, 0.1], "fixedrange": True},
         "shapes": shapes,
-        "annotations": [_make_row_title(strip, row) for row, strip in enumerate(content.strips)],
+        "annotations": [_make_row_title(each, row) for row, each in enumerate(rows)],
         "margin": {"l": 14, "r": 14, "t": 4, "b": 48},
     }
-    traces = [_make_points(strip, row) for row, strip in enumerate(content.strips)]
-    return Rendered(traces, layout, 80 + STRIP_HEIGHT * max(rows, 2))
 
 
 def _make_points(strip: Strip, row: int) -> Trace:
@@ -168,21 +192,102 @@ def _make_median(strip: Strip, row: int) -> dict[str, Any] | None:
     return {"type": "line", **ends, "name": strip.agent, "line": {"color": "@ink", "width": 2.5}}
 
 
-def _make_row_title(strip: Strip, row: int) -> dict[str, Any]:
+def _make_row_title(agent: Strip | IntervalRow, row: int) -> dict[str, Any]:
     return {
-        "text": escape_text(strip.label),
+        "text": escape_text(agent.label),
         "xref": "paper",
         "x": 0,
         "xanchor": "left",
         "y": -row - 0.2,
         "yanchor": "middle",
         "showarrow": False,
-        "font": {"size": 11.5, "color": strip.style.token},
+        "font": {"size": 11.5, "color": agent.style.token},
     }
 
 
 def _row_centre(row: int) -> float:
     return -row - 0.62
+
+
+@_render.register
+def _render_intervals(content: Intervals) -> Rendered:
+    traces = [_make_dot(each, row, content.x) for row, each in enumerate(content.rows)]
+    layout = _make_row_layout(content.x, content.rows, content.reference)
+    return Rendered(traces, layout, 80 + INTERVAL_HEIGHT * max(len(traces), 2))
+
+
+def _make_dot(each: IntervalRow, row: int, x: Axis) -> Trace:
+    colour, form = each.style.token, ".3~p" if x.percent else ",.4~g"
+    hover = [escape_text(each.label), f"%{{x:{form}}}"]
+    bar = {}
+    if math.isfinite(each.low) and math.isfinite(each.high):
+        ends = {
+            "array": [_round(each.high - each.estimate)],
+            "arrayminus": [_round(each.estimate - each.low)],
+        }
+        bar = {"error_x": {"type": "data", "symmetric": False, **ends, "thickness": 2.5, "width": 0}}
+        hover[1] += f" [%{{customdata[0]:{form}}}, %{{customdata[1]:{form}}}]"
+    return {
+        "type": "scatter",
+        "meta": each.agent,
+        "name": escape_text(each.label),
+        "mode": "markers",
+        "x": [_round(each.estimate)],
+        "y": [_row_centre(row)],
+        "customdata": [[_round(each.low), _round(each.high)]],
+        "marker": {"color": colour, "size": 10, "symbol": each.style.marker},
+        "cliponaxis": False,
+        **bar,
+        "hovertemplate": _hover(*hover),
+    }
+
+
+@_render.register
+def _render_multiples(content: SmallMultiples) -> Rendered:
+    """Render the panels one by one, and give each axes of its own."""
+    n, rendered = len(content.panels), [_render(panel) for _, panel in content.panels]
+    columns = count_columns(n, most=5)
+    rows = -(-n // columns)
+    base = _make_layout(Axis(""), Axis(""))
+    del base["xaxis"], base["yaxis"]
+    small = [_to_panel(each, i) for i, each in enumerate(rendered)]
+    titles = [_make_panel_title(title, _own_axes(i)) for i, (title, _) in enumerate(content.panels)]
+    layout = {
+        **base,
+        **{name: axis for each in small for name, axis in each.layout.items() if "axis" in name},
+        "grid": {"rows": rows, "columns": columns, "pattern": "independent"},
+        "annotations": [*titles, *(item for each in small for item in each.layout["annotations"])],
+        "shapes": [item for each in small for item in each.layout["shapes"]],
+        "margin": {"l": max(each.layout["margin"]["l"] for each in rendered), "r": 14, "t": 26, "b": 44},
+    }
+    height = max(SMALL_HEIGHT, *(each.height for each in rendered if "shapes" in each.layout), 0)
+    labels = {each.layout["yaxis"].get("title", {}).get("text") for each in rendered}
+    multiples = Multiples(n, columns, height, SMALL_WIDTH, len(labels) == 1)
+    return Rendered([trace for each in small for trace in each.traces], layout, rows * height, multiples)
+
+
+def _own_axes(panel: int) -> dict[str, str]:
+    return {"xaxis": f"x{_axis_number(panel)}", "yaxis": f"y{_axis_number(panel)}"}
+
+
+def _to_panel(rendered: Rendered, panel: int) -> Rendered:
+    """Turn a figure into a panel: its axes are those of this number, and its paper is what they span."""
+    axes, layout = _own_axes(panel), rendered.layout
+
+    def anchor(item: dict[str, Any]) -> dict[str, Any]:
+        refs = {f"{side}ref": item.get(f"{side}ref", side) for side in "xy"}
+        own = {"x": axes["xaxis"], "y": axes["yaxis"]}
+        return item | {
+            name: f"{own[name[0]]} domain" if ref == "paper" else own[name[0]] for name, ref in refs.items()
+        }
+
+    return rendered._replace(
+        traces=[trace | axes for trace in rendered.traces],
+        layout={
+            **{f"{side}axis{_axis_number(panel)}": layout[f"{side}axis"] for side in "xy"},
+            **{name: [anchor(item) for item in layout.get(name, ())] for name in ("annotations", "shapes")},
+        },
+    )
 
 
 @_render.register
@@ -361,4 +466,8 @@ def to_json_list(values: Floats | Ints) -> list[float | None]:
 
     What is not finite is None, which curves leave out.
     """
-    return [float(f"{x:.6g}") if math.isfinite(x) else None for x in np.asarray(values, np.float64).tolist()]
+    return [_round(x) for x in np.asarray(values, np.float64).tolist()]
+
+
+def _round(x: float) -> float | None:
+    return float(f"{x:.6g}") if math.isfinite(x) else None

@@ -1,42 +1,113 @@
-"""What models of the reward believe along a run: mean reward, scale of residuals, share of outliers."""
+"""What models of the reward believe along a run: mean reward, scale of residuals, share of outliers.
 
-from heavytail.registry import register
-from heavytail.report.figures.curves import along_run
-from heavytail.report.figures.figure import Axis, Figure, Styles
-from heavytail.studies.results import Task
+One figure each, with a panel for every environment, and one for every family, in which a line is a member.
+"""
 
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-@register("figure", "predicted")
-def predicted(task: Task, styles: Styles) -> Figure | None:
-    """The mean of predicted rewards."""
-    caption = "Mean reward that models of the reward predict for what they have seen"
-    return _belief(task, styles, "predicted_reward", "Predicted reward", caption, Axis("predicted reward"))
+from heavytail.report.figures.figure import AgentCurve, Axis, Curves, Figure, SmallMultiples, Styles
+from heavytail.report.theme import AgentStyle, assign_styles
+from heavytail.studies.families import Family
+from heavytail.studies.results import Agent, Task
 
-
-@register("figure", "residuals")
-def residuals(task: Task, styles: Styles) -> Figure | None:
-    """The scale of residuals."""
-    caption = "Median distance of rewards from what models of the reward predict"
-    return _belief(task, styles, "residual_scale", "Scale of residuals", caption, Axis("median |residual|"))
+BELIEFS = "beliefs"  # id of the section
 
 
-@register("figure", "outliers")
-def outliers(task: Task, styles: Styles) -> Figure | None:
-    """The share of outliers, which says how heavy tails are."""
-    caption = "Rewards that are more than ten times that far from what is predicted; none if noise is normal"
-    y = Axis("share of rewards", percent=True)
-    return _belief(task, styles, "outlier_share", "Outliers", caption, y)
+class Belief(NamedTuple):
+    """A counter of models of the reward, and how it is shown."""
+
+    counter: str
+    name: str
+    title: str
+    caption: str
+    axis: Axis
 
 
-def _belief(task: Task, styles: Styles, name: str, title: str, caption: str, y: Axis) -> Figure | None:
-    agents = [agent for agent in task.agents if name in agent.runs.counters]
-    if not agents:
-        return None
-    caption += f": median over seeds with its {task.aggregation.confidence:.0%} bootstrap interval."
-    content = along_run(
-        task._replace(agents=agents),
-        styles,
-        lambda agent: task.aggregation.median(agent.runs.counters[name]),
-        y,
-    )
-    return Figure(title, caption, content, order=8)
+SHOWN = (
+    Belief(
+        "predicted_reward",
+        "predicted",
+        "Predicted reward",
+        "Mean reward that models of the reward predict for what they have seen",
+        Axis("predicted reward"),
+    ),
+    Belief(
+        "residual_scale",
+        "residuals",
+        "Scale of residuals",
+        "Median distance of rewards from what models of the reward predict",
+        Axis("median |residual|"),
+    ),
+    Belief(
+        "outlier_share",
+        "outliers",
+        "Outliers",
+        "Rewards that are more than ten times that far from what is predicted; none if noise is normal",
+        Axis("share of rewards", percent=True),
+    ),
+)
+
+
+class Line(NamedTuple):
+    """The runs of a model in one environment, under the name that a panel has for them."""
+
+    name: str
+    label: str
+    task: Task
+    agent: Agent
+
+
+def make_belief_figures(tasks: Sequence[Task], families: Sequence[Family], styles: Styles) -> list[Figure]:
+    """Make the figures of all that models of the reward believe; none where there are no models.
+
+    Args:
+        tasks: environments in no family.
+        families: those of the study.
+        styles: of agents.
+    """
+    panels = [(task.label, list(_list_agents(task))) for task in tasks]
+    panels += [(family.label, list(_list_members(family))) for family in families]
+    panels = [(title, lines) for title, lines in panels if lines]
+    looks = {**styles, **assign_member_styles(families)}
+    return [_make_figure(belief, panels, looks) for belief in SHOWN] if panels else []
+
+
+def assign_member_styles(families: Sequence[Family]) -> dict[str, AgentStyle]:
+    """Give each member of a family its style; members at the same place look alike in all families."""
+    names = dict.fromkeys(line.name for family in families for line in _list_members(family))
+    return assign_styles((name, "member") for name in names)
+
+
+def _list_agents(task: Task) -> Iterator[Line]:
+    for agent in task.agents:
+        if _is_model(agent):
+            yield Line(agent.key, agent.label, task, agent)
+
+
+def _list_members(family: Family) -> Iterator[Line]:
+    """The models in every member; where there are several, with their names."""
+    models = {agent.key for task in family.members for agent in task.agents if _is_model(agent)}
+    for task, at in zip(family.members, family.at.tolist(), strict=True):
+        for line in _list_agents(task):
+            name = f"{family.axis} {at:g}" if len(models) == 1 else f"{line.label}, {family.axis} {at:g}"
+            yield line._replace(name=name, label=name)
+
+
+def _is_model(agent: Agent) -> bool:
+    return all(belief.counter in agent.runs.counters for belief in SHOWN)
+
+
+def _make_figure(belief: Belief, panels: Sequence[tuple[str, list[Line]]], styles: Styles) -> Figure:
+    aggregation, unit = panels[0][1][0].task.aggregation, panels[0][1][0].task.unit
+    caption = f"{belief.caption}: median over seeds with its {aggregation.confidence:.0%} bootstrap interval."
+    curves = [
+        (title, Curves(Axis(f"{unit}s"), belief.axis, [_make_curve(belief, line, styles) for line in lines]))
+        for title, lines in panels
+    ]
+    return Figure(belief.title, caption, SmallMultiples(curves), wide=True, name=belief.name)
+
+
+def _make_curve(belief: Belief, line: Line, styles: Styles) -> AgentCurve:
+    middle, low, high = line.task.aggregation.median(line.agent.runs.counters[belief.counter])
+    return AgentCurve(line.name, line.label, styles[line.name], line.agent.runs.at, middle, low, high)

@@ -8,8 +8,9 @@ from heavytail.report.number_format import interval, number, p_value, percent
 from heavytail.report.report_data import ReportData, StudySection
 from heavytail.report.sections.section import Section
 from heavytail.report.tables import Link, Table, TableCell, make_number_cell, make_text_cell
-from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, find_kind
+from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, find_kind, say_verdict
 from heavytail.studies.results import Task
+from heavytail.studies.specs.claims import Claim
 from heavytail.studies.specs.spec import Spec
 
 CLAIMS = "claims"  # id of the section
@@ -57,7 +58,11 @@ def _make_tables(data: ReportData) -> dict[str, Table | None]:
     if not data.claims:
         return {"claims": None, "tests": None}
     claims = [_make_claim_row(i, claim, data) for i, claim in enumerate(data.claims, 1)]
-    tests = [_make_test_row(i, test, data) for i, claim in enumerate(data.claims, 1) for test in claim.tests]
+    tests = [
+        _make_test_row(i, test, result.claim, data)
+        for i, result in enumerate(data.claims, 1)
+        for test in result.tests
+    ]
     return {
         "claims": Table(CLAIM_HEADINGS, claims, f"{data.prefix}claims-table"),
         "tests": Table(TEST_HEADINGS, tests, f"{data.prefix}tests-table"),
@@ -69,7 +74,9 @@ def _make_claim_row(i: int, result: ClaimResult, data: ReportData) -> list[Table
     held = sum(test.verdict == "reproduced" for test in result.tests)
     row = [
         make_number_cell(str(i), i),
-        _make_verdict_cell(result.verdict)._replace(notes=[f"{held} of {len(result.tests)} tests hold"]),
+        _make_verdict_cell(result.verdict, claim)._replace(
+            notes=[f"{held} of {len(result.tests)} tests hold"]
+        ),
         TableCell([claim.claim], claim.claim, "long", [claim.note] if claim.note else []),
         make_text_cell(claim.place),
     ]
@@ -85,7 +92,7 @@ def _make_claim_row(i: int, result: ClaimResult, data: ReportData) -> list[Table
     ]
 
 
-def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell]:
+def _make_test_row(i: int, test: TestResult, claim: Claim, data: ReportData) -> list[TableCell]:
     task = data.tasks[test.env]
     link = Link(figure_id(task.html_id, FIGURES[test.condition.metric]), sentence(test, data.spec, task))
     improvement = "–" if test.improvement is None else f"{percent(test.improvement)} of seeds"
@@ -99,7 +106,7 @@ def _make_test_row(i: int, test: TestResult, data: ReportData) -> list[TableCell
         make_number_cell(improvement, -1.0 if test.improvement is None else test.improvement),
         _make_p_cell(test.p_opposite if test.verdict == "not reproduced" else test.p_value),
         _make_p_cell(_decisive_p(test)),
-        _make_verdict_cell(test.verdict),
+        _make_verdict_cell(test.verdict, claim),
     ]
 
 
@@ -137,8 +144,8 @@ def _make_p_cell(p: float | None) -> TableCell:
     return make_number_cell(p_value(p), 2.0 if p is None else p)
 
 
-def _make_verdict_cell(verdict: Verdict) -> TableCell:
-    return TableCell([], ORDER[verdict], verdict=verdict)
+def _make_verdict_cell(verdict: Verdict, claim: Claim) -> TableCell:
+    return TableCell([], ORDER[verdict], verdict=say_verdict(verdict, claim))
 
 
 def _make_links(result: ClaimResult, data: ReportData) -> list[Link]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.colors import to_hex
 
 from heavytail.arrays import Floats
 from heavytail.report.figures.agent_env_matrix import EnvMap
@@ -21,8 +22,7 @@ class HeatMapTile(NamedTuple):
     text: str
     title: str = ""  # under the pointer
     background: str = ""  # empty where there is no number
-    ink: str = ""
-    chosen: bool = False
+    kind: str = ""  # classes of the style sheet: "deep" where letters must be white, "chosen"
 
 
 class HeatMapTable(NamedTuple):
@@ -61,10 +61,9 @@ def _make_tile(value: float, shade: float, measure: Measure, *, chosen: bool) ->
     red, green, blue, _ = colormaps["cividis"](shade)
     return HeatMapTile(
         f"★ {measure.format(value)}" if chosen else measure.format(value),
-        title=f"{measure.words} {value:,.6g}",
-        background=f"rgb({255 * red:.0f},{255 * green:.0f},{255 * blue:.0f})",
-        ink="#000" if is_bright(red, green, blue) else "#fff",
-        chosen=chosen,
+        title=f"{value:,.6g}",
+        background=to_hex((red, green, blue)),
+        kind=" ".join(["deep"] * (not is_bright(red, green, blue)) + ["chosen"] * chosen),
     )
 
 

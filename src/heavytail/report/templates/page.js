@@ -1,9 +1,17 @@
 "use strict";
-(() => {
+(async () => {
   const root = document.documentElement;
-  const figures = JSON.parse(document.getElementById("figures").textContent);
+
+  // What the page carries in gzip and Base64.
+  function unpack(id) {
+    const letters = atob(document.getElementById(id).textContent);
+    const bytes = new Uint8Array(letters.length);
+    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
   const coarse = matchMedia("(pointer: coarse)").matches;
   const hidden = {}; // environment -> agents that are not shown
+  let figures = {};
 
   // Colours are names that the style sheet resolves for the theme: "@c0", or "@c0/0.2" with an opacity.
   function colour(name, style) {
@@ -27,8 +35,22 @@
     return value;
   }
 
+  // Small multiples stand in as many columns as there is room for, and the plot is as high as they need.
+  function arrange(id, layout = {}) {
+    const { panels, columns, height, width, same } = figures[id].multiples;
+    const plot = document.getElementById(id);
+    const fit = Math.min(columns, Math.max(1, Math.floor(plot.clientWidth / width)));
+    const rows = Math.ceil(panels / fit);
+    plot.style.height = `${rows * height}px`;
+    for (let i = 1; same && i < panels; i++) {
+      if (i % fit && layout[`yaxis${i + 1}`]?.title) layout[`yaxis${i + 1}`].title.text = "";
+    }
+    // what lies between panels, for tick labels and titles, in shares of a panel
+    layout.grid = { rows, columns: fit, pattern: "independent", xgap: 0.2, ygap: 65 / (height - 65) };
+  }
+
   function draw(id) {
-    const { traces, layout, env } = figures[id];
+    const { traces, layout, env, multiples } = figures[id];
     const style = getComputedStyle(root);
     const off = hidden[env] || new Set();
     const data = resolved(traces, style).map((trace) => ({ ...trace, visible: !off.has(trace.meta) }));
@@ -36,6 +58,7 @@
     if (shown.shapes) {
       shown.shapes = shown.shapes.map((shape) => ({ ...shape, visible: !off.has(shape.name) }));
     }
+    if (multiples) arrange(id, shown);
     const config = {
       responsive: true,
       displaylogo: false,
@@ -107,13 +130,48 @@
     }));
   });
 
-  // One figure after the other, so that the page can be read meanwhile.
-  const waiting = Object.keys(figures);
-  function next() {
-    const id = waiting.shift();
-    if (id === undefined) { root.dataset.drawn = "all"; return; }
-    drawn.add(id);
-    draw(id).then(() => setTimeout(next, 0));
+  // A figure is drawn when it comes near the window, one after the other; all of them for print.
+  try {
+    const packed = JSON.parse(await unpack("figures"));
+    figures = packed.figures;
+    Object.values(figures).flatMap(({ traces }) => traces).forEach((trace) => { // numbers are those of lists
+      ["x", "y", "text"].filter((name) => name in trace).forEach((name) => {
+        trace[name] = packed.lists[trace[name]];
+      });
+    });
+  } catch {
+    document.querySelectorAll(".plot").forEach((plot) => {
+      plot.textContent = "This browser is too old to draw it; the file below it has the figure.";
+    });
+    return;
   }
-  next();
+  const waiting = new Set();
+  let busy = null;
+  async function drawWaiting() {
+    if (!window.Plotly) {
+      const script = document.createElement("script");
+      script.textContent = await unpack("plotly");
+      document.head.append(script);
+    }
+    for (const id of waiting) {
+      drawn.add(id);
+      await draw(id);
+      waiting.delete(id);
+      await new Promise((resume) => setTimeout(resume, 0)); // so that the page can be read meanwhile
+    }
+    busy = null;
+    root.dataset.drawn = drawn.size === Object.keys(figures).length ? "all" : "near";
+  }
+  function want(ids) {
+    ids.filter((id) => !drawn.has(id)).forEach((id) => waiting.add(id));
+    if (waiting.size) busy ??= drawWaiting();
+  }
+  const near = new IntersectionObserver((entries) => {
+    want(entries.filter((entry) => entry.isIntersecting).map((entry) => entry.target.id));
+  }, { rootMargin: "600px 0px" });
+  const arranged = Object.keys(figures).filter((id) => figures[id].multiples);
+  arranged.forEach((id) => arrange(id));
+  addEventListener("resize", () => arranged.filter((id) => drawn.has(id)).forEach(draw));
+  Object.keys(figures).forEach((id) => near.observe(document.getElementById(id)));
+  addEventListener("beforeprint", () => want(Object.keys(figures)));
 })();

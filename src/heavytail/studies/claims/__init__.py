@@ -120,6 +120,21 @@ class ClaimResult(NamedTuple):
         same = [test for test in self.tests if test.verdict == self.verdict]
         return max(same, key=lambda test: test.adjusted or 0.0, default=None)
 
+    @property
+    def words(self) -> str:
+        """The verdict as a report says it."""
+        return say_verdict(self.verdict, self.claim)
+
+    @property
+    def found(self) -> str:
+        """The sentence that the spec has for this verdict; empty if it has none."""
+        return getattr(self.claim.found, self.verdict.replace(" ", "_")) if self.claim.found else ""
+
+
+def say_verdict(verdict: Verdict, claim: Claim) -> str:
+    """Say a verdict: what a paper claims is reproduced, what the study itself claims is supported."""
+    return verdict if claim.place else verdict.replace("reproduced", "supported")
+
 
 def find_kind(condition: Condition) -> ClaimKind:
     """The kind of test that a condition names."""
@@ -145,6 +160,7 @@ def evaluate_claims(
     cells = {
         (str(agent), str(env)): gather_runs(rows)
         for (agent, env), rows in curves.groupby(["agent_key", "env_key"])
+        if spec.claims
     }
 
     def test(condition: Condition, env: str, *place: int) -> TestResult:

@@ -1,9 +1,9 @@
 """The claims of a spec: sentences, and the conditions that must hold for each."""
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from heavytail.studies.specs.envs import Frozen
 
@@ -36,10 +36,25 @@ class Condition(Frozen):
     margin: Annotated[float, Ge(0)] = 0.01
 
 
+class Found(Frozen):
+    """What each verdict on a claim means, in a plain sentence for the top of the report."""
+
+    reproduced: str
+    not_reproduced: str
+    undecided: str
+
+
 class Claim(Frozen):
     """A sentence that the study tests."""
 
     claim: str
-    place: str = ""
+    place: str = ""  # in a paper; such a claim is reproduced, one of the study's own is supported
     note: str = ""
     conditions: Annotated[list[Condition], Field(min_length=1)]
+    found: Found | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `found` where it is not: studies without it keep their digest."""
+        values: dict[str, Any] = serialise(self)
+        return {key: value for key, value in values.items() if key != "found" or value is not None}

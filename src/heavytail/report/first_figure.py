@@ -1,0 +1,109 @@
+"""The picture that answers a study's question, at the top of its report.
+
+Which one follows from the spec: a study with sweeps asks where its agents work, so that it is a map; one with
+families asks what happens along their axes, so that it is curves over them, a panel for each family. Any
+other asks who does best: each agent's reward with its interval, a panel for each environment, or, where these
+are many, over all of them.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from heavytail.report.figures.figure import (
+    Axis,
+    Curves,
+    Figure,
+    IntervalRow,
+    Intervals,
+    SmallMultiples,
+    Styles,
+)
+from heavytail.report.leaderboard import Standing
+from heavytail.studies.families import Family
+from heavytail.studies.results import Agent, Task, mean_reward_in
+
+FIRST = "first"  # name of the figure
+MAX_PANELS = 16
+
+
+def choose_first_figure(
+    figures: Mapping[str, Sequence[Figure]],
+    families: Sequence[Family],
+    tasks: Sequence[Task],
+    styles: Styles,
+    leaderboard: Sequence[Standing],
+) -> Figure | None:
+    """Choose the first figure of a study without sweeps; None where nothing came out of any run.
+
+    Args:
+        figures: those of families, by their ids in the page.
+        families: those of the study.
+        tasks: environments in no family.
+        styles: of agents.
+        leaderboard: of the study.
+    """
+    if 0 < len(families) <= MAX_PANELS:
+        return _join_families([(family, figures[family.html_id][0]) for family in families])
+    shown = [task for task in tasks if task.agents]
+    if 0 < len(shown) <= MAX_PANELS:
+        return _compare_in_each(shown, styles, [standing.agent for standing in leaderboard])
+    return _compare_over_all(leaderboard, styles) if leaderboard else None
+
+
+def _join_families(families: Sequence[tuple[Family, Figure]]) -> Figure:
+    """The first figure of each family, side by side."""
+    panels = [
+        (family.label, figure.content) for family, figure in families if isinstance(figure.content, Curves)
+    ]
+    first = families[0][1]
+    return Figure(first.title, first.caption, SmallMultiples(panels), wide=True, name=FIRST)
+
+
+def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]) -> Figure:
+    """What each agent earns in the end, in each environment; the best of the leaderboard first."""
+    shares = all(task.optimum is not None and task.optimum > 0 for task in tasks)
+    what = f"{tasks[0].reward} per {tasks[0].per} in the last tenth"
+    axis = Axis("of the optimum", percent=True) if shares else Axis(what)
+    panels = [
+        (
+            task.label,
+            Intervals(
+                axis,
+                [
+                    _make_row(task, agent, styles, task.optimum if shares and task.optimum else 1.0)
+                    for agent in sorted(task.agents, key=lambda agent: _place(agent.key, order))
+                ],
+                1.0 if shares else task.optimum,
+            ),
+        )
+        for task in tasks
+    ]
+    confidence = f"{tasks[0].aggregation.confidence:.0%}"
+    caption = f"Median {what} with its {confidence} bootstrap interval over seeds."
+    if any(panel.reference is not None for _, panel in panels):
+        caption += " The thin line is the best policy."
+    return Figure("What each agent earns in the end", caption, SmallMultiples(panels), wide=True, name=FIRST)
+
+
+def _make_row(task: Task, agent: Agent, styles: Styles, whole: float) -> IntervalRow:
+    median = task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))
+    estimate, low, high = (float(x) / whole for x in median)
+    return IntervalRow(agent.key, agent.label, styles[agent.key], estimate, low, high)
+
+
+def _place(agent: str, order: Sequence[str]) -> float:
+    return order.index(agent) if agent in order else np.inf
+
+
+def _compare_over_all(leaderboard: Sequence[Standing], styles: Styles) -> Figure:
+    rows = [
+        IntervalRow(each.agent, each.label, styles[each.agent], *map(float, each.share))
+        for each in leaderboard
+    ]
+    caption = (
+        "How often a run of an agent earns more in its last tenth than a run of another agent in the same"
+        " environment, over all environments, with its bootstrap interval."
+    )
+    content = Intervals(Axis("runs of other agents that are beaten", percent=True), rows, 0.5)
+    return Figure("Who beats whom", caption, content, wide=True, name=FIRST)
