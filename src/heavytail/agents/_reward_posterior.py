@@ -1,7 +1,13 @@
 r"""Draws of mean rewards from the posteriors of a sketch (`heavytail.estimators.sketch`).
 
 A draw is from the symmetric posterior m + s t or, with the probability that the law is skewed, from the
-skewed one.
+skewed one. A skewed draw is at least the centre of its posterior, since a mean that is taken for too small
+would not be tried again (optimistic sampling; May, Korda, Lee and Leslie 2012).
+
+**Symmetry is shared.** Few samples say little of symmetry, and the skewed posterior is wide. The odds of a
+skewed law are therefore those of the other heavy-tailed cells, N_s + a skewed to N_0 + a symmetric ones,
+where cells count from the samples on by which skewness would have shown. Light tails say nothing of heavy
+ones and do not count.
 
 **Random effects.** One cell learns slowly how skewed its law is, but cells are often of one shape, and then a
 common offset of the mean from the trimmed mean changes no comparison. With the spread sigma_c of a cell,
@@ -26,18 +32,21 @@ from typing import NamedTuple
 
 from heavytail.arrays import Floats, Stream, U
 from heavytail.estimators._common_index import draw_excesses
-from heavytail.estimators._tails import EDGE, LEFT, RIGHT, TAIL_COUNT
+from heavytail.estimators._symmetry import skew_probability
+from heavytail.estimators._tails import EDGE, LEFT, LIGHT, RIGHT, TAIL_COUNT
 from heavytail.estimators.sketch import (
     BODY_COUNT,
     BODY_ERROR,
     BODY_MEAN,
     ERROR,
+    EVIDENCE,
     FREEDOM,
     MIDDLE,
     OFFSET,
     OFFSET_ERROR,
     ORIGIN,
     SCALE,
+    SEEN,
     SPREAD,
     SPREAD_ERROR,
     Sketch,
@@ -49,6 +58,8 @@ from heavytail.kernels.elementary import exp, log
 from heavytail.kernels.rng import gamma, normal, uniform
 
 MIN_POOLED = 8  # samples from which on a cell counts among the others
+MIN_TESTED = 1000  # samples from which on skewness would have shown
+SKEW_PRIOR = 0.3  # skewed cells, and as many symmetric ones
 TAUS = 9
 FIRST_TAU = 0.03
 TAU_STEP = 2.0
@@ -60,9 +71,10 @@ WEIGHT_PRIOR = 0.5  # samples, added to a tail's
 
 
 class CommonShape(NamedTuple):
-    """What the laws of all skewed cells have in common, as drawn."""
+    """What the laws of cells have in common; of skewed cells, as drawn."""
 
-    known: bool  # whether there is enough for the rest
+    skew_odds: float  # of a heavy-tailed law
+    known: bool  # whether there is enough for the rest, which is of skewed cells
     offset: float
     tau: float
     log_spread: float
@@ -125,14 +137,20 @@ def _weigh(sketch: Sketch, tau: float) -> tuple[float, float, float]:
 
 @kernel
 def draw_common_shape(sketch: Sketch, weights: Floats, rng: Stream) -> CommonShape:
-    """Renew all summaries, and draw what skewed cells have in common; weights [TAUS] is scratch."""
-    shares = 0.0
+    """Renew all summaries, and draw what cells have in common; weights [TAUS] is scratch."""
+    shares, skewed, symmetric = 0.0, SKEW_PRIOR, SKEW_PRIOR
     for cell in range(sketch.histogram.n.size):
         if sketch.histogram.block[U(cell)] >= 0:
-            renew(sketch, cell)
-            shares += _share(sketch, cell)
+            b = U(renew(sketch, cell))
+            share = _share(sketch, cell)
+            shares += share
+            if sketch.histogram.n[U(cell)] >= MIN_TESTED:
+                heavy = 1.0 - sketch.tails[b, RIGHT, LIGHT] * sketch.tails[b, LEFT, LIGHT]
+                skewed += heavy * share
+                symmetric += heavy * (1.0 - share)
+    odds = skewed / symmetric
     if shares < MIN_SHARES:
-        return CommonShape(False, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return CommonShape(odds, False, 0.0, 0.0, 0.0, 0.0, 0.0)
     most, tau, total = -math.inf, FIRST_TAU, 0.0
     for k in range(TAUS):
         weights[U(k)] = _weigh(sketch, tau)[2]
@@ -149,7 +167,7 @@ def draw_common_shape(sketch: Sketch, weights: Floats, rng: Stream) -> CommonSha
     precision, moment, _ = _weigh(sketch, tau)
     offset = moment / precision + normal(rng) / math.sqrt(precision)
     log_spread, variance, noise = pool_spreads(sketch)
-    return CommonShape(True, offset, tau, log_spread, variance, noise)
+    return CommonShape(odds, True, offset, tau, log_spread, variance, noise)
 
 
 @kernel
@@ -200,7 +218,8 @@ def draw_mean(sketch: Sketch, cell: int, common: CommonShape, rng: Stream) -> fl
     if block < 0:
         return sketch.histogram.first[U(cell)]
     b, mean, own = U(block), 0.0, 0.0
-    skewed = uniform(rng) < skewness(sketch, block)
+    evidence, n = sketch.summary[b, EVIDENCE], sketch.summary[b, SEEN]
+    skewed = uniform(rng) < skew_probability(evidence, n / common.skew_odds)
     if skewed:
         own = 1.0
         if common.known:
@@ -211,4 +230,7 @@ def draw_mean(sketch: Sketch, cell: int, common: CommonShape, rng: Stream) -> fl
         mean = sketch.summary[b, MIDDLE] + sketch.summary[b, ERROR] * student(rng, sketch.summary[b, FREEDOM])
         if skewed:
             mean += draw_spread(sketch, cell, common, rng) * (common.offset + common.tau * normal(rng))
-    return mean if own == 0.0 else own * draw_skewed(sketch, block, rng) + (1.0 - own) * mean
+    if own == 0.0:
+        return mean
+    centre = sketch.summary[b, MIDDLE] + sketch.summary[b, SPREAD] * sketch.summary[b, OFFSET]
+    return own * max(draw_skewed(sketch, block, rng), centre) + (1.0 - own) * mean

@@ -5,13 +5,14 @@ What is drawn:
 
 - *Mean rewards*, by `heavytail.agents._reward_posterior`: of symmetric laws of any tail or, as far as the
   samples speak against symmetry, of laws whose tails are generalised Pareto.
-- *Transitions*: Dirichlet over the successors seen, and a lump Gamma(theta) on one state drawn uniformly,
-  theta = (N + 1) / (M + 1), where N counts the visits, but for each cell's first, that met a new successor,
-  and M how many would have at rate 1 (sum of 1 / n). Where moves are certain it vanishes. Memory and planning
-  cost what was observed.
+- *Transitions*: Dirichlet over the successors seen, and a lump Gamma(theta) on one state drawn uniformly.
+  The rate theta is drawn once for all cells from its posterior Gamma(N + a, M + a), where N counts the
+  visits, but for each cell's first, that met a new successor, and M how many would have at rate 1 (sum of
+  1 / n). The prior has mean 1 and, as a is small, much of its weight near 0: where moves are certain most
+  draws soon have no lump at all. Memory and planning cost what was observed.
 - *Rare rewards*: a cell that has paid the same all n times may yet pay otherwise. It gets
-  Gamma(theta') R / (n sqrt(U)) more, theta' learnt likewise from cells that ceased to be constant, U uniform
-  and R the range of trimmed means so far.
+  Gamma(theta') R / (n sqrt(U)) more, theta' drawn likewise, by the cells that ceased to be constant, U
+  uniform and R the range of trimmed means so far.
 - *The unknown*: a cell visited once or never pays the largest trimmed mean so far and (L + E) R more, E a
   standard exponential, L the steps of an episode. A state never seen is worth the largest trimmed mean and
   2 L R more, once: more than an episode spent on the way can cost. In a continuing problem L is the number of
@@ -50,6 +51,7 @@ MIN_KNOWN = 2  # visits below which a cell is unknown
 MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
 NUMBER, IS_OVER, LENGTH, LAST_LENGTH = range(4)  # of a phase; in episodes or steps
 SUCCESSORS, REWARDS = 0, 1  # kinds of news
+RATE_PRIOR = 0.1  # a: the prior of a rate of news is as of so many
 TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for the average may be off
 
 
@@ -143,14 +145,20 @@ def _full(record: HeavyPSRL) -> bool:
 
 @kernel
 def learnt_rate(news: Floats, kind: int) -> float:
-    """Return how often something new came, over how often it would have at rate 1; 1 at first."""
-    return (news[kind, 0] + 1.0) / (news[kind, 1] + 1.0)
+    """Return the mean of the posterior of a rate of news; 1 at first."""
+    return (news[kind, 0] + RATE_PRIOR) / (news[kind, 1] + RATE_PRIOR)
+
+
+@kernel
+def draw_rate(news: Floats, kind: int, rng: Stream) -> float:
+    """Draw a rate of news from its posterior."""
+    return gamma(rng, news[kind, 0] + RATE_PRIOR) / (news[kind, 1] + RATE_PRIOR)
 
 
 @kernel
 def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
     """Draw the probabilities of the successors seen, and of one state more."""
-    model, theta = agent.model, learnt_rate(agent.news, SUCCESSORS)
+    model, theta = agent.model, draw_rate(agent.news, SUCCESSORS, rng)
     for cell in range(agent.rewards.size):
         i = U(cell)
         start, end = model.start[i], model.start[i] + model.size[i]
@@ -193,7 +201,7 @@ def draw_rewards(agent: HeavyPSRL, rng: Stream) -> float:
         if agent.episodic
         else agent.known[U(agent.model.n_states)] + agent.phase[LENGTH]
     )
-    theta = learnt_rate(agent.news, REWARDS)
+    theta = draw_rate(agent.news, REWARDS, rng)
     for cell in range(agent.rewards.size):
         i = U(cell)
         if n[i] < MIN_KNOWN:
