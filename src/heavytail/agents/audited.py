@@ -103,6 +103,7 @@ def audited(
             "audited compares an agent with the MDP it plays in, and this environment is none, or"
             " one that changes; give it an MDP such as make_mdp('six_arms')"
         )
+    _require_memory_for_truth(problem.mdp)
     entry = find("agent", agent)
     shared = {"epsilon": epsilon, "delta": delta, "planned_steps": planned_steps, "constants": "tight"}
     known = {key: value for key, value in shared.items() if key in entry.parameters and value is not None}
@@ -122,8 +123,7 @@ def ground_truth(mdp: MDP) -> GroundTruth:
     >>> ground_truth(ht.make_mdp("two_state")).transitions.round(2).tolist()
     [[0.85, 0.15, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.1, 0.9, 0.0]]
     """
-    S, A = mdp.n_states, mdp.n_actions
-    require_memory(f"audited: a table of {S:,} states, {A:,} actions and successors", 16 * S * S * A)
+    _require_memory_for_truth(mdp)
     alive = np.asarray(transition_matrix(mdp, restart=False).todense())
     ended = 1.0 - alive.sum(axis=1, keepdims=True)
     return GroundTruth(
@@ -132,6 +132,11 @@ def ground_truth(mdp: MDP) -> GroundTruth:
         values=_optimal_values(mdp, alive),
         r_max=max(float(np.abs(mdp.row_means).max()), 1e-300),
     )
+
+
+def _require_memory_for_truth(mdp: MDP) -> None:
+    S, A = mdp.n_states, mdp.n_actions
+    require_memory(f"audited: a table of {S:,} states, {A:,} actions and successors", 40 * S * S * A)
 
 
 def _optimal_values(mdp: MDP, alive: Floats) -> Floats:
