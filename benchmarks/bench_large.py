@@ -20,7 +20,7 @@ from heavytail.registry import find, registered
 
 SIZES = (1_000, 10_000, 100_000)
 ACTIONS, SUCCESSORS, HORIZON = 10, 10, 20
-BUDGET, MAX_UNITS = 2.0, 20_000  # seconds, and episodes or steps; whichever comes first
+BUDGET, MAX_STEPS = 1.5, 1_000_000  # seconds, and steps; whichever comes first
 NEAR = 3.0  # times the step of random play, up to which the environment is what takes time
 RANDOM, EPISODES, CONTINUING = "random", "episodes", "continuing"
 LAW_PARAMETERS = ("epsilon", "moment")  # which the MDP tells
@@ -95,12 +95,13 @@ def measure(agent: str, mdp: ht.MDP, small: ht.MDP, budget: float) -> Cost | Ref
         make, learner = seconds_of(new_learner, agent, mdp)
     except InputError as refusal:
         return Refusal(agent, kind, mdp.n_states, str(refusal))
-    first = advance(learner, 1)
-    spent, units = first, 1
-    while spent < budget and units < MAX_UNITS:
-        more = min(units, MAX_UNITS - units, max(int((budget - spent) * units / spent), 1))
-        spent += advance(learner, more)
-        units += more
+    call = min(advance(learner, 0) for _ in range(2))  # what each call takes, however little is learnt
+    first = spent = max(advance(learner, 1) - call, 0.0)
+    units = 1
+    while spent < budget and (steps := int(learner.run_state.steps[0])) < MAX_STEPS:
+        more = min(9.0, (budget - spent) / max(spent, 1e-6), MAX_STEPS / steps) * units
+        spent += advance(learner, int(more) + 1) - call
+        units += int(more) + 1
     steps = int(learner.run_state.steps[0])
     return Cost(agent, kind, mdp.n_states, make, first, spent / steps * 1e9, record_bytes(learner.agent))
 

@@ -11,6 +11,8 @@ visited,
                       r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },
     V_h(s) = min{ cap_h, max_a Q_h(s, a) }.
 
+Of these backups only those are made whose numbers can have changed (`heavytail.agents._due_backups`).
+
 As published, rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence
 iota = log(2 S A T / delta). With a robust estimator that is Heavy-UCBVI, which the paper's conclusion
 announces and leaves to the reader.
