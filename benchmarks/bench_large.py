@@ -165,16 +165,20 @@ def draw(costs: Sequence[Cost]) -> None:
     figure, panels = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained", sharex=True)
     names = list(dict.fromkeys(cost.agent for cost in costs))
     styles: dict[str, dict[str, Any]] = {
-        name: {"color": COLOURS[i % len(COLOURS)], "linestyle": ("-", "--", ":")[i // len(COLOURS)]}
+        name: {
+            "color": COLOURS[i % len(COLOURS)],
+            "linestyle": ("-", "--", ":")[i // len(COLOURS)],
+            "marker": "os^"[i // len(COLOURS)],
+        }
         for i, name in enumerate(names)
     }
     for axes, kind in zip(panels[:2], (EPISODES, CONTINUING), strict=True):
         for own in by_agent(costs, kind):
-            axes.plot([c.states for c in own], [c.ns for c in own], "o", **styles[own[0].agent])
+            axes.plot([c.states for c in own], [c.ns for c in own], **styles[own[0].agent])
         axes.set(xscale="log", yscale="log", ylabel="ns per step, planning included")
     for own in by_agent(costs, EPISODES):
         kept = [cost for cost in own if cost.bytes > 0]
-        panels[2].plot([c.states for c in kept], [c.bytes / 1e6 for c in kept], "o", **styles[own[0].agent])
+        panels[2].plot([c.states for c in kept], [c.bytes / 1e6 for c in kept], **styles[own[0].agent])
     panels[0].set_title(f"In episodes of {HORIZON} steps")
     panels[1].set_title("Continuing")
     panels[2].set(title="Memory of the agent, in episodes", yscale="log", ylabel="MB")
@@ -182,7 +186,7 @@ def draw(costs: Sequence[Cost]) -> None:
         axes.set_xlabel(f"states (A = {ACTIONS}, {SUCCESSORS} successors)")
         axes.grid(which="major", color="#E6E6E6", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-    handles = [Line2D([], [], marker="o", label=name, **styles[name]) for name in names]
+    handles = [Line2D([], [], label=name, **styles[name]) for name in names]
     figure.legend(handles=handles, loc="outside right center", frameon=False)
     figure.savefig(PICTURE, metadata={"Date": None})
     plt.close(figure)
