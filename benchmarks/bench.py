@@ -14,6 +14,7 @@ import bench_draws
 import bench_fused
 import bench_heavy
 import bench_lanes
+import bench_large
 import bench_libraries
 import bench_plans
 import bench_share
@@ -33,6 +34,7 @@ SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
     "share": bench_share.section,
     "planning": bench_plans.section,
     "size": bench_size.section,
+    "large": bench_large.section,
     "startup": bench_startup.section,
     "workers": bench_workers.section,
     "lanes": bench_lanes.section,

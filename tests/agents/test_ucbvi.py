@@ -9,9 +9,12 @@ import pytest
 
 import heavytail as ht
 from heavytail.agents.heavy_ucbvi import heavy_ucbvi
-from heavytail.agents.ucbvi import ucbvi
+from heavytail.agents.ucbvi import UCBVI, back_up_all, plan, ucbvi
 from heavytail.arrays import Floats
+from heavytail.kernels.compiling import entry
+from heavytail.kernels.rng import stream
 from heavytail.mdp import MDP
+from heavytail.training.stepwise import Stepwise
 from support import naive
 from support import naive_agents as slow
 
@@ -73,7 +76,7 @@ def test_it_does_what_its_slow_twin_does(heavy: bool, clipped: bool) -> None:
             done += 1
         assert curve.realised_reward[-1] == pytest.approx(total, abs=1e-9)
         assert learner.agent.model.visits.tolist() == slow.visits(path[:done], 3, 2)
-    np.testing.assert_allclose(learner.agent.q, twin.q, rtol=1e-9)
+    np.testing.assert_allclose(learner.agent.q, twin.q.reshape(4, 6), rtol=1e-9)
     assert any(step.terminated for step in path)
     assert sum(n > 0 for n in slow.visits(path, 3, 2)) >= 3
 
@@ -94,7 +97,7 @@ def test_constants_are_those_of_the_docstring() -> None:
     paper = ucbvi(PROBLEM, planned_steps=T, delta=delta, constants="paper")
     np.testing.assert_allclose(paper.bonus, 7 * 4 * 2.0 * math.log(5 * 3 * 2 * T / delta))
     np.testing.assert_array_equal(paper.cap, [8.0] * 4)
-    np.testing.assert_array_equal(tight.q, np.broadcast_to(tight.cap[:, None, None], (4, 3, 2)))
+    np.testing.assert_array_equal(tight.q, np.broadcast_to(tight.cap[:, None], (4, 6)))
     assert (ucbvi(PROBLEM, clip_optimism=False).q == math.inf).all()
     heavy = [
         heavy_ucbvi(PROBLEM, epsilon=0.5, moment=3.0, constants=constants) for constants in ("tight", "paper")
@@ -118,13 +121,47 @@ def test_q_never_grows_when_clipped_and_does_when_not() -> None:
             grew = grew or bool((learner.agent.q > before).any())
             before = learner.agent.q.copy()
         assert grew != clipped
-        assert (before <= learner.agent.cap[:, None, None]).all() or not clipped
+        assert (before <= learner.agent.cap[:, None]).all() or not clipped
+
+
+def _plan(agent: UCBVI, everything: bool) -> None:
+    """Plan; or make every backup again."""
+    if everything:
+        for h in range(agent.q.shape[0] - 1, -1, -1):
+            back_up_all(agent, h)
+    else:
+        plan(agent)
+
+
+@pytest.mark.parametrize("clipped", [True, False])
+@pytest.mark.parametrize("r_max", [1.0, None])
+def test_backups_that_are_not_due_would_change_nothing(clipped: bool, r_max: float | None) -> None:
+    """To the last bit, in episodes of which some end early, also where the unit of the caps is learnt."""
+    problem = ht.Problem(n_states=60, n_actions=2, horizon=6, r_max=r_max)
+    steps = Stepwise(ucbvi(problem, clip_optimism=clipped, bonus_scale=0.1), stream(1), problem)
+    rng, s, listed = np.random.default_rng(3), 0, 0
+    for _ in range(2000):
+        a = steps.act(s)
+        s_next = int(rng.integers(60)) if rng.random() < 0.1 else (3 * s + a + 1) % 60
+        terminated = rng.random() < 0.05
+        steps.update(s, a, rng.standard_t(1.5), s_next, terminated=terminated)
+        s = s_next
+        if rng.random() < 0.2:
+            agent = steps.agent
+            number = int(agent.due.number[0])
+            entry(_plan, agent)(agent, False)
+            listed += int(agent.due.number[0]) - number - 1
+            planned = agent.q.copy()
+            entry(_plan, agent)(agent, True)
+            np.testing.assert_array_equal(agent.q, planned)
+    assert listed > 400  # steps for which backups were listed
 
 
 def optimal_q(mdp: MDP) -> Floats:
-    """[H, S, A]; for rewards and transitions that do not depend on the step, and no terminal states."""
+    """[H, S*A]; for rewards and transitions that do not depend on the step, and no terminal states."""
     values = ht.planning.episodic_plan(mdp).values
-    return np.array([mdp.mean_rewards + mdp.transitions @ values[h + 1] for h in range(mdp.horizon)])
+    q = [mdp.mean_rewards + mdp.transitions @ values[h + 1] for h in range(mdp.horizon)]
+    return np.array(q).reshape(mdp.horizon, -1)
 
 
 @pytest.mark.parametrize("agent", ["ucbvi", "heavy_ucbvi"])
@@ -159,7 +196,7 @@ def test_it_stays_above_the_optimal_values(agent: str) -> None:
                 always = always and bool((learner.agent.q >= best - 1e-12).all())
             above += always
             if scale == 1.0:
-                assert (learner.agent.q[0, 0].max() - best[0, 0].max()) < 0.4 * best.max()
+                assert (learner.agent.q[0, :2].max() - best[0, :2].max()) < 0.4 * best.max()
         shares[scale] = above / runs
     assert shares[1.0] >= 0.95
     assert shares[0.1] < 0.5

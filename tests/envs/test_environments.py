@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.envs.garnet import choose_without_replacement
 from heavytail.envs.heavy_bandit import hard_law, hardest_gap
 from heavytail.errors import InputError
 
@@ -110,6 +111,15 @@ def test_deep_sea_rewards_only_the_diagonal() -> None:
         random_play = P.policy_value(mdp, np.full((36, 2), 0.5))
         assert random_play == pytest.approx(2.0**-6 - 6 * 0.5 * 0.01 / 6)
     assert ht.make_mdp("deep_sea", size=6, seed=3).transitions[0].argmax(-1).tolist() in ([6, 7], [7, 6])
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (10, 3), (10, 10), (10_001, 30), (10_001, 201)])
+def test_garnet_chooses_successors_as_numpy_does_one_by_one(n: int, k: int) -> None:
+    together, one_by_one = np.random.default_rng(n), np.random.default_rng(n)
+    chosen = choose_without_replacement(together, n, k, 20)
+    expected = [np.sort(one_by_one.choice(n, k, replace=False)) for _ in range(20)]
+    np.testing.assert_array_equal(np.sort(chosen, axis=1), expected)
+    assert together.random() == one_by_one.random()
 
 
 def test_garnet_has_its_branching_and_its_seed() -> None:

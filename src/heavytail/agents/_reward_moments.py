@@ -1,6 +1,6 @@
 r"""The order and the bound of a moment, for agents of the paper that are not given them.
 
-An MDP with known laws tells both: the order by `heavytail.planning.reward_moments.usable_epsilon`, and the
+An MDP with known laws tells both: the order by `heavytail.planning.largest_moment.usable_epsilon`, and the
 largest moment of that order.
 """
 
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from heavytail.errors import InputError
 from heavytail.estimators.estimator import moment_kind_of
 from heavytail.mdp.problem import Problem
-from heavytail.planning.reward_moments import reward_moments, usable_epsilon
+from heavytail.planning.largest_moment import largest_moment, usable_epsilon
 
 SKETCH = "sketch"
 
@@ -50,10 +50,10 @@ def require_moment(
         )
     epsilon = usable_epsilon(problem.mdp) if epsilon is None else epsilon
     if moment is None:
-        moment = float(reward_moments(problem.mdp, 1.0 + epsilon, kind).max())
+        order, moment = largest_moment([problem.mdp], epsilon, kind)
         if not math.isfinite(moment):
             raise InputError(
-                f"{agent}: rewards have no finite moment of order {1.0 + epsilon:g}; epsilon must be smaller"
+                f"{agent}: rewards have no finite moment of order {order:g}; epsilon must be smaller"
             )
     return RewardMoment(epsilon, max(moment, 1e-300))
 

@@ -153,12 +153,18 @@ def _move_to_larger_block(model: TransitionCounts, cell: int) -> None:
 
 
 @kernel
-def expected(model: TransitionCounts, cell: int, values: Floats, row: int) -> float:
-    """Average values[row] over the successors of a cell, by their counts; 0 before the first visit."""
+def total_value(model: TransitionCounts, cell: int, values: Floats, row: int) -> float:
+    """Sum values[row] over the successors of a cell, each as often as it was seen."""
     start, total = model.start[U(cell)], 0.0
     for k in range(start, start + model.size[U(cell)]):
         total += model.counts[U(k)] * values[U(row), U(model.successor[U(k)])]
-    return total / max(model.visits[U(cell)], 1)
+    return total
+
+
+@kernel
+def expected(model: TransitionCounts, cell: int, values: Floats, row: int) -> float:
+    """Average values[row] over the successors of a cell, by their counts; 0 before the first visit."""
+    return total_value(model, cell, values, row) / max(model.visits[U(cell)], 1)
 
 
 @kernel

@@ -16,7 +16,7 @@ episode where it is largest.
 """
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from heavytail.agents.heavy_q_learning import HeavyQLearning
 from heavytail.agents.q_learning import QLearning
 from heavytail.agents.ucrl2 import MAX_RADIUS, UCRL2
 from heavytail.arrays import Floats, Ints, Record, Stream, U
-from heavytail.checks import Count, MomentOrder, OpenProbability, require_memory
+from heavytail.checks import Count, MomentOrder, OpenProbability
 from heavytail.errors import InputError
+from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.count_powers import count_power
 from heavytail.kernels.dispatch import generic
@@ -39,6 +40,9 @@ from heavytail.planning.matrices import transition_matrix
 from heavytail.ranges import COUNT, Range
 from heavytail.registry import find, register
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 ROUNDING = 1e-9  # relative to the largest value: so little below Q* is no escape
 
 
@@ -46,7 +50,9 @@ class GroundTruth(NamedTuple):
     """The exact quantities of an MDP. A row is (stage, state, action)."""
 
     means: Floats  # [G*S*A]
-    transitions: Floats  # [G*S*A, S + 1], the end last
+    offsets: Ints  # [G*S*A + 1] where the successors of each row begin
+    successors: Ints  # [N] in ascending order; the end is S
+    probabilities: Floats  # [N]
     values: Floats  # [H, S, A] Q*, less a tolerance for rounding; empty in a continuing problem
     r_max: float  # the largest mean reward, regardless of sign
 
@@ -119,28 +125,36 @@ def ground_truth(mdp: MDP) -> GroundTruth:
     """Compute what is exactly true of an MDP.
 
     >>> import heavytail as ht
-    >>> ground_truth(ht.make_mdp("two_state")).transitions.round(2).tolist()
-    [[0.85, 0.15, 0.0], [0.9, 0.1, 0.0], [0.1, 0.9, 0.0], [0.1, 0.9, 0.0]]
+    >>> truth = ground_truth(ht.make_mdp("two_state"))
+    >>> truth.offsets.tolist(), truth.probabilities.round(2).tolist()
+    ([0, 2, 4, 6, 8], [0.85, 0.15, 0.9, 0.1, 0.1, 0.9, 0.1, 0.9])
     """
-    S, A = mdp.n_states, mdp.n_actions
-    require_memory(f"audited: a table of {S:,} states, {A:,} actions and successors", 16 * S * S * A)
-    alive = np.asarray(transition_matrix(mdp, restart=False).todense())
-    ended = 1.0 - alive.sum(axis=1, keepdims=True)
+    from scipy.sparse import csr_matrix, hstack
+
+    alive = transition_matrix(mdp, restart=False)
+    ended = np.where(mdp.ends.any(), np.maximum(1.0 - alive.sum(axis=1), 0.0), 0.0)
+    both = csr_matrix(hstack([alive, csr_matrix(ended)]))
+    both.sort_indices()
     return GroundTruth(
         means=mdp.row_means.copy(),
-        transitions=np.concatenate([alive, np.maximum(ended, 0.0)], axis=1),
+        offsets=both.indptr.astype(np.int64),
+        successors=both.indices.astype(np.int64),
+        probabilities=both.data,
         values=_optimal_values(mdp, alive),
         r_max=max(float(np.abs(mdp.row_means).max()), 1e-300),
     )
 
 
-def _optimal_values(mdp: MDP, alive: Floats) -> Floats:
+def _optimal_values(mdp: MDP, alive: "csr_matrix") -> Floats:
     S, A, H = mdp.n_states, mdp.n_actions, mdp.horizon
     if H == 0:
         return np.zeros((0, S, A))
-    next_values = episodic_plan(mdp).values[1:, :, None]  # [H, S, 1]
-    q = (mdp.row_means.reshape(-1, S * A, 1) + alive.reshape(-1, S * A, S) @ next_values).reshape(H, S, A)
-    return q - ROUNDING * np.abs(q).max()
+    values, means = episodic_plan(mdp).values, mdp.row_means.reshape(-1, S * A)
+    q = np.empty((H, S * A))
+    for h in range(H):
+        stage = h if mdp.n_stages > 1 else 0
+        q[h] = means[stage] + alive[stage * S * A : (stage + 1) * S * A] @ values[h + 1]
+    return q.reshape(H, S, A) - ROUNDING * np.abs(q).max()
 
 
 # What can be asked of an agent
@@ -206,9 +220,23 @@ def _distance(agent: UCRL2, truth: GroundTruth, row: int, cell: int) -> float:
     """Return the L1 distance of the frequencies of a cell from the probabilities of a row."""
     model, distance = agent.model, 1.0  # successors never seen add their probabilities, 1 less those seen
     for k in range(model.start[cell], model.start[cell] + model.size[cell]):
-        p = truth.transitions[row, model.successor[k]]
+        p = _probability(truth, row, as_int(model.successor[k]))
         distance += abs(model.counts[k] / model.visits[cell] - p) - p
     return distance
+
+
+@kernel
+def _probability(truth: GroundTruth, row: int, s_next: int) -> float:
+    """Return the probability of a successor of a row, by bisection."""
+    low, end = truth.offsets[row], truth.offsets[row + 1]
+    high = end
+    while low < high:
+        middle = (low + high) >> 1
+        if truth.successors[middle] < s_next:
+            low = middle + 1
+        else:
+            high = middle
+    return truth.probabilities[low] if low < end and truth.successors[low] == s_next else 0.0
 
 
 @relative_width.method(UCRL2)

@@ -11,6 +11,8 @@ visited,
                       r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },
     V_h(s) = min{ cap_h, max_a Q_h(s, a) }.
 
+Of these backups only those are made whose numbers can have changed (`heavytail.agents._due_backups`).
+
 As published, rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence
 iota = log(2 S A T / delta). With a robust estimator that is Heavy-UCBVI, which the paper's conclusion
 announces and leaves to the reader.
@@ -27,13 +29,32 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heavytail.agents._due_backups import (
+    CELLS,
+    STATES,
+    VISITED,
+    DueBackups,
+    add_change,
+    add_predecessor,
+    add_visit,
+    begin_plan,
+    end_plan,
+    list_due_cells,
+    new_due_backups,
+)
 from heavytail.agents._scales import Constants, Scales, choose_scales
-from heavytail.agents._transition_counts import TransitionCounts, expected, new_transition_counts, observe
+from heavytail.agents._transition_counts import (
+    TransitionCounts,
+    expected,
+    new_transition_counts,
+    observe,
+    total_value,
+)
 from heavytail.arrays import Floats, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.estimators.sample_mean import sample_mean
 from heavytail.estimators.sketch import sketch
-from heavytail.kernels.array_ops import argmax_row
+from heavytail.kernels.array_ops import argmax_slice, as_int, max_slice
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.verbs import (
     act,
@@ -58,10 +79,13 @@ class UCBVI(NamedTuple):
 
     estimator: Record
     model: TransitionCounts
-    q: Floats  # [H, S, A]
-    values: Floats  # [2, S + 1] scratch
+    due: DueBackups
+    q: Floats  # [H, S*A]
+    values: Floats  # [H + 1, S + 1] of the last plan; 0 after the last step, and at the end
     rewards: Floats  # [S*A] optimistic
-    widths: Floats  # [S*A] scratch: one over the square root of the visits
+    widths: Floats  # [S*A] one over the square root of the visits
+    totals: Floats  # [S*A] scratch
+    n_actions: int
     cap: Floats  # [H]
     bonus: Floats  # [H] b_h
     unit: Floats  # [2] of both; and the largest mean so far, which it follows if it is learnt
@@ -136,13 +160,18 @@ def new_ucbvi(
         cap, bonus = left, (left - 1.0) * math.sqrt(0.5 * math.log(2 * H * S * A * planned_steps / delta))
     largest = 1.0 if r_max is None else r_max
     cap *= max(largest, 0.0)
+    values = np.zeros((H + 1, S + 1))
+    values[:H, :S] = cap[:, None]
     return UCBVI(
         estimator=estimator,
         model=new_transition_counts(S, A),
-        q=np.array(np.broadcast_to(cap[:, None, None] if clip_optimism else np.inf, (H, S, A))),
-        values=np.zeros((2, S + 1)),
+        due=new_due_backups(S, A),
+        q=np.array(np.broadcast_to(cap[:, None] if clip_optimism else np.inf, (H, S * A))),
+        values=values,
         rewards=np.zeros(S * A),
         widths=np.zeros(S * A),
+        totals=np.zeros(S * A),
+        n_actions=A,
         cap=cap,
         bonus=scales.transitions * abs(largest) * bonus,
         unit=np.array([1.0, 0.0]),
@@ -158,54 +187,125 @@ def reward_log_confidence(problem: Problem, planned_steps: int, delta: float) ->
     return math.log(2 * problem.n_states * problem.n_actions * planned_steps / delta)
 
 
+# Planning
+
+
 @kernel
-def _plan(agent: UCBVI) -> None:
-    H, S, A = agent.q.shape
-    if agent.learnt and 0.0 < agent.unit[1] != agent.unit[0]:  # what was cut at smaller caps may be larger
-        agent.unit[0] = agent.unit[1]
-        for h in range(H):
-            agent.q[h] = agent.cap[h] * agent.unit[0] if agent.clipped else math.inf
-    row, unit = 0, agent.unit[0]
-    agent.values[0, :] = 0.0
-    agent.values[1, :] = 0.0
-    for cell in range(agent.rewards.size):
-        agent.widths[cell] = 1.0 / math.sqrt(max(agent.model.visits[cell], 1))
-    for h in range(H - 1, -1, -1):
-        for s in range(S):
-            best = -math.inf
-            for a in range(A):
-                cell = s * A + a
-                n = agent.model.visits[U(cell)]
-                if n > 0:
-                    new = (
-                        agent.rewards[U(cell)]
-                        + expected(agent.model, cell, agent.values, row)
-                        + agent.bonus[U(h)] * unit * agent.widths[U(cell)]
-                    )
-                    if new < agent.q[U(h), U(s), U(a)] or not agent.clipped:
-                        agent.q[U(h), U(s), U(a)] = new
-                best = max(best, agent.q[U(h), U(s), U(a)])
-            agent.values[U(1 - row), U(s)] = min(best, agent.cap[U(h)] * unit)
-        row = 1 - row
+def follow_unit(agent: UCBVI) -> bool:
+    """Start anew if the largest mean has grown; tell whether it has."""
+    if not (agent.learnt and 0.0 < agent.unit[1] != agent.unit[0]):
+        return False
+    agent.unit[0] = agent.unit[1]
+    forget_plan(agent)  # what was cut at smaller caps may be larger
+    return True
+
+
+@kernel
+def forget_plan(agent: UCBVI) -> None:
+    """Let nothing be ruled out at any step."""
+    S = agent.values.shape[1] - 1
+    for h in range(agent.q.shape[0]):
+        agent.q[h] = agent.cap[h] * agent.unit[0] if agent.clipped else math.inf
+        agent.values[h, :S] = agent.cap[h] * agent.unit[0]
+
+
+@kernel
+def back_up(agent: UCBVI, h: int, cell: int) -> bool:
+    """Compute Q of a visited cell at step h; tell whether it has changed."""
+    old = agent.q[U(h), U(cell)]
+    new = (
+        agent.rewards[U(cell)]
+        + expected(agent.model, cell, agent.values, h + 1)
+        + agent.bonus[U(h)] * agent.unit[0] * agent.widths[U(cell)]
+    )
+    if new < old or not agent.clipped:
+        agent.q[U(h), U(cell)] = new
+        return new != old
+    return False
+
+
+@kernel
+def best_value(agent: UCBVI, h: int, s: int) -> float:
+    """Return the value of a state at step h."""
+    best = max_slice(agent.q, h, s * agent.n_actions, agent.n_actions)
+    return min(best, agent.cap[U(h)] * agent.unit[0])
+
+
+@kernel
+def back_up_all(agent: UCBVI, h: int) -> None:
+    """Compute step h of the plan in all cells."""
+    model, totals = agent.model, agent.totals
+    cells, bonus = totals.size, agent.bonus[U(h)] * agent.unit[0]
+    for cell in range(cells):
+        totals[U(cell)] = total_value(model, cell, agent.values, h + 1)
+    for cell in range(cells):  # in vector code
+        n, old = model.visits[cell], agent.q[h, cell]
+        new = agent.rewards[cell] + totals[cell] / max(n, 1) + bonus * agent.widths[cell]
+        agent.q[h, cell] = new if n > 0 and (new < old or not agent.clipped) else old
+    for s in range(cells // agent.n_actions):
+        agent.values[U(h), U(s)] = best_value(agent, h, s)
+
+
+@kernel
+def back_up_due(agent: UCBVI, h: int) -> None:
+    """Compute step h of the plan where it changes, and note which values do."""
+    due, A, changed = agent.due, agent.n_actions, 0
+    for i in range(due.sizes[CELLS]):
+        cell = as_int(due.cells[U(i)])
+        if back_up(agent, h, cell):
+            add_change(due, cell // A)
+    for i in range(due.sizes[STATES]):
+        s = as_int(due.states[U(i)])
+        value = best_value(agent, h, s)
+        if value != agent.values[U(h), U(s)]:
+            agent.values[U(h), U(s)] = value
+            due.states[U(changed)] = s
+            changed += 1
+    due.sizes[STATES] = changed
+
+
+@kernel
+def plan(agent: UCBVI) -> None:
+    """Plan an episode: only what changes, up to the step from which on nearly everything does."""
+    due, h = agent.due, agent.q.shape[0] - 1
+    for i in range(due.sizes[VISITED]):
+        cell = U(due.cells[U(i)])
+        agent.widths[cell] = 1.0 / math.sqrt(agent.model.visits[cell])
+    begin_plan(due)
+    if not follow_unit(agent):
+        while h >= 0 and list_due_cells(due):
+            back_up_due(agent, h)
+            h -= 1
+    while h >= 0:
+        back_up_all(agent, h)
+        h -= 1
+    end_plan(due)
+
+
+# The verbs
 
 
 @begin.method(UCBVI)
 def _begin(agent: UCBVI, s: int, rng: Stream) -> None:
-    _plan(agent)
+    plan(agent)
 
 
 @act.method(UCBVI)
 def _act(agent: UCBVI, s: int, h: int, rng: Stream) -> int:
-    return argmax_row(agent.q, h, s)
+    return argmax_slice(agent.q, h, s * agent.n_actions, agent.n_actions)
 
 
 @update.method(UCBVI)
 def _update(
     agent: UCBVI, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
-    cell = s * agent.q.shape[2] + a
+    cell = s * agent.n_actions + a
     push(agent.estimator, cell, r)
+    successors = agent.model.size[U(cell)]
     observe(agent.model, cell, s_next, terminated)
+    add_visit(agent.due, cell)
+    if agent.model.size[U(cell)] > successors and not terminated:
+        add_predecessor(agent.due, s_next, cell)
     centre = mean(agent.estimator, cell, agent.level)
     if agent.learnt and agent.unit[1] < abs(centre) < math.inf:
         agent.unit[1] = abs(centre)
@@ -223,9 +323,9 @@ def _write_counters(agent: UCBVI, out: Floats) -> None:
 def _reset(record: UCBVI) -> None:
     reset(record.estimator)
     reset(record.model)
-    record.values[:] = 0.0
+    reset(record.due)
     record.rewards[:] = 0.0
     record.widths[:] = 0.0
+    record.totals[:] = 0.0
     record.unit[0], record.unit[1] = 1.0, 0.0
-    for h in range(record.q.shape[0]):
-        record.q[h] = record.cap[h] if record.clipped else math.inf
+    forget_plan(record)

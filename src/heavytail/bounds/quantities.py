@@ -10,7 +10,7 @@ from heavytail.errors import InputError
 from heavytail.laws.law import laws_from_table
 from heavytail.mdp import MDP
 from heavytail.planning.hitting_times import MAX_TARGETS
-from heavytail.planning.reward_moments import reward_moments
+from heavytail.planning.largest_moment import largest_moment
 
 MAX_STATES = 300  # with more there are too many policies, unless there is one action
 
@@ -51,7 +51,7 @@ def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
     order = float(min(1.0, (tail - 1.0) / 2.0 if tail <= 2.0 else 1.0) if epsilon is None else epsilon)
     if not 0.0 < order <= 1.0:
         raise InputError(f"bounds_of: epsilon must be above 0 and at most 1, got {order:g}")
-    raw, central = (float(reward_moments(mdp, 1.0 + order, kind).max()) for kind in ("raw", "central"))
+    (_, raw), (_, central) = (largest_moment([mdp], order, kind) for kind in ("raw", "central"))
     if not np.isfinite(raw):
         raise InputError(
             f"bounds_of: epsilon is {order:g}, and rewards of this MDP have no moment of order"

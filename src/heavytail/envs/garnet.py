@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Ge
 
+from heavytail.arrays import Ints
 from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.laws import Law
@@ -13,6 +14,7 @@ from heavytail.mdp import MDP
 from heavytail.mdp.builders import mdp_from_slots, require_memory_for_slots
 from heavytail.registry import register
 
+LARGE, SHARE = 10_000, 50  # of more than LARGE, NumPy chooses more than one in SHARE in another way
 LAW = 3  # slots take as much memory as the law of a row
 
 
@@ -65,7 +67,7 @@ def garnet(
     require_memory_for_slots("garnet", n_states * n_actions * max(branching, LAW))
     rng = np.random.default_rng(seed)
     rows = n_states * n_actions
-    successors = np.array([np.sort(rng.choice(n_states, branching, replace=False)) for _ in range(rows)])
+    successors = np.sort(choose_without_replacement(rng, n_states, branching, rows), axis=1)
     cuts = np.sort(rng.random((rows, branching - 1)), axis=1)
     probabilities = np.diff(cuts, prepend=0.0, append=1.0, axis=1)
     means = rng.random(rows)
@@ -80,3 +82,20 @@ def garnet(
         n_actions=n_actions,
         horizon=horizon,
     )
+
+
+def choose_without_replacement(rng: np.random.Generator, n: int, k: int, times: int) -> Ints:
+    """Choose k of n so many times, [times, k]: the sets of `rng.choice(n, k, replace=False)`, all at once.
+
+    NumPy chooses by Floyd's algorithm, which draws of 0 to n - k, then of 0 to n - k + 1 and so on, and takes
+    the largest where a number was drawn before; then it shuffles them, which takes draws too.
+    """
+    if n > LARGE and k > n // SHARE:
+        return np.array([rng.choice(n, k, replace=False) for _ in range(times)])
+    largest = np.concatenate([np.arange(n - k, n), np.arange(k - 1, 0, -1)]).astype(np.uint64)
+    draws = rng.integers(0, np.broadcast_to(largest, (times, 2 * k - 1)), dtype=np.uint64, endpoint=True)
+    chosen = draws[:, :k].astype(np.int64)
+    for i in range(1, k):
+        drawn_before = (chosen[:, :i] == chosen[:, i : i + 1]).any(axis=1)
+        chosen[drawn_before, i] = n - k + i
+    return chosen

@@ -55,13 +55,18 @@ draws = sampler  # the former name, which plugins may use
 def law_table(laws: "Sequence[Law]") -> LawTable:
     """Build the table of these laws, in this order."""
     registered("law")  # all samplers are compiled into one kernel: find them all before it is
-    code = np.array([law_code(law.name) for law in laws], np.int64)
-    parameters = np.zeros((len(laws), COLUMNS))
-    samples = [law.data() for law in laws]
-    starts = np.concatenate([[0], np.cumsum([len(s) for s in samples])])
-    for i, law in enumerate(laws):
-        row = law.row()
-        parameters[i, : len(row)] = row
-        if len(samples[i]):
-            parameters[i, COLUMNS - 2 :] = starts[i], len(samples[i])
-    return LawTable(code, parameters, np.concatenate([np.empty(0), *samples]))
+    codes = {name: law_code(name) for name in {law.name for law in laws}}
+    parameters, given = np.zeros((len(laws), COLUMNS)), [law.row() for law in laws]
+    for length in {len(row) for row in given}:
+        same = [i for i, row in enumerate(given) if len(row) == length]
+        parameters[same, :length] = [given[i] for i in same]
+    samples = [(i, data) for i, law in enumerate(laws) if len(data := law.data())]
+    start = 0
+    for i, data in samples:
+        parameters[i, COLUMNS - 2 :] = start, len(data)
+        start += len(data)
+    return LawTable(
+        np.array([codes[law.name] for law in laws], np.int64),
+        parameters,
+        np.concatenate([np.empty(0), *(data for _, data in samples)]),
+    )

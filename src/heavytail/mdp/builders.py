@@ -262,12 +262,10 @@ def _constant_laws(rewards: Floats, n: int) -> tuple[Ints, list[Law]]:
 
 def _finite_means(laws: Sequence[Law], used: Ints) -> Floats:
     means = np.array([law.mean() for law in laws])
-    for i in np.unique(used):
-        if not np.isfinite(means[i]):
-            raise InputError(
-                f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index"
-                " must be above 1"
-            )
+    for i in used[~np.isfinite(means[used])][:1]:
+        raise InputError(
+            f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index must be above 1"
+        )
     return means
 
 

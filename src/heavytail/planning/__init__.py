@@ -15,7 +15,8 @@ policies has the largest bias, so that the optimal bias and its span are well de
 a limit, so periodic chains need no care. An episodic MDP is read as a continuing one that forgets its horizon
 and in which the end of an episode leads back to the start; a terminal state is then never visited.
 
-Matrices are sparse throughout: a chain of 100,000 states is planned in seconds. A problem with parts so
+Matrices are sparse throughout: a chain of 100,000 states is planned in seconds, a random MDP of that size in
+a minute, its linear systems being solved by iteration up to rounding. A problem with parts so
 nearly disconnected that double precision cannot resolve them raises an ArithmeticError.
 """
 

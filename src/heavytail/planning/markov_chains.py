@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Bools, Floats, Ints
+from heavytail.planning.linear_systems import Solver, make_solver
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -43,7 +44,7 @@ class FactorisedChain(NamedTuple):
     recurrent: Ints
     transient: Ints
     frequency: Floats  # [S] how often a recurrent state is visited, once in its class
-    within: Any  # the factors of the recurrent states' system
+    within: Solver  # of the recurrent states' system
     before: Any  # the same of the transient states'; None if there are none
 
 
@@ -109,7 +110,7 @@ def factorise(chain: "csr_matrix") -> FactorisedChain:
         classes = classes._replace(reference=better)
         within, frequency = _within(leaving, classes, recurrent)
     _check_within(within, frequency, classes, recurrent)
-    before = _factorise_system(leaving[transient][:, transient]) if transient.size else None
+    before = _solver_of(leaving[transient][:, transient]) if transient.size else None
     if before is not None:
         _check_times(before.solve(np.ones(transient.size)))
     return FactorisedChain(chain, classes, recurrent, transient, frequency, within, before)
@@ -146,7 +147,7 @@ def _leaving(chain: "csr_matrix") -> "csr_matrix":
     return csr_matrix(diags_array(np.asarray(elsewhere.sum(axis=1)).ravel()) - elsewhere)
 
 
-def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Any, Floats]:
+def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Solver, Floats]:
     """Factorise the equations of the recurrent states; also return how often each state is visited."""
     from scipy.sparse import coo_matrix, diags_array
 
@@ -158,7 +159,8 @@ def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Any,
     gains = coo_matrix(
         (np.ones(states.size), (np.arange(states.size), columns[label])), shape=(states.size, states.size)
     )
-    factors = _factorise_system(leaving[states][:, states] @ diags_array(keep) + gains)
+    inside = leaving[states][:, states]
+    factors = _solver_of(inside @ diags_array(keep) + gains, inside)
     # The transposed system is the balance equation pi (I - P) = 0, in which the total of a class replaces the
     # equation of its reference.
     frequency = np.zeros(len(classes.label))
@@ -166,16 +168,14 @@ def _within(leaving: "csr_matrix", classes: Classes, states: Ints) -> tuple[Any,
     return factors, frequency
 
 
-def _factorise_system(system: Any) -> Any:
-    from scipy.sparse.linalg import splu
-
+def _solver_of(system: Any, graph: "csr_matrix | None" = None) -> Solver:
     try:
-        return splu(system.tocsc())
-    except RuntimeError as singular:  # as SuperLU calls it; in exact numbers none of these systems is
+        return make_solver(system, system if graph is None else graph)
+    except ArithmeticError as singular:  # in exact numbers none of these systems is
         raise ArithmeticError(_too_slow()) from singular
 
 
-def _check_within(within: Any, frequency: Floats, classes: Classes, states: Ints) -> None:
+def _check_within(within: Solver, frequency: Floats, classes: Classes, states: Ints) -> None:
     """Check the mean times to the references, by a reward of 1 there.
 
     The gain is then their frequency, and the bias of a state is less by that for every step to a reference.
@@ -241,7 +241,7 @@ def hitting_times(chain: "csr_matrix", states: Ints) -> Floats:
     >>> hitting_times(csr_matrix([[0.75, 0.25], [0.0, 1.0]]), np.array([0])).tolist()
     [4.0]
     """
-    times: Floats = _factorise_system(_leaving(chain)[states][:, states]).solve(np.ones(states.size))
+    times: Floats = _solver_of(_leaving(chain)[states][:, states]).solve(np.ones(states.size))
     _check_times(times)
     return times
 
@@ -261,11 +261,11 @@ def attraction_basin(chain: "csr_matrix", rewards: Floats) -> Bools:
 
     n = len(rewards)
     system = csr_matrix(_leaving(chain) + diags_array(np.full(n, 1.0 / EFFECTIVE_HORIZON)))
-    best = int(_factorise_system(system).solve(rewards - rewards.min()).argmax())
+    best = int(_solver_of(system).solve(rewards - rewards.min()).argmax())
     others = np.flatnonzero(np.arange(n) != best)
     arriving = np.ones(n)
     if others.size:
         towards = -system[others][:, [best]].toarray()[:, 0]
-        arriving[others] = _factorise_system(system[others][:, others]).solve(towards)
+        arriving[others] = _solver_of(system[others][:, others]).solve(towards)
     near: Bools = arriving >= 0.5
     return near

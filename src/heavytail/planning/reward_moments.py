@@ -1,21 +1,21 @@
 """The moments of the rewards of an MDP: the exact u and v of which robust agents need a bound."""
 
-import math
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from heavytail.arrays import Floats
+from heavytail.arrays import Floats, Ints
 from heavytail.checks import Positive, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import LawTable, law_code
 from heavytail.mdp import MDP
 
+Kind = Literal["raw", "central"]
 
-def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") -> Floats:
+
+def reward_moments(mdp: MDP, p: float, kind: Kind = "raw") -> Floats:
     """Compute E|r|**p of each state and action, [S, A] or [H, S, A] as `mdp.mean_rewards`.
 
     "central" moments are those of the reward less its mean.
@@ -28,65 +28,54 @@ def reward_moments(mdp: MDP, p: float, kind: Literal["raw", "central"] = "raw") 
     if kind not in ("raw", "central"):
         raise InputError(f"reward_moments: kind is {short_repr(kind)}; it must be 'raw' or 'central'")
     p = cast_value(p, Positive, "reward_moments: p")
-    rows = mdp.rows()
-    centers = mdp.row_means[rows] if kind == "central" else np.zeros(len(rows))
-    moments = _slot_moments(mdp, p, centers)
-    weights = mdp.probabilities()
+    return moments_of_rows(mdp, p, kind, np.arange(len(mdp.row_means))).reshape(mdp.mean_rewards.shape)
+
+
+def moments_of_rows(mdp: MDP, p: float, kind: Kind, rows: Ints) -> Floats:
+    """Compute E|r|**p of some rows."""
+    starts = mdp.offsets[rows].astype(np.int64)
+    lengths = mdp.offsets[rows + 1] - starts
+    ends = np.cumsum(lengths)
+    slots = np.arange(ends[-1]) + np.repeat(starts - ends + lengths, lengths)
+    place = np.repeat(np.arange(len(rows)), lengths)
+    centers = mdp.row_means[rows][place] if kind == "central" else np.zeros(len(slots))
+    moments = slot_moments(mdp, p, slots, centers)
+    before = np.where(slots == starts[place], 0.0, mdp.cumulative[slots - 1])
+    weights = mdp.cumulative[slots] - before
     with np.errstate(invalid="ignore"):  # an infinite moment that never occurs
         weighted = np.where(weights > 0, weights * moments, 0.0)
-    total = np.bincount(rows, weights=weighted, minlength=len(mdp.row_means))
-    return np.asarray(total, np.float64).reshape(mdp.mean_rewards.shape)
+    return np.asarray(np.bincount(place, weights=weighted, minlength=len(rows)), np.float64)
 
 
-def largest_moment(
-    mdps: Sequence[MDP], epsilon: float | None, kind: Literal["raw", "central"] = "raw"
-) -> tuple[float, float]:
-    """Return the order 1 + epsilon, and the largest moment of that order that rewards of these MDPs have.
-
-    Where epsilon is None, it is one that all of them can use.
-    """
-    order = 1.0 + (min(map(usable_epsilon, mdps)) if epsilon is None else float(epsilon))
-    return order, max(float(reward_moments(mdp, order, kind).max()) for mdp in mdps)
-
-
-def usable_epsilon(mdp: MDP) -> float:
-    """Return an epsilon for which moments of order 1 + epsilon are finite and not almost infinite.
-
-    With the least tail index alpha of the laws it is 1 where there is a variance (alpha > 2), and else
-    (alpha - 1) / 2, halfway to the first infinite moment: 0.05 for the paper's alpha = 1.1.
-
-    >>> import heavytail as ht
-    >>> round(usable_epsilon(ht.make_mdp("six_arms")), 3)
-    0.05
-    """
-    index = min((law.tail_index for law in _formulas(mdp.laws).values()), default=math.inf)
-    return 1.0 if index > 2.0 else 0.5 * (index - 1.0)
-
-
-def _slot_moments(mdp: MDP, p: float, centers: Floats) -> Floats:
-    """Return E|r - center|**p of each slot.
+def slot_moments(mdp: MDP, p: float, slots: Ints, centers: Floats) -> Floats:
+    """Return E|r - center|**p of some slots, each with its center.
 
     An MDP from a log has a law of its own in each slot: laws of samples are read from the table, and none
     becomes an object.
     """
-    table, formulas = mdp.laws, _formulas(mdp.laws)
-
-    def moment(i: int, center: float) -> float:
-        if i in formulas:
-            return _moment(formulas[i], p, center)
-        loc, scale, *_, first, length = table.parameters[i].tolist()
-        samples = table.samples[int(first) : int(first) + int(length)]
-        with np.errstate(over="ignore"):
-            return float(np.add.reduce(np.abs(loc + scale * samples - center) ** p) / len(samples))
-
-    pairs = list(zip(mdp.law.tolist(), centers.tolist(), strict=True))
-    known = {pair: moment(*pair) for pair in dict.fromkeys(pairs)}
-    return np.array([known[pair] for pair in pairs])
+    law = mdp.law[slots].astype(np.int64)
+    order = np.lexsort((centers, law))
+    new = (np.diff(law[order], prepend=-1) != 0) | (np.diff(centers[order], prepend=np.nan) != 0.0)
+    first, formulas = order[new], _formulas(mdp.laws, np.unique(law))
+    different = zip(law[first].tolist(), centers[first].tolist(), strict=True)
+    known = np.array([_law_moment(mdp.laws, formulas, i, p, center) for i, center in different])
+    moments = np.empty(len(slots))
+    moments[order] = known[np.cumsum(new) - 1]
+    return moments
 
 
-def _formulas(table: LawTable) -> dict[int, Law]:
-    """Return the laws of a table that are no samples, by their rows."""
-    rows = np.flatnonzero(table.code != law_code("empirical"))
+def _law_moment(table: LawTable, formulas: dict[int, Law], i: int, p: float, center: float) -> float:
+    if i in formulas:
+        return _moment(formulas[i], p, center)
+    loc, scale, *_, first, length = table.parameters[i].tolist()
+    samples = table.samples[int(first) : int(first) + int(length)]
+    with np.errstate(over="ignore"):
+        return float(np.add.reduce(np.abs(loc + scale * samples - center) ** p) / len(samples))
+
+
+def _formulas(table: LawTable, rows: Ints) -> dict[int, Law]:
+    """Return those laws of a table that are no samples, by their rows."""
+    rows = rows[table.code[rows] != law_code("empirical")]
     laws = laws_from_table(LawTable(table.code[rows], table.parameters[rows], table.samples))
     return dict(zip(rows.tolist(), laws, strict=True))
 

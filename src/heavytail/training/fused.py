@@ -27,7 +27,7 @@ from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
 
 CHUNK_SECONDS = 0.1
-FIRST_CHUNK = 1000
+FIRST_CHUNK = 50  # steps; planning among 100,000 states, one may take 20 ms
 MEAN, REALISED, FIRST_COUNTER = 0, 1, 2  # columns of a curve: two cumulative rewards, then counters
 
 
