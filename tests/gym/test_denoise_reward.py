@@ -287,7 +287,7 @@ def test_an_interrupted_run_goes_on_from_its_file(env_id: str, tmp_path: Path) -
         np.testing.assert_equal(other.state_dict(), env.state_dict())
     with np.load(file, allow_pickle=False) as arrays:
         metadata = json.loads(arrays["heavytail.json"].tobytes())
-    assert metadata == {"wrapper": "DenoiseReward", "options": {}, "format": 2}
+    assert metadata == {"wrapper": "DenoiseReward", "options": {}, "format": 3}
 
 
 def test_a_wrapper_without_steps_is_saved_too(tmp_path: Path) -> None:

@@ -325,7 +325,7 @@ def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) 
         (
             {},
             {"agent__visits": np.zeros((4, 3, 2))},
-            r"cannot be used: agent/visits is float64\[4, 3, 2\] where int64\[4, 3, 2\] is expected",
+            r"cannot be used: agent/visits is float64\[4, 3, 2\] where uint32\[4, 3, 2\] is expected",
         ),
         (
             {},
