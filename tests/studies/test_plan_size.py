@@ -116,3 +116,19 @@ def test_a_dry_run_checks_and_counts_and_computes_nothing(tmp_path: Path) -> Non
     assert refused.exit_code == 2
     assert "transition_scale must be" in refused.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_small_networks_take_less_time() -> None:
+    agents = {
+        "wide": {"agent": "heavy_dqn"},
+        "narrow": {"agent": "heavy_dqn", "parameters": {"hidden": [64, 64]}},
+    }
+    wide, narrow = (
+        plan_sizes(
+            make_spec(
+                {"name": name, "steps": 1000, "seeds": 1, "envs": {"cart_pole": {}}, "agents": {name: agent}}
+            )
+        )
+        for name, agent in agents.items()
+    )
+    assert wide[0].seconds > 20 * narrow[0].seconds

@@ -177,7 +177,7 @@ def with_default_cap(given: Mapping[str, Any], limit: int | None, agent: str = "
 def check_settings(given: Mapping[str, Any], agent: str = "heavy_dqn") -> Settings:
     """Check what the runs of a batch share; `total_steps` is rounded down to whole periods."""
     values = _cast(Settings, given, agent)
-    widths = _check_widths(values["hidden"], agent)
+    widths = check_widths(values["hidden"], agent)
     settings = Settings(**{**values, "hidden": widths, "agent": agent})
     period = settings.target_every
     if period % settings.update_every:
@@ -238,7 +238,8 @@ def _cast(record: Any, given: Mapping[str, Any], agent: str) -> dict[str, Any]:
     }
 
 
-def _check_widths(hidden: Any, agent: str) -> tuple[int, ...]:
+def check_widths(hidden: Any, agent: str) -> tuple[int, ...]:
+    """Return the widths of hidden layers; one line where they are none."""
     if isinstance(hidden, (str, bytes)) or not hasattr(hidden, "__iter__"):
         raise InputError(
             f"{agent}: hidden is {short_repr(hidden)}; it must be the widths of the layers, such as"
