@@ -3,7 +3,7 @@
 import gzip
 import json
 import re
-from base64 import b64decode
+from base64 import b85decode
 from html.parser import HTMLParser
 from typing import Any
 
@@ -44,7 +44,9 @@ class Reader(HTMLParser):
         if self.open and self.open[-1] not in ("script", "style"):
             self.text.append(data)
         elif self.open and self.open[-1] == "script" and self.inside == "figures":
-            self.data = _unpack(json.loads(gzip.decompress(b64decode(data))))
+            self.data = _unpack(
+                json.loads(gzip.decompress(b85decode(data.translate(str.maketrans(",.:", "<>&")))))
+            )
 
 
 def _unpack(packed: dict[str, Any]) -> dict[str, Any]:

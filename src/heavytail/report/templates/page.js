@@ -2,11 +2,21 @@
 (async () => {
   const root = document.documentElement;
 
-  // What the page carries in gzip and Base64.
+  // What the page carries in gzip and Base85: five letters are four bytes, "~" is the last digit.
+  const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%:()*+-;,=.?@^_`{|}~";
   function unpack(id) {
-    const letters = atob(document.getElementById(id).textContent);
-    const bytes = new Uint8Array(letters.length);
-    for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+    const text = document.getElementById(id).textContent;
+    const groups = new DataView(new ArrayBuffer(4 * Math.ceil(text.length / 5)));
+    const digits = new Uint8Array(128);
+    for (let i = 0; i < 85; i++) digits[DIGITS.charCodeAt(i)] = i;
+    for (let k = 0; 5 * k < text.length; k++) {
+      let number = 0;
+      for (let i = 5 * k; i < 5 * k + 5; i++) {
+        number = 85 * number + (i < text.length ? digits[text.charCodeAt(i)] : 84);
+      }
+      groups.setUint32(4 * k, number);
+    }
+    const bytes = new Uint8Array(groups.buffer, 0, Math.floor((4 * text.length) / 5));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   }
   const coarse = matchMedia("(pointer: coarse)").matches;
