@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import heavytail as ht
-from heavytail import registry
 from heavytail.registry import own_builders
 from support.processes import python
+from support.registry_copy import copy_registry
 
 ROOT = Path(__file__).parent.parent
 
@@ -87,7 +87,7 @@ PAGES = [
 @pytest.mark.parametrize("page", PAGES)
 def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(registry, "_table", registry._table.copy())  # a page may register things of its own
+    copy_registry(monkeypatch)  # a page may register things of its own
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
     assert snippets
     scope: dict[str, object] = {"__name__": "a_page"}

@@ -19,6 +19,7 @@ from heavytail.bounds.terms import Statement, Term, log
 from heavytail.cli import app
 from heavytail.studies.bound_lines import bound_lines
 from heavytail.studies.specs.envs import EnvSpec
+from support.registry_copy import copy_registry
 
 runner = CliRunner()
 
@@ -87,7 +88,7 @@ def needs_too_much(T: float, *, colour: str) -> Bound:
 
 def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     """One registration: `bounds_of`, the plot, the command's table and the lines of studies show it."""
-    monkeypatch.setattr(registry, "_table", dict(registry._table))
+    copy_registry(monkeypatch)
 
     @registry.register("bound", "made_up")
     def made_up() -> CatalogueEntry:
@@ -115,7 +116,7 @@ def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.
 
 
 def test_a_bound_that_needs_what_there_is_not_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_table", dict(registry._table))
+    copy_registry(monkeypatch)
     registry.register("bound", "odd")(lambda: CatalogueEntry(needs_too_much, "none", panel="odd"))
     with pytest.raises(
         InputError, match=r"^the bound 'odd' needs 'colour'; bounds are given A, H, S, T, acc"

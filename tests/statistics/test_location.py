@@ -8,6 +8,7 @@ from scipy import stats
 
 from heavytail import registry, statistics
 from heavytail.statistics.location import Location, location_of
+from support.registry_copy import copy_registry
 
 STATISTICS = ("mean", "median", "interquartile_mean")
 RUNS = st.lists(st.floats(-(2**20), 2**20, width=32), min_size=1, max_size=40)
@@ -90,7 +91,7 @@ def test_of_one_number_per_run_one_number_comes_back() -> None:
 
 def test_a_statistic_from_outside_is_used_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """One registration: it is computed, resampled and permuted like heavytail's own."""
-    monkeypatch.setattr(registry, "_table", dict(registry._table))
+    copy_registry(monkeypatch)
 
     @registry.register("statistic", "midrange")
     def midrange() -> Location:
