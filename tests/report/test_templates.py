@@ -8,7 +8,7 @@ import heavytail
 ROOT = Path(heavytail.__file__).parent
 TEMPLATES = ROOT / "report" / "templates"
 # Hover texts are in plotly's own markup, which looks like HTML; this file alone writes it.
-PLOTLY = ROOT / "report" / "figures" / "render_plotly.py"
+PLOTLY = ROOT / "report" / "figures" / "plotly_layout.py"
 TAGS = (
     "a|b|body|br|button|caption|code|dd|details|div|dl|dt|em|figcaption|figure|g|h[1-6]|head|html|i|nav|p|path"
     "|pre|script|section|small|span|style|summary|svg|table|tbody|td|th|thead|title|tr"

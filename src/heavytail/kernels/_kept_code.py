@@ -19,7 +19,9 @@ class KeptCode(FunctionCache):
     def __init__(self, function: Callable[..., Any], folder: Path) -> None:
         self._name, self._py_func, self._cache_path = repr(function), function, str(folder)
         self._impl: Any = _CompiledForms(function, folder)
-        self._cache_file: Any = IndexDataCacheFile(str(folder), "code", source_stamp=None)  # type: ignore[no-untyped-call]
+        self._cache_file: Any = IndexDataCacheFile(  # type: ignore[no-untyped-call]
+            str(folder), "code", source_stamp=None
+        )
         self.enable()  # type: ignore[no-untyped-call]
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:

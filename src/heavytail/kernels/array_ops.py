@@ -52,16 +52,6 @@ def find_greedy(table: Floats, h: int, s: int) -> tuple[int, float, float]:
     return where, best, other
 
 
-def argmax_row_branchless(table: Floats, h: int, s: int) -> int:
-    """Do what `argmax_row` does without a branch, for processors that do not predict them."""
-    best, where = table[U(h), U(s), 0], 0
-    for a in range(1, table.shape[2]):
-        value = table[U(h), U(s), a]
-        larger = value > best
-        best, where = value if larger else best, a if larger else where
-    return where
-
-
 @kernel
 def max_slice(table: Floats, h: int, first: int, n: int) -> float:
     """Return the largest of the n entries of table[h] from `first` on."""

@@ -262,9 +262,11 @@ def _constant_laws(rewards: Floats, n: int) -> tuple[Ints, list[Law]]:
 
 def _finite_means(laws: Sequence[Law], used: Ints) -> Floats:
     means = np.array([law.mean() for law in laws])
-    for i in used[~np.isfinite(means[used])][:1]:
+    without = used[~np.isfinite(means[used])]
+    if len(without):
+        law = laws[without[0]]
         raise InputError(
-            f"{laws[i]} has no finite mean, so nothing can be learnt from it; its tail index must be above 1"
+            f"{law} has no finite mean, so nothing can be learnt from it; its tail index must be above 1"
         )
     return means
 

@@ -7,60 +7,44 @@ Every trace carries the key of its agent as ``meta``, by which the page's legend
 import math
 from collections.abc import Sequence
 from functools import singledispatch
-from html import escape
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from heavytail.arrays import Floats, Ints
 from heavytail.report.figures.figure import (
     AgentCurve,
     Axis,
-    ColourScale,
     Curves,
     Figure,
     IntervalRow,
     Intervals,
-    Panel,
     ReferenceLine,
     SmallMultiples,
     Strip,
     Strips,
-    TileAxis,
-    TileMark,
     Tiles,
     count_columns,
     jitter,
 )
-from heavytail.report.theme import OUTLINE
-
-Trace: TypeAlias = dict[str, Any]
+from heavytail.report.figures.plotly_layout import (
+    Multiples,
+    Rendered,
+    Trace,
+    axis_number,
+    escape_text,
+    hover_text,
+    make_layout,
+    make_panel_title,
+    round_number,
+    to_json_list,
+)
+from heavytail.report.figures.plotly_tiles import render_tiles
 
 HEIGHT, WIDE_HEIGHT = 380, 460  # pixels of curves
 STRIP_HEIGHT = 46  # pixels of an agent
 INTERVAL_HEIGHT = 38  # pixels of an agent
-PANEL_HEIGHT = 250  # pixels of a row of panels
 SMALL_HEIGHT, SMALL_WIDTH = 250, 215  # pixels of a small multiple: of its curves, and at least
 BAND_OPACITY = 0.16
-
-
-class Multiples(NamedTuple):
-    """Small multiples, which the page sets in as many columns as there is room for."""
-
-    panels: int
-    columns: int  # at most
-    height: int  # pixels of each
-    width: int  # pixels of each, at least
-    same: bool  # whether all have one label at the left, which then stands in the first column only
-
-
-class Rendered(NamedTuple):
-    """Traces and layout for plotly.js, and the height of the plot in pixels."""
-
-    traces: list[Trace]
-    layout: dict[str, Any]
-    height: int
-    multiples: Multiples | None = None
 
 
 def render_plotly(figure: Figure) -> Rendered:
@@ -82,7 +66,7 @@ def _render_curves(content: Curves) -> Rendered:
         band = _make_band(curve, positive=content.y.log)
         traces += [*([band] if band else []), _make_line(curve, content.y)]
     traces += [_make_reference(line) for line in content.references]
-    return Rendered(traces, _make_layout(content.x, content.y), HEIGHT)
+    return Rendered(traces, make_layout(content.x, content.y), HEIGHT)
 
 
 def _make_line(curve: AgentCurve, y: Axis) -> Trace:
@@ -101,7 +85,7 @@ def _make_line(curve: AgentCurve, y: Axis) -> Trace:
         "x": curve.x.tolist(),
         "y": to_json_list(curve.y),
         **look,
-        "hovertemplate": _hover(name, f"%{{x:,}}: {value}"),
+        "hovertemplate": hover_text(name, f"%{{x:,}}: {value}"),
     }
 
 
@@ -138,7 +122,7 @@ def _make_reference(line: ReferenceLine) -> Trace:
         "y": to_json_list(line.y),
         "mode": "lines",
         "line": {"color": "@muted", "width": 1.2, "dash": line.dash},
-        "hovertemplate": _hover(label, "%{x:,}: %{y:,.4~g}"),
+        "hovertemplate": hover_text(label, "%{x:,}: %{y:,.4~g}"),
     }
 
 
@@ -154,7 +138,7 @@ def _make_row_layout(
     x: Axis, rows: Sequence[Strip | IntervalRow], reference: float | None, bars: Sequence[dict[str, Any]] = ()
 ) -> dict[str, Any]:
     """Make the layout of a row for each agent, under its name."""
-    layout, shapes = _make_layout(x, Axis("")), list(bars)
+    layout, shapes = make_layout(x, Axis("")), list(bars)
     if reference is not None:
         ends = {"x0": reference, "x1": reference, "y0": 0, "y1": 1}
         line = {"line": {"color": "@muted", "width": 1.2}}
@@ -179,7 +163,7 @@ def _make_points(strip: Strip, row: int) -> Trace:
         "y": to_json_list(_row_centre(row) + 0.34 * jitter(len(strip.values))),
         "text": list(strip.names),
         "marker": {"color": colour, "size": 7, "symbol": strip.style.marker, "line": {"width": 0}},
-        "hovertemplate": _hover("%{fullData.name}, %{text}", "%{x:,.5~g}"),
+        "hovertemplate": hover_text("%{fullData.name}, %{text}", "%{x:,.5~g}"),
     }
 
 
@@ -222,8 +206,8 @@ def _make_dot(each: IntervalRow, row: int, x: Axis) -> Trace:
     bar = {}
     if math.isfinite(each.low) and math.isfinite(each.high):
         ends = {
-            "array": [_round(each.high - each.estimate)],
-            "arrayminus": [_round(each.estimate - each.low)],
+            "array": [round_number(each.high - each.estimate)],
+            "arrayminus": [round_number(each.estimate - each.low)],
         }
         bar = {"error_x": {"type": "data", "symmetric": False, **ends, "thickness": 2.5, "width": 0}}
         hover[1] += f" [%{{customdata[0]:{form}}}, %{{customdata[1]:{form}}}]"
@@ -232,13 +216,13 @@ def _make_dot(each: IntervalRow, row: int, x: Axis) -> Trace:
         "meta": each.agent,
         "name": escape_text(each.label),
         "mode": "markers",
-        "x": [_round(each.estimate)],
+        "x": [round_number(each.estimate)],
         "y": [_row_centre(row)],
-        "customdata": [[_round(each.low), _round(each.high)]],
+        "customdata": [[round_number(each.low), round_number(each.high)]],
         "marker": {"color": colour, "size": 10, "symbol": each.style.marker},
         "cliponaxis": False,
         **bar,
-        "hovertemplate": _hover(*hover),
+        "hovertemplate": hover_text(*hover),
     }
 
 
@@ -248,10 +232,10 @@ def _render_multiples(content: SmallMultiples) -> Rendered:
     n, rendered = len(content.panels), [_render(panel) for _, panel in content.panels]
     columns = count_columns(n, most=5)
     rows = -(-n // columns)
-    base = _make_layout(Axis(""), Axis(""))
+    base = make_layout(Axis(""), Axis(""))
     del base["xaxis"], base["yaxis"]
     small = [_to_panel(each, i) for i, each in enumerate(rendered)]
-    titles = [_make_panel_title(title, _own_axes(i)) for i, (title, _) in enumerate(content.panels)]
+    titles = [make_panel_title(title, _own_axes(i)) for i, (title, _) in enumerate(content.panels)]
     layout = {
         **base,
         **{name: axis for each in small for name, axis in each.layout.items() if "axis" in name},
@@ -267,7 +251,7 @@ def _render_multiples(content: SmallMultiples) -> Rendered:
 
 
 def _own_axes(panel: int) -> dict[str, str]:
-    return {"xaxis": f"x{_axis_number(panel)}", "yaxis": f"y{_axis_number(panel)}"}
+    return {"xaxis": f"x{axis_number(panel)}", "yaxis": f"y{axis_number(panel)}"}
 
 
 def _to_panel(rendered: Rendered, panel: int) -> Rendered:
@@ -284,190 +268,10 @@ def _to_panel(rendered: Rendered, panel: int) -> Rendered:
     return rendered._replace(
         traces=[trace | axes for trace in rendered.traces],
         layout={
-            **{f"{side}axis{_axis_number(panel)}": layout[f"{side}axis"] for side in "xy"},
+            **{f"{side}axis{axis_number(panel)}": layout[f"{side}axis"] for side in "xy"},
             **{name: [anchor(item) for item in layout.get(name, ())] for name in ("annotations", "shapes")},
         },
     )
 
 
-@_render.register
-def _render_tiles(content: Tiles) -> Rendered:
-    columns = count_columns(len(content.panels))
-    traces: list[Trace] = []
-    for i, panel in enumerate(content.panels):
-        axes = _panel_axes(i, columns)
-        traces += [_make_heatmap(panel, content) | axes, _make_outline(panel) | axes]
-        traces += [_make_mark(mark) | axes for mark in panel.marks]
-    rows = -(-len(content.panels) // columns)
-    return Rendered(traces, _make_tile_layout(content, rows, columns), PANEL_HEIGHT * rows + 130)
-
-
-def _panel_axes(panel: int, columns: int) -> dict[str, str]:
-    """The axes of a panel: those of its column and of its row."""
-    row, column = divmod(panel, columns)
-    return {"xaxis": f"x{_axis_number(column)}", "yaxis": f"y{_axis_number(row)}"}
-
-
-def _axis_number(i: int) -> str:
-    return f"{i + 1}" if i else ""
-
-
-def _make_heatmap(panel: Panel, content: Tiles) -> Trace:
-    values = np.log10(panel.values) if content.scale else panel.values
-    fields = (f"%{{customdata[{i}]}}" for i in range(len(panel.details[0][0])))
-    return {
-        "type": "heatmap",
-        "x": content.x.edges.tolist(),
-        "y": content.y.edges.tolist(),
-        "z": [to_json_list(row) for row in values],
-        "customdata": panel.details,
-        "coloraxis": "coloraxis",
-        "hovertemplate": _hover(*escape_text(content.template).format(*fields).splitlines()),
-    }
-
-
-def _make_outline(panel: Panel) -> Trace:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [x for (start, _), (end, _) in panel.outline for x in (start, end, None)],
-        "y": [y for (_, start), (_, end) in panel.outline for y in (start, end, None)],
-        "line": {"color": OUTLINE, "width": 2},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-
-
-def _make_mark(mark: TileMark) -> Trace:
-    line = {"color": "#000000", "width": 2}
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "name": escape_text(mark.label),
-        "x": [mark.x],
-        "y": [mark.y],
-        "marker": {"symbol": mark.symbol, "size": 14, "color": "#ffffff", "line": line},
-        "cliponaxis": False,
-        "legendrank": mark.rank,
-        "showlegend": True,
-        "hovertemplate": _hover(*map(escape_text, mark.notes)),
-    }
-
-
-def _make_tile_layout(content: Tiles, rows: int, columns: int) -> dict[str, Any]:
-    base = _make_layout(Axis(""), Axis(""))
-    x, y = base["xaxis"] | _make_tile_axis(content.x), base["yaxis"] | _make_tile_axis(content.y)
-    legend = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "top", "yref": "container"}
-    return {
-        **base,
-        **{f"xaxis{_axis_number(i)}": x for i in range(columns)},
-        **{f"yaxis{_axis_number(i)}": y for i in range(rows)},
-        "grid": {"rows": rows, "columns": columns, "pattern": "coupled", "xgap": 0.06, "ygap": 0.16},
-        "annotations": [
-            _make_panel_title(panel.title, _panel_axes(i, columns))
-            for i, panel in enumerate(content.panels)
-            if panel.title
-        ],
-        **({"coloraxis": _make_colour_axis(content.scale)} if content.scale else {}),
-        "showlegend": bool(content.marks),
-        "legend": {**legend, "itemclick": False, "itemdoubleclick": False},
-        "margin": {"l": 62, "r": 10, "t": 62, "b": 52},
-    }
-
-
-def _make_tile_axis(axis: TileAxis) -> dict[str, Any]:
-    return {
-        "showgrid": False,
-        "zeroline": False,
-        "constrain": "domain",
-        "title": {"text": escape_text(axis.label), "standoff": 6},
-        "tickvals": list(axis.ticks),
-        "ticktext": list(axis.tick_labels),
-        "range": [float(axis.edges[0]), float(axis.edges[-1])],
-    }
-
-
-def _make_panel_title(title: str, axes: dict[str, str]) -> dict[str, Any]:
-    return {
-        "text": escape_text(title),
-        "xref": f"{axes['xaxis']} domain",
-        "yref": f"{axes['yaxis']} domain",
-        "x": 0.5,
-        "y": 1.0,
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": {"size": 12},
-    }
-
-
-def _make_colour_axis(scale: ColourScale) -> dict[str, Any]:
-    ticks = {"tickvals": np.log10(scale.ticks).tolist(), "ticktext": list(scale.tick_labels)}
-    return {
-        "colorscale": "Cividis",
-        "reversescale": True,
-        "cmin": math.log10(scale.low),
-        "cmax": math.log10(scale.high),
-        "colorbar": {**ticks, "thickness": 14, "outlinewidth": 0},
-    }
-
-
-def _make_layout(x: Axis, y: Axis) -> dict[str, Any]:
-    """Make the layout that all figures share."""
-    font = {"color": "@ink"}
-    label = {"bgcolor": "@card", "bordercolor": "@muted", "font": font, "align": "left", "namelength": -1}
-    return {
-        "xaxis": {**_make_axis(x, standoff=8), "showgrid": False, "showline": True},
-        "yaxis": _make_axis(y, standoff=10),
-        "margin": {"l": 56, "r": 14, "t": 10, "b": 48},
-        "font": {**font, "family": "system-ui, sans-serif", "size": 12.5},
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "hoverlabel": label,
-        "hovermode": "closest",
-        "showlegend": False,
-        "uirevision": "kept",
-    }
-
-
-def _make_axis(axis: Axis, standoff: int) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "gridcolor": "@grid",
-        "linecolor": "@muted",
-        "zerolinecolor": "@grid",
-        "ticks": "outside",
-        "tickcolor": "@muted",
-        "automargin": True,
-        "title": {"text": escape_text(axis.label), "standoff": standoff},
-    }
-    if axis.limits:
-        made["range"] = [math.log10(end) if axis.log else end for end in axis.limits]
-    if axis.log:
-        made |= {"type": "log", "exponentformat": "power", "dtick": "D2" if axis.percent else 1}
-    if axis.percent:
-        made["tickformat"] = ".3~p"
-    if axis.ticks:
-        places, words = zip(*axis.ticks, strict=True)
-        made |= {"tickvals": places, "ticktext": [escape_text(word) for word in words]}
-    return made
-
-
-def escape_text(text: str) -> str:
-    """Escape text that plotly would read as markup: it knows some tags, and mathematics between dollars."""
-    return escape(text, quote=False).replace("$", "&#36;")
-
-
-def _hover(*lines: str) -> str:
-    """Lines under the pointer, in plotly's own markup; an empty <extra> hides the box with the name."""
-    return "<br>".join(lines) + "<extra></extra>"
-
-
-def to_json_list(values: Floats | Ints) -> list[float | None]:
-    """Turn an array into a list for JSON, with six digits, which is more than a screen shows.
-
-    What is not finite is None, which curves leave out.
-    """
-    return [_round(x) for x in np.asarray(values, np.float64).tolist()]
-
-
-def _round(x: float) -> float | None:
-    return float(f"{x:.6g}") if math.isfinite(x) else None
+_render.register(Tiles, render_tiles)

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from heavytail.report.figures.figure import Figure, Styles, figure_file, figure_id
-from heavytail.report.figures.render_plotly import Rendered, render_plotly
+from heavytail.report.figures.plotly_layout import Rendered
+from heavytail.report.figures.render_plotly import render_plotly
 from heavytail.report.theme import AgentStyle
 from heavytail.studies.results import Agent
 

@@ -5,7 +5,7 @@ NumPy: that is how it is tested where there is no GPU.
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from importlib import import_module
@@ -14,7 +14,7 @@ from typing import Any
 from numba import uint64
 
 from heavytail.arrays import Record
-from heavytail.kernels.array_ops import argmax_row, argmax_row_branchless, prefetch_cell
+from heavytail.kernels.array_ops import prefetch_cell
 from heavytail.kernels.compiling import entry, kernel
 from heavytail.kernels.rng import Streams
 from heavytail.training.lanes.array_views import prefetch_intrinsic
@@ -44,20 +44,19 @@ def _run_compiled(
 run_one: Any = _run_compiled if simulated() else kernel(run_lane)
 
 
-def _replace_kernel(theirs: Any, ours: Callable[..., Any]) -> None:
-    """Make a GPU run `ours` instead of the kernel `theirs`.
+@cache
+def _prefetch_on_gpu() -> None:
+    """Make `prefetch_cell`, which does nothing on a CPU, prefetch on a GPU.
 
     Numba-cuda keeps its own version of a kernel under this name, and makes one only if there is none.
     """
-    vars(theirs)["_CUDATypingContext__dispatcher"] = cuda.jit(device=True, forceinline=True)(ours)
+    intrinsic = prefetch_intrinsic()
 
+    @cuda.jit(device=True, forceinline=True)
+    def prefetch(table: Any, cell: Any) -> None:
+        intrinsic(table, cell)
 
-@cache
-def _replace_for_gpu() -> None:
-    prefetch = prefetch_intrinsic()
-    # Numba wants a function of these names.
-    _replace_kernel(prefetch_cell, lambda table, cell: prefetch(table, cell))  # noqa: PLW0108
-    _replace_kernel(argmax_row, argmax_row_branchless)
+    vars(prefetch_cell)["_CUDATypingContext__dispatcher"] = prefetch
 
 
 def lanes_kernel(*records: Record) -> Any:
@@ -108,7 +107,7 @@ def _lanes_kernel(readers: tuple[Any, ...]) -> Any:
 
     if simulated():
         return cuda.jit(run_lanes)
-    _replace_for_gpu()
+    _prefetch_on_gpu()
     return cuda.jit(run_lanes, max_registers=MAX_REGISTERS, lto=False)
 
 

@@ -1,0 +1,76 @@
+"""What a round of many runs takes, two steps and an update, and which of JAX's kernels take it.
+
+The batch of the paper's figure 2c: 72 runs, layers of 512. It is for a GPU; elsewhere the times are those of
+a CPU, and no kernels are listed. ``--runs 24 --width 64`` for another batch.
+"""
+
+import argparse
+import gzip
+import json
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jax
+
+import heavytail as ht
+from _figures import print_table
+
+STEPS, WARM_UP, PROFILED = 10_000, 1_000, 200
+LISTED = 12  # kernels
+
+
+def kernels(trace: Path) -> tuple[Counter[str], int]:
+    """Return the microseconds of each kernel in a trace of JAX, and how many were started."""
+    (file,) = trace.rglob("*.trace.json.gz")
+    with gzip.open(file) as opened:
+        events = json.load(opened)["traceEvents"]
+    names = {
+        (e["pid"], e.get("tid")): e["args"]["name"] for e in events if str(e.get("name")).endswith("_name")
+    }
+    spent: Counter[str] = Counter()
+    started = 0
+    for e in events:
+        if e.get("ph") == "X" and "Stream" in names.get((e["pid"], e.get("tid")), ""):
+            spent[e["name"]] += e["dur"]
+            started += 1
+    return spent, started
+
+
+def measure(agent: str, runs: int, width: int, steps: int) -> None:
+    """Print the time of a round of an agent, and its kernels."""
+    make: Any = getattr(ht.deep, agent)
+    seeds = [{"seed": i} for i in range(runs)]
+    learner = make("mountain_car", hidden=(width, width), replay=500_000, noise_scale=5.0, runs=seeds)
+    learner.learn(WARM_UP, checkpoints=1)
+    begun = time.perf_counter()
+    learner.learn(steps, checkpoints=1)
+    per_round = learner.settings.update_every / steps * (time.perf_counter() - begun)
+    with TemporaryDirectory() as folder:
+        with jax.profiler.trace(folder):
+            learner.learn(PROFILED, checkpoints=1)
+        spent, started = kernels(Path(folder))
+    rounds = PROFILED // learner.settings.update_every
+    rows = [[name, f"{microseconds / rounds:.1f}"] for name, microseconds in spent.most_common(LISTED)]
+    title = f"{agent}, {runs} runs, {width} x {width}: {1e3 * per_round:.3f} ms a round"
+    print_table(f"{title}, {started / rounds:.0f} kernels", ["kernel", "us a round"], rows)
+    if memory := (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use"):
+        print(f"Memory so far: {memory / 1e6:,.0f} MB at most.")
+
+
+def main() -> None:
+    """Measure DQN, and DQN with a model of the reward."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=72)
+    parser.add_argument("--width", type=int, default=512)
+    parser.add_argument("--steps", type=int, default=STEPS)
+    arguments = parser.parse_args()
+    print(f"On {jax.devices()[0].device_kind}")
+    for agent in ("heavy_dqn", "robust_dqn"):
+        measure(agent, arguments.runs, arguments.width, arguments.steps)
+
+
+if __name__ == "__main__":
+    main()
