@@ -52,11 +52,10 @@ def _prefetch_on_gpu() -> None:
     """
     intrinsic = prefetch_intrinsic()
 
-    @cuda.jit(device=True, forceinline=True)
     def prefetch(table: Any, cell: Any) -> None:
         intrinsic(table, cell)
 
-    vars(prefetch_cell)["_CUDATypingContext__dispatcher"] = prefetch
+    vars(prefetch_cell)["_CUDATypingContext__dispatcher"] = cuda.jit(device=True, forceinline=True)(prefetch)
 
 
 def lanes_kernel(*records: Record) -> Any:
