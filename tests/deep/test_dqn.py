@@ -15,7 +15,7 @@ from scipy import stats
 
 import heavytail as ht
 from heavytail.deep.agents import heavy_dqn
-from heavytail.deep.dqn import DQN, exploration_rate, first_learning_period, run_periods, to_uniform
+from heavytail.deep.dqn import DQN, compiled_periods, exploration_rate, first_learning_period, to_uniform
 from heavytail.deep.envs import find_environment
 from heavytail.deep.network import init_network, q_values
 from heavytail.deep.replay import unpack
@@ -195,10 +195,10 @@ def test_two_periods_differ_too() -> None:
 def test_nothing_is_compiled_anew_for_another_number_of_steps() -> None:
     learner = heavy_dqn("cart_pole", **SMALL)
     learner.learn(150)
-    before = run_periods._cache_size()  # type: ignore[attr-defined]  # a method of what jax.jit returns
+    before = compiled_periods()._cache_size()  # type: ignore[attr-defined]  # a method of what jax.jit returns
     for steps in (50, 150, 200):
         learner.learn(steps)
-    assert run_periods._cache_size() == before  # type: ignore[attr-defined]
+    assert compiled_periods()._cache_size() == before  # type: ignore[attr-defined]
 
 
 def test_learning_begins_with_the_period_after_start() -> None:

@@ -12,7 +12,7 @@ import heavytail as ht
 from heavytail.deep import reward_model
 from heavytail.deep.network import q_values
 from heavytail.deep.replay import Transition
-from heavytail.deep.reward_model import RewardModel
+from heavytail.deep.reward_model import RewardModel, believed_outputs
 from heavytail.deep.settings import REWARD_BATCH
 
 N, UPDATES, START, SHOWN, SCALE = 20_000, 3000, 500, 2000, 5.0
@@ -42,16 +42,18 @@ def fit(states: Any, actions: Any, rewards: Any) -> tuple[RewardModel, jax.Array
         batch = Transition(states[i], states[i], rewards[i], i, actions[i], i)
         j = t - 1 - jnp.arange((N - START) // UPDATES)
         new = Transition(states[j], states[j], rewards[j], j, actions[j], j)
-        model = reward_model.judge_predictions(model, new, k)
-        model = reward_model.learn_rewards(model, batch, k / UPDATES, k, t)
-        return reward_model.predict_rewards(model, batch, jnp.zeros(REWARD_BATCH), k, 1.0)[0], None
+        model = reward_model.judge_predictions(model, believed_outputs(model, new), new.reward, k)
+        output = believed_outputs(model, batch)
+        model, _ = reward_model.predict_rewards(model, output, jnp.zeros(REWARD_BATCH), k, 1.0)
+        return reward_model.learn_rewards(model, batch, k / UPDATES, k, t), None
 
     model = reward_model.init_reward_model(jax.random.key(0), 2, 3)
     model = jax.lax.fori_loop(0, START, lambda t, m: reward_model.see_reward(m, rewards[t], t), model)
     model, _ = jax.lax.scan(learn, model, jnp.arange(UPDATES))
     done = jnp.int32(UPDATES)
     shown = Transition(states[:SHOWN], states[:SHOWN], rewards[:SHOWN], actions, actions[:SHOWN], actions)
-    return model, model.unit * reward_model.predict_rewards(model, shown, jnp.zeros(SHOWN), done, 1.0)[1]
+    output = believed_outputs(model, shown)
+    return model, model.unit * reward_model.predict_rewards(model, output, jnp.zeros(SHOWN), done, 1.0)[1]
 
 
 @pytest.fixture(scope="module")

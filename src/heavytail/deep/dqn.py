@@ -16,19 +16,22 @@ run's key and the number of the period: so they depend on nothing else, and a st
 arithmetic.
 """
 
-from functools import partial
+from collections.abc import Callable
+from functools import cache, partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
+from heavytail.deep.compiler_options import compiler_options
 from heavytail.deep.envs._environment import GENERATOR, Environment, State, scale_observation
 from heavytail.deep.network import Parameters, init_network, q_values, scale_output
 from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss, split_quantiles
-from heavytail.deep.replay import Transition, init_replay, latest, sample, store
+from heavytail.deep.replay import Transition, init_replay, sample, split_batch, store
 from heavytail.deep.reward_model import (
     RewardModel,
+    believed_outputs,
     init_reward_model,
     judge_predictions,
     learn_rewards,
@@ -238,13 +241,16 @@ def begin_period(state: DQN) -> DQN:
 
 def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, t: jax.Array) -> DQN:
     """Make one gradient step, after t steps of the environment."""
-    batch = sample(state.replay, t, bits[: settings.batch])
+    latest = settings.update_every if settings.models_rewards else 0
+    replayed = sample(state.replay, t, bits, latest)
+    _, batch, _ = split_batch(replayed, latest, latest + settings.batch)
     reward, model = batch.reward, state.model
     if settings.transform_at == "replay":
         n = jnp.maximum(state.counts[batch.code, batch.action], 1)
         reward = jax.vmap(lambda r, n: transform_reward(r, n, run.rewards.transform)[0])(reward, n)
     if model is not None:
-        model, reward = _model_rewards(settings, model, state, batch, bits[settings.batch :], t)
+        bonus = novelty_bonus(state.counts[batch.code, batch.action])
+        model, reward = _model_rewards(settings, model, replayed, bonus, t)
     goal = _goals(settings, state.target, batch, reward, model)
     gradient = jax.grad(partial(_loss, settings, batch, goal))(state.network)
     direction, adam = _adam(settings).update(gradient, state.adam)
@@ -254,16 +260,28 @@ def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, 
 
 
 def _model_rewards(
-    settings: Settings, model: RewardModel, state: DQN, batch: Transition, bits: jax.Array, t: jax.Array
+    settings: Settings, model: RewardModel, replayed: Transition, bonus: jax.Array, t: jax.Array
 ) -> tuple[RewardModel, jax.Array]:
-    """Improve the model of the reward, and predict the rewards of a batch, with a bonus for what is new."""
+    """Predict the rewards of a batch, with a bonus for what is new, and improve the model of the reward.
+
+    What is predicted does not wait for what is learnt: a GPU does both at once.
+
+    Args:
+        settings: of the batch of runs.
+        model: before this update.
+        replayed: the newest transitions, the batch, and those from which the model learns.
+        bonus: for the batch.
+        t: steps so far.
+    """
+    latest = settings.update_every
     first = first_learning_period(settings) * settings.target_every
     updates = (t - first) // settings.update_every - 1  # before this one
+    seen, to_learn = split_batch(replayed, latest + settings.batch)
+    output = believed_outputs(model, seen)
+    model = judge_predictions(model, output[:latest], seen.reward[:latest], updates)
+    model, reward = predict_rewards(model, output[latest:], bonus, updates, _horizon(settings))
     stored = jnp.minimum(t, settings.replay)
-    model = judge_predictions(model, latest(state.replay, t, settings.update_every), updates)
-    model = learn_rewards(model, sample(state.replay, t, bits), t / settings.total_steps, updates, stored)
-    bonus = novelty_bonus(state.counts[batch.code, batch.action])
-    return predict_rewards(model, batch, bonus, updates, _horizon(settings))
+    return learn_rewards(model, to_learn, t / settings.total_steps, updates, stored), reward
 
 
 def _horizon(settings: Settings) -> float:
@@ -310,7 +328,14 @@ def init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN
     return jax.vmap(partial(init_dqn, env, settings))(runs)
 
 
-@partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=(4,))
+@cache
+def compiled_periods() -> Callable[..., DQN]:
+    """Return `run_periods`, compiled for the device of this process."""
+    return jax.jit(
+        run_periods, static_argnums=(0, 1, 2), donate_argnums=(4,), compiler_options=compiler_options()
+    )
+
+
 def run_periods(
     env: Environment,
     settings: Settings,

@@ -24,9 +24,9 @@ from heavytail.deep.dqn import (
     DQN,
     RunParameters,
     action_values,
+    compiled_periods,
     first_learning_period,
     init_batch,
-    run_periods,
 )
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver
@@ -210,7 +210,7 @@ class DeepLearner:
 
     def _advance_compiled(self, states: DQN, first: int, until: int) -> DQN:
         learning = first >= first_learning_period(self.settings)
-        return run_periods(
+        return compiled_periods()(
             self.env, self.settings, learning, self.runs, states, jnp.int32(first), jnp.int32(until)
         )
 

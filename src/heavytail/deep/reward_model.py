@@ -123,11 +123,18 @@ def renew_units(model: RewardModel) -> tuple[RewardModel, jax.Array]:
     return renewed, jnp.where(model.unit > 0.0, _divide(model.unit, unit), 1.0)
 
 
-def judge_predictions(model: RewardModel, new: Transition, updates: jax.Array) -> RewardModel:
-    """Compare what is predicted for new transitions with their rewards, before learning from them."""
-    output = _outputs(model.average, new) - model.level
+def believed_outputs(model: RewardModel, batch: Transition) -> jax.Array:
+    """Calculate the outputs of the averaged network, for the actions taken."""
+    return _outputs(model.average, batch)
+
+
+def judge_predictions(
+    model: RewardModel, output: jax.Array, reward: jax.Array, updates: jax.Array
+) -> RewardModel:
+    """Compare the outputs for new transitions with their rewards, before learning from them."""
+    output = output - model.level
     guess = shrinkage(model) * output
-    residual = _divide(new.reward - model.offset, model.scale) - model.level - guess
+    residual = _divide(reward - model.offset, model.scale) - model.level - guess
     within = jnp.abs(residual) < model.threshold
     cut = jnp.clip(residual, -model.threshold, model.threshold)
     rate = jnp.where(updates > 0, 1.0 / (1.0 + MEMORY * updates), 0.0)  # there is no level at first
@@ -196,13 +203,13 @@ def correction(model: RewardModel) -> jax.Array:
 
 
 def predict_rewards(
-    model: RewardModel, batch: Transition, bonus: jax.Array, updates: jax.Array, horizon: float
+    model: RewardModel, output: jax.Array, bonus: jax.Array, updates: jax.Array, horizon: float
 ) -> tuple[RewardModel, jax.Array]:
-    """Predict the mean rewards of transitions and add a bonus, in typical rewards.
+    """Predict the mean rewards of transitions from their outputs and add a bonus, in typical rewards.
 
     The result is in the unit of values that add up `horizon` rewards. The model notes what it predicts.
     """
-    output, rate = _outputs(model.average, batch), averaging_rate(updates)
+    rate = averaging_rate(updates)
     level = model.level + rate * (jnp.mean(output) - model.level)
     shrunk = level + shrinkage(model) * (output - level)
     reward = model.offset + model.scale * (shrunk + correction(model))
