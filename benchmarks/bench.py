@@ -1,4 +1,4 @@
-"""``make bench``: every speed figure of docs/performance.md beside its peer, in one run."""
+"""``make bench``: every speed figure of docs/performance.md, its peer and its limit, in one run."""
 
 import os
 
@@ -6,7 +6,7 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"  # one core is measured; NumPy reads th
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import bench_costs
 import bench_deep
@@ -24,21 +24,44 @@ import bench_stepwise
 import bench_workers
 from _figures import FIGURES, machine, write_figures
 
-SECTIONS: dict[str, Callable[[bool], dict[str, Any]]] = {
-    "draws": bench_draws.section,
-    "fused": bench_fused.section,
-    "stepwise": bench_stepwise.section,
-    "libraries": bench_libraries.section,
-    "heavy": bench_heavy.section,
-    "agents": bench_costs.section,
-    "share": bench_share.section,
-    "planning": bench_plans.section,
-    "size": bench_size.section,
-    "large": bench_large.section,
-    "startup": bench_startup.section,
-    "workers": bench_workers.section,
-    "lanes": bench_lanes.section,
-    "deep": bench_deep.section,
+
+class Section(NamedTuple):
+    """A group of figures, and what limits them."""
+
+    measure: Callable[[bool], dict[str, Any]]
+    limited_by: str
+
+
+SECTIONS = {
+    "draws": Section(
+        bench_draws.section,
+        "arithmetic of 64-bit floats: a stable draw is three sines, two logarithms and an exponential",
+    ),
+    "fused": Section(
+        bench_fused.section,
+        "latency: an update must be done before the next action is known; with noise, the draws",
+    ),
+    "stepwise": Section(
+        bench_stepwise.section, "two calls from Python into compiled code; in Gymnasium, its environment"
+    ),
+    "libraries": Section(bench_libraries.section, "as in the sections fused and agents"),
+    "heavy": Section(bench_heavy.section, "latency of the update, and a draw at every step"),
+    "agents": Section(
+        bench_costs.section,
+        "draws and the latency of updates; for psrl, ucbvi and heavy_ucbvi the plan before every episode",
+    ),
+    "share": Section(bench_share.section, "the successors that a plan reads"),
+    "planning": Section(bench_plans.section, "the successors that a plan reads, once they exceed the cache"),
+    "size": Section(bench_size.section, "cache misses"),
+    "large": Section(bench_large.section, "as its last column says"),
+    "startup": Section(
+        bench_startup.section, "imports of numba and Gymnasium; on the first day, compilation"
+    ),
+    "workers": Section(bench_workers.section, "the start of the workers"),
+    "lanes": Section(bench_lanes.section, "latency of arithmetic, as docs/lanes.md counts"),
+    "deep": Section(
+        bench_deep.section, "products with 512 x 512 weights, and Adam's passes over all weights"
+    ),
 }
 
 
@@ -50,7 +73,11 @@ def main() -> None:
     arguments = parser.parse_args()
     print(", ".join(f"{name} {value}" for name, value in machine().items()))
     chosen = [arguments.only] if arguments.only else list(SECTIONS)
-    write_figures({name: SECTIONS[name](arguments.quick) for name in chosen}, arguments.quick)
+    figures = {}
+    for name in chosen:
+        figures[name] = SECTIONS[name].measure(arguments.quick)
+        print(f"Limited by {SECTIONS[name].limited_by}.")
+    write_figures(figures, arguments.quick)
     print(f"\nAll figures: {FIGURES.parent.name}/{FIGURES.name}")
 
 
