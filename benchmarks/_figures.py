@@ -88,9 +88,9 @@ def _compiler() -> str:
     ).stdout.strip()
 
 
-def write_figures(sections: Mapping[str, Any], quick: bool) -> None:
-    """Write the figures; those of other sections stay if machine and amount of work are the same."""
-    conditions: dict[str, Any] = {"machine": machine(), "quick": quick}
+def write_figures(sections: Mapping[str, Any]) -> None:
+    """Write the figures; those of other sections stay if they are of the same machine."""
+    conditions: dict[str, Any] = {"machine": machine()}
     old = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     kept = old if old.items() >= conditions.items() else {}
     FIGURES.write_text(json.dumps({**conditions, **kept, **sections}, indent=1) + "\n")

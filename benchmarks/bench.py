@@ -77,8 +77,11 @@ def main() -> None:
     for name in chosen:
         figures[name] = SECTIONS[name].measure(arguments.quick)
         print(f"Limited by {SECTIONS[name].limited_by}.")
-    write_figures(figures, arguments.quick)
-    print(f"\nAll figures: {FIGURES.parent.name}/{FIGURES.name}")
+    if arguments.quick:
+        print("\nFigures of a quick run are not kept.")
+    else:
+        write_figures(figures)
+        print(f"\nAll figures: {FIGURES.parent.name}/{FIGURES.name}")
 
 
 if __name__ == "__main__":
