@@ -30,14 +30,16 @@ from heavytail.errors import InputError
 from heavytail.kernels.rng import Streams, streams
 from heavytail.mdp.changing import changing_mdp
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit
-from heavytail.training.lanes.device import find_cuda, find_device
-from heavytail.training.lanes.layout import Deduplicated, read_lane
+from heavytail.training.lanes.device import Device, find_cuda, find_device
+from heavytail.training.lanes.layout import Deduplicated
 
 FIGURES = HERE / "lanes.json"
 EPISODES, SHORT = 500_000, 20_000
 LANES, OTHERS = 65_536, (1_024, 16_384, 262_144)
 SECONDS, CPU_SECONDS = 1.5, 0.3  # of every agent
 MANY = 10**9  # episodes, more than any agent makes in that time
+TRAINED = 2_000  # episodes after which an agent's memory is read
+MAX_BYTES = 15 * 10**9  # of all lanes of an agent: pools grow by way of the host's memory
 turn: Any = None  # a lock: one process at a time uses the GPU
 
 
@@ -99,7 +101,7 @@ class Speed(NamedTuple):
     agent: str
     fit: int  # lanes, into the free memory of the GPU
     lanes: int  # as many as were used
-    kilobytes: float  # a lane, at the end
+    kilobytes: float  # a lane, after TRAINED episodes
     episodes: float  # that a lane made
     steps_per_second: float
     with_one_seed: float  # steps per second, where all lanes do the same
@@ -110,9 +112,9 @@ class _EnoughError(Exception):
     """So much time has passed."""
 
 
-def measure_agents(quick: bool) -> list[Speed]:
+def measure_agents(memory: int, quick: bool) -> list[Speed]:
     """Measure all agents, and print each when it is done; they are compiled side by side and take turns."""
-    memory, chosen, spawning = find_device().free_bytes, cases(), multiprocessing.get_context("spawn")
+    chosen, spawning = cases(), multiprocessing.get_context("spawn")
     seconds, found = SECONDS / 10 if quick else SECONDS, list[Speed]()
     with ProcessPoolExecutor(len(chosen), spawning, take_turns, (spawning.Lock(),)) as pool:
         measured = {pool.submit(measure_agent, case, memory, seconds): case for case in chosen}
@@ -133,20 +135,20 @@ def take_turns(lock: Any) -> None:
 def measure_agent(case: Case, memory: int, seconds: float) -> Speed:
     """Measure one agent."""
     learner = ht.make_agent(case.agent, ht.make_mdp("six_arms"), **case.parameters())
-    fit = lanes_that_fit(memory, learner.agent, 1)
-    lanes = min(LANES, fit)
+    advance(learner, TRAINED)
+    fit, needed = lanes_that_fit(memory, learner.agent, 1), bytes_per_lane(learner.agent, 1)
+    lanes = min(LANES, fit, MAX_BYTES // needed)
     seeds = different_seeds(lanes)
     new_lanes(lanes, 2, case=case, seeds_of_lanes=seeds).run()  # compiles
     with turn:
-        rate, episodes, record = speed_for(seconds, new_lanes(lanes, MANY, case=case, seeds_of_lanes=seeds))
-        alike, *_ = speed_for(seconds / 2, new_lanes(lanes, MANY, case=case, seeds_of_lanes=seeds[:1]))
-    kilobytes = bytes_per_lane(record, 1) / 1e3
+        rate, episodes = speed_for(seconds, new_lanes(lanes, MANY, case=case, seeds_of_lanes=seeds))
+        alike, _ = speed_for(seconds / 2, new_lanes(lanes, MANY, case=case, seeds_of_lanes=seeds[:1]))
     on_a_core = speed_on_a_core(case, max(1, round(episodes)))
-    return Speed(case.label, fit, lanes, kilobytes, episodes, rate, alike, on_a_core)
+    return Speed(case.label, fit, lanes, needed / 1e3, episodes, rate, alike, on_a_core)
 
 
-def speed_for(seconds: float, batch: Lanes) -> tuple[float, float, Any]:
-    """Run lanes for so long; return steps per second, episodes of a lane, and the agent of the first."""
+def speed_for(seconds: float, batch: Lanes) -> tuple[float, float]:
+    """Run lanes for so long; return steps per second, and episodes of a lane."""
     marks = list[tuple[float, int]]()
 
     def mark() -> None:
@@ -157,14 +159,12 @@ def speed_for(seconds: float, batch: Lanes) -> tuple[float, float, Any]:
     with suppress(_EnoughError):
         batch.run(mark)
     (begun, before), (ended, after) = marks[0], marks[-1]
-    episodes = float(batch.share() * MANY)
-    return (after - before) / (ended - begun), episodes, read_lane(batch.state.agents, 0)
+    return (after - before) / (ended - begun), batch.share() * MANY
 
 
 def speed_on_a_core(case: Case, episodes: int) -> float:
     """Return the steps per second of learners that make so many episodes each."""
     mdp, seconds, steps = ht.make_mdp("six_arms"), 0.0, 0
-    advance(ht.make_agent(case.agent, mdp, **case.parameters()), 1)  # compiles
     while seconds < CPU_SECONDS:
         learner = ht.make_agent(case.agent, mdp, seed=steps, **case.parameters())
         seconds += advance(learner, episodes)
@@ -200,24 +200,25 @@ def agent_row(speed: Speed) -> list[str]:
     ]
 
 
-def agents_section(quick: bool) -> None:
+def agents_section(device: Device, quick: bool) -> None:
     """Measure all agents and print their table; the other figures stay as they are."""
-    speeds = measure_agents(quick)
-    print_table(f"All agents in lanes, on {find_device().name}", AGENT_HEADER, list(map(agent_row, speeds)))
+    speeds = measure_agents(device.free_bytes, quick)
+    print_table(f"All agents in lanes, on {device.name}", AGENT_HEADER, list(map(agent_row, speeds)))
     figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     agents = {"quick": quick, "speeds": [speed._asdict() for speed in speeds]}
     FIGURES.write_text(json.dumps({**figures, "agents": agents}, indent=1) + "\n")
 
 
-def section(quick: bool) -> dict[str, Any]:
+def section(quick: bool, *, only_agents: bool = False) -> dict[str, Any]:
     """Measure and print; on a machine without a GPU, say why not."""
     try:
         device = find_device()
     except InputError as error:
         print(f"\nLanes are not measured here: {error}")
         return {}
-    heavy_q_section(device.name, quick)
-    agents_section(quick)
+    if not only_agents:
+        heavy_q_section(device.name, quick)
+    agents_section(device, quick)
     return {}
 
 
@@ -246,7 +247,5 @@ def heavy_q_section(device: str, quick: bool) -> None:
 if __name__ == "__main__":
     if "--profile" in sys.argv:
         show_to_profiler()
-    elif "--agents" in sys.argv:
-        agents_section("--quick" in sys.argv)
     else:
-        section("--quick" in sys.argv)
+        section("--quick" in sys.argv, only_agents="--agents" in sys.argv)
