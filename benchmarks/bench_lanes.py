@@ -5,8 +5,8 @@ reward. Seeds all differ: lanes with a seed in common are in the same states mor
 includes everything from the first kernel on, except compilation, which the first few steps have done.
 
 All agents (``--agents``: only they) run for a moment from their start, at the parameters of `bench_costs`;
-then again with one seed for all lanes, so that all are in the same state and plan at the same time: what is
-gained by that is what lanes lose by being different. A core of the CPU makes as many episodes.
+then half as long with one seed for all lanes, so that all are in the same state and plan at the same time:
+where that is much faster, lanes lose by being different. A core of the CPU makes as many episodes.
 
 Figures of a GPU are from another machine than the others, so they have a file of their own.
 """
