@@ -20,6 +20,12 @@ from heavytail.training.lanes.layout import Deduplicated
 from heavytail.training.learner import Learner
 
 AGENTS = [found.name for found in registered("agent")]
+ESTIMATORS = [
+    (agent, estimator.name)
+    for agent in AGENTS
+    if "estimator" in find("agent", agent).parameters
+    for estimator in registered("estimator")
+]
 LANES, EPISODES = 64, 400
 
 
@@ -53,6 +59,12 @@ def check_same(values: np.ndarray[Any, Any], curves: list[ht.Curve]) -> None:
 @pytest.mark.parametrize("agent", AGENTS)
 def test_whole_runs_with_noise_are_those_of_the_cpu(agent: str) -> None:
     check_same(*run_both(agent, ht.make_mdp("six_arms"), EPISODES, **find("agent", agent).example))
+
+
+@pytest.mark.parametrize(("agent", "estimator"), ESTIMATORS)
+def test_with_every_estimator(agent: str, estimator: str) -> None:
+    parameters = {**find("agent", agent).example, "estimator": estimator}
+    check_same(*run_both(agent, ht.make_mdp("six_arms"), EPISODES, **parameters))
 
 
 @pytest.mark.parametrize(

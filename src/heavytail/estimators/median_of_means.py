@@ -181,7 +181,7 @@ def _mean(estimator: MedianOfMeans, cell: int, log_confidence: float) -> float:
     n, m, start = estimator.n[cell], estimator.n_blocks[cell], estimator.start[cell]
     if n == 0:
         return 0.0
-    k = max(1, min(math.floor(8.0 * log_confidence + 1.0), n // 2, estimator.scratch.size))
+    k = max(1, min(int(8.0 * log_confidence + 1.0), n // 2, estimator.scratch.size))
     group = m // k
     for i in range(k):
         total = 0.0
