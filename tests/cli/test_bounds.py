@@ -64,7 +64,10 @@ def test_the_command_draws(tmp_path: Path, name: str, env: str) -> None:
         (["two_state", "--delta", "0"], "delta must be above 0 and below 1, got 0.0"),
         (["two_state", "--accuracy", "0"], "accuracy must be above 0, got 0.0"),
         (["two_state", "--changes", "0"], "changes must be a whole number, at least 1, got 0.0"),
-        (["two_state", "--plot", "a.txt"], "'a.txt' is no name for a picture; it must end in .svg or .png"),
+        (
+            ["two_state", "--plot", "a.txt"],
+            "'a.txt' is no name for a picture; it must end in .svg, .pdf or .png",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_status_two(

@@ -30,7 +30,7 @@ def bounds(
     changes: Annotated[int, typer.Option("--changes", help="l, one more than the number of changes.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw the bounds against T, as .svg or .png.")
+        Path | None, typer.Option("--plot", help="Also draw the bounds against T, as .svg, .pdf or .png.")
     ] = None,
 ) -> None:
     """Print what theory says of an environment: its exact quantities and every bound."""

@@ -36,7 +36,7 @@ def show(
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="An .svg or .png file; ENV.svg if left out."),
+        typer.Option("--out", "-o", help="An .svg, .pdf or .png file; ENV.svg if left out."),
     ] = None,
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""
