@@ -80,6 +80,15 @@ def show_count(n: int) -> str:
     return f"{n:,}" if n < 10**15 else f"{min(n, 1e300):.3g}"
 
 
+def and_more(n: int) -> str:
+    """Say that there are `n` more than those that a message names.
+
+    >>> f"row 7{and_more(1200)}", f"row 7{and_more(0)}"
+    ('row 7 and 1,200 more', 'row 7')
+    """
+    return f" and {n:,} more" if n > 0 else ""
+
+
 def show_bytes(n: float) -> str:
     """Show an amount of memory.
 

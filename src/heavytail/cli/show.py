@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 LOGS = (".parquet", ".csv")
 LISTS = ("state", "action", "next_state")  # of columns, with commas
-REQUIRED = ("state", "action", "reward", "next_state")
+REQUIRED = ("state", "action", "reward")  # columns of a log
 
 
 @app.command()
@@ -30,7 +30,7 @@ def show(
         list[str] | None,
         typer.Argument(
             help="Its parameters as NAME=VALUE; of a log its columns, as state=queue,hour action=server"
-            " reward=r next_state=queue2,hour2."
+            " reward=r next_state=queue2,hour2 (which a bandit's log has not)."
         ),
     ] = None,
     *,

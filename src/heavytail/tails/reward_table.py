@@ -10,7 +10,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints
 from heavytail.checks import require_memory
-from heavytail.errors import InputError, one_line, short_repr, suggestion
+from heavytail.errors import InputError, and_more, one_line, short_repr, suggestion
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Table
@@ -139,9 +139,13 @@ def _as_rewards(column: "ChunkedArray", where: str) -> Floats:
     if not len(column):
         raise InputError(f"{where} has no rows")
     rewards: Floats = (column.cast("int8") if types.is_boolean(kind) else column).cast(float64()).to_numpy()
-    for row in np.flatnonzero(~np.isfinite(rewards))[:1]:
-        found = "empty" if column[int(row)].as_py() is None else rewards[row]
-        raise InputError(f"{where} is {found} in row {row + 1}; every reward must be a finite number")
+    if (wrong := np.flatnonzero(~np.isfinite(rewards))).size:
+        row = int(wrong[0])
+        found = "empty" if column[row].as_py() is None else rewards[row]
+        rows = f"row {row + 1}{and_more(len(wrong) - 1)}"
+        raise InputError(
+            f"{where} is {found} in {rows}; every reward must be a finite number: leave such rows out"
+        )
     return rewards
 
 
