@@ -51,11 +51,14 @@ def test_the_deep_agent_is_explained() -> None:
     assert "last_exploration" in runner.invoke(app, ["list", "heavy_dqn"]).output
 
 
-def test_an_unknown_name_is_one_line() -> None:
-    done = runner.invoke(app, ["list", "six_arm"])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("six_arm", "six_arms"), ("agnets", "agents"), ("heavy_dq", "heavy_dqn")]
+)
+def test_an_unknown_name_is_one_line(name: str, meant: str) -> None:
+    done = runner.invoke(app, ["list", name])
     assert (done.exit_code, done.stderr) == (
         2,
-        "heavytail: nothing is registered as 'six_arm'; did you mean 'six_arms'?\n",
+        f"heavytail: nothing is registered as '{name}'; did you mean '{meant}'?\n",
     )
 
 

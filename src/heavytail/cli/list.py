@@ -67,7 +67,7 @@ def _explain(name: str, as_json: bool) -> None:
     if name in AGENTS:
         typer.echo(inspect.getdoc(ht.deep.heavy_dqn))
         return
-    found = find_descriptions(name)
+    found = find_descriptions(name, other_names=(*(kind.value for kind in What), *AGENTS))
     if as_json:
         print_json([{**each._asdict(), "parameters": _as_rows(each)} for each in found])
         return
