@@ -242,9 +242,9 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("plugins", "mine", "spec.toml: plugins is 'mine'; it must be a list"),
     ("plugins", ["not_there"],
      ("spec.toml: plugins: the module 'not_there' cannot be imported (ModuleNotFoundError: No module "
-      "named 'not_there')")),
+      "named 'not_there'); install it, or put its folder on PYTHONPATH")),
     ("plugins", ["a b"],
-     "spec.toml: plugins: the module 'a b' cannot be imported (ModuleNotFoundError: No module named 'a b')"),
+     "spec.toml: plugins: the module 'a b' cannot be imported (ModuleNotFoundError: No module named 'a b');"),
     ("plugins", [".relative"], "spec.toml: plugins: the module '.relative' cannot be imported (TypeError: "),
     ("quick", 3, "spec.toml: quick is 3; it must be a table of keys"),
     # Values that no file of results can hold

@@ -82,7 +82,11 @@ def import_plugins(modules: Sequence[str]) -> None:
             importlib.import_module(module)
         except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"plugins: the module {module!r} cannot be imported ({reason})") from error
+            missing = isinstance(error, ModuleNotFoundError) and error.name == module
+            remedy = "; install it, or put its folder on PYTHONPATH" if missing else ""
+            raise InputError(
+                f"plugins: the module {module!r} cannot be imported ({reason}){remedy}"
+            ) from error
 
 
 def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
