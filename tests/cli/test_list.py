@@ -1,3 +1,4 @@
+import inspect
 import json
 from pathlib import Path
 
@@ -47,8 +48,12 @@ def test_an_explanation_is_machine_readable() -> None:
     assert [each["kind"] for each in both] == ["agent", "bound"]
 
 
-def test_the_deep_agent_is_explained() -> None:
-    assert "last_exploration" in runner.invoke(app, ["list", "heavy_dqn"]).output
+@pytest.mark.parametrize("name", ["heavy_dqn", "qr_dqn", "robust_dqn"])
+def test_a_deep_agent_is_explained_in_its_own_words(name: str) -> None:
+    about = inspect.getdoc(getattr(ht.deep, name))
+    assert runner.invoke(app, ["list", name]).output == f"{name}, a deep agent\n\n{about}\n"
+    (found,) = json.loads(runner.invoke(app, ["list", name, "--json"]).output)
+    assert found == {"kind": "deep agent", "name": name, "about": about}
 
 
 @pytest.mark.parametrize(
