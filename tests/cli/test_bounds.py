@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import heavytail as ht
 from heavytail.cli import app
 
 runner = CliRunner()
@@ -51,6 +52,15 @@ def test_the_command_draws(tmp_path: Path, name: str, env: str) -> None:
         ET.parse(tmp_path / name)  # noqa: S314 - we wrote it
     else:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_bounds_of_a_file_are_those_of_its_mdp(tmp_path: Path) -> None:
+    ht.save_mdp(ht.make_mdp("two_state"), tmp_path / "mine.npz")
+    of_file, of_name = (
+        json.loads(runner.invoke(app, ["bounds", env, "--json"]).output)
+        for env in (str(tmp_path / "mine.npz"), "two_state")
+    )
+    assert {**of_file, "env": "two_state"} == of_name
 
 
 @pytest.mark.parametrize(
