@@ -89,7 +89,7 @@ def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["runn"], "no such command 'runn'. Did you mean 'run'?"),
+        (["diagnos"], "no such command 'diagnos'. Did you mean 'diagnose'?"),
         (["--versoin"], "no such option: --versoin (Possible options: --version); see: heavytail --help"),
         (["run"], "missing argument 'spec'; see: heavytail run --help"),
         (["learn", "six_arms", "--episodes", "0"], "invalid value for '--episodes' / '-n': "),

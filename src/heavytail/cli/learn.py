@@ -53,7 +53,10 @@ def learn(
         name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
         folder = out or Path("results") / f"{name}-{agent}"
         if (folder / AGENT).exists():
-            raise InputError(f"{folder / AGENT} is there already; choose another folder with --out")
+            raise InputError(
+                f"{folder / AGENT} is there already; choose another folder with --out, or go on with it in"
+                " Python, by ht.load"
+            )
         learner = _make_learner(env, agent, parse_parameters(parameters), seed)
         amount = _read_amount(learner, episodes, steps)
         _make_folder(folder)
