@@ -160,10 +160,11 @@ def test_every_kind_of_table_gives_the_same(tmp_path: Path) -> None:
     table, digest = router(), ht.mdp_from_log(router(), **EPISODES).mdp
     table.to_parquet(tmp_path / "log.parquet")
     table.to_csv(tmp_path / "log.csv")
+    table.to_csv(tmp_path / "log.txt")
     arrow = pa.Table.from_pandas(table)
     categories = table.assign(s=table["s"].astype("category"), s_next=table["s_next"].astype("category"))
     sources = [arrow, pl.from_arrow(arrow), table.to_dict("list"), categories]
-    for source in [*sources, tmp_path / "log.parquet", str(tmp_path / "log.csv")]:
+    for source in [*sources, tmp_path / "log.parquet", str(tmp_path / "log.csv"), tmp_path / "log.txt"]:
         other = ht.mdp_from_log(source, **EPISODES).mdp
         assert np.array_equal(other.row_means, digest.row_means)
         assert np.array_equal(other.laws.samples, digest.laws.samples)
@@ -210,6 +211,8 @@ def test_agents_and_environments_take_it() -> None:
             "no column 'reward'; did you mean 'rewards'",
         ),
         (router()[:0], {}, "has no rows"),
+        (router().rename(columns={"done": "r"}), {"terminated": None}, "the log has 2 columns 'r'; rename"),
+        ("http://localhost/log.csv", {}, "cannot be read as a log: No such file or directory"),
         (router().assign(r=[1.0, np.nan, 1.0, 1.0, 1.0]), {}, "reward in row 1 of the log is nan"),
         (router().assign(r=[1.0, *[np.nan] * 4]), {}, "reward in row 1 and 3 more of the log is nan"),
         (router().assign(r=[1.0, 1.0, 1.0, 1.0, np.inf]), {}, "reward in row 4 of the log is inf"),

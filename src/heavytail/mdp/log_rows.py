@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.errors import InputError, and_more, one_line, short_repr, suggestion
+from heavytail.checks import require_columns
+from heavytail.errors import InputError, and_more, one_line, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Column: TypeAlias = str | Sequence[str]
+PARQUET = b"PAR1"  # how such a file begins
 
 
 class LogColumns(NamedTuple):
@@ -48,7 +50,7 @@ def read_log(source: Any, columns: LogColumns) -> LogRows:
     """Read a log from a table or a file."""
     _check_columns(columns)
     frame = _to_pandas(source, columns.names())
-    _require_columns(columns.names(), [str(name) for name in frame.columns])
+    require_columns("the log", columns.names(), [str(name) for name in frame.columns])
     if not len(frame):
         raise InputError("the log has no rows; it needs at least one transition")
     here = _as_names(columns.state)
@@ -88,12 +90,6 @@ def _check_columns(columns: LogColumns) -> None:
         )
 
 
-def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
-    for name in names:
-        if name not in there:
-            raise InputError(f"the log has no column {name!r}; {suggestion(name, there)}")
-
-
 # Tables and files
 
 
@@ -123,10 +119,11 @@ def _read_file(path: Path, names: list[str]) -> "pd.DataFrame":
     import pyarrow.parquet as pq
 
     try:
-        if path.suffix.lower() == ".csv":
-            return pd.read_csv(path)
         with path.open("rb") as file:  # whose errors say less of it than Arrow's
-            _require_columns(names, pq.read_schema(file).names)
+            if path.suffix.lower() != ".parquet" and file.read(len(PARQUET)) != PARQUET:
+                file.seek(0)
+                return pd.read_csv(file)  # not the path, of which pandas might make an address, or unpack it
+            require_columns("the log", names, pq.read_schema(file).names)
             return pq.read_table(file, columns=list(dict.fromkeys(names))).to_pandas()
     except InputError:
         raise
