@@ -126,11 +126,12 @@ def test_tables_show_words_from_outside_as_they_are(capsys: pytest.CaptureFixtur
         ["show", "two_state", f"delta={'1' * 5000}"],
         ["show", "two_state", f"delta={'[' * 100_000}"],
         ["status", "x" * 5000],
+        ["status", "a", f"--{'x' * 5000}"],
         ["bounds", "six_arms", "horizon=1e11"],
         ["show", "heavy_bandit", "epsilon=1e-6"],
         ["show", "garnet", "n_states=1e9"],
     ],
-    ids=["digits", "brackets", "path", "horizon", "epsilon", "states"],
+    ids=["digits", "brackets", "path", "option", "horizon", "epsilon", "states"],
 )
 def test_what_no_command_can_use_is_one_line(words: list[str]) -> None:
     done = runner.invoke(app, words)

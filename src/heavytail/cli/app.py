@@ -121,17 +121,17 @@ def one_line_errors() -> Iterator[None]:
     try:
         yield
     except (InputError, UsageError) as error:
-        text = str(error) if isinstance(error, InputError) else _explain_usage(error)
-        typer.echo(f"heavytail: {text}", err=True)
+        line = error if isinstance(error, InputError) else _explain_usage(error)
+        typer.echo(f"heavytail: {line}", err=True)
         raise typer.Exit(2) from None
 
 
-def _explain_usage(error: Any) -> str:
+def _explain_usage(error: Any) -> InputError:
     """Say what is wrong with the words of a command as other errors are said, and where to read more."""
-    text = printable(error.format_message())
+    text = error.format_message()
     text = text[:1].lower() + text[1:].rstrip(".")
     command = error.ctx.command_path if error.ctx else "heavytail"
-    return text if text.endswith("?") else f"{text}; see: {command} --help"
+    return InputError(text if text.endswith("?") else f"{text}; see: {command} --help")
 
 
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
