@@ -434,12 +434,15 @@ def test_a_file_that_is_no_spec_is_one_line(content: bytes, message: str, tmp_pa
 
 def test_no_file_and_a_folder_are_named(tmp_path: Path) -> None:
     for path, message in (
-        (tmp_path / "none.toml", "No such file or directory"),
-        (tmp_path, "Is a directory"),
+        (tmp_path / "none.toml", "cannot be read: No such file or directory"),
+        (
+            tmp_path,
+            f"is a folder; a spec is a .toml file. To go on with a study: heavytail resume {tmp_path}",
+        ),
     ):
         with pytest.raises(InputError) as caught:
             read_spec(path)
-        assert str(caught.value) == f"{path} cannot be read: {message}"
+        assert str(caught.value) == f"{path} {message}"
 
 
 def test_something_else_than_a_table_is_one_line() -> None:

@@ -280,6 +280,10 @@ class PackedStore(Store):
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: Exception) -> InputError:
+        if self.folder.suffix == ".toml":
+            return InputError(
+                f"{self.folder} is no study, but a spec: heavytail run {self.folder} makes one of it"
+            )
         reason = " ".join(str(error).split())
         return InputError(
             f"{self.folder} is no packed study, or damaged ({reason:.80}); heavytail pack FOLDER makes one"

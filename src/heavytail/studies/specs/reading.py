@@ -34,6 +34,10 @@ def read_both(path: str | Path) -> tuple[Spec, Spec]:
     where = Path(path)
     try:
         text = where.read_text(encoding="utf-8")
+    except IsADirectoryError:
+        raise InputError(
+            f"{where} is a folder; a spec is a .toml file. To go on with a study: heavytail resume {where}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
