@@ -179,7 +179,11 @@ class Stepwise:
         return a if self._action_codes is None else self.actions[a]
 
     def predict(self, s: Any, h: int | None = None) -> Any:
-        """Return the action that the agent would take; nothing that it learns or does depends on it."""
+        """Return the action that the agent would take by the plan it has; nothing depends on it.
+
+        `act` plans where that is due, `predict` does not: an agent that was only shown what others did has
+        no plan yet.
+        """
         return self._ask(s, h, PREDICT)
 
     def policy(self) -> npt.NDArray[Any]:
