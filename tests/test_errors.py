@@ -38,3 +38,7 @@ def test_an_error_is_the_same_in_another_process() -> None:
 
 def test_a_word_of_any_length_finds_no_suggestion_soon() -> None:
     assert suggestion("q" * 400_000, ["q_learning", "random"]) == "choose from: q_learning, random"
+
+
+def test_not_all_of_very_many_choices_are_named() -> None:
+    assert suggestion("x", [f"column {i:03}" for i in range(500)]).endswith(", column 029 and 470 more")

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ def figure(y: float) -> Figure:
     return drawn
 
 
-@pytest.mark.parametrize("name", ["a.svg", "a.png", "a.PNG"])
+@pytest.mark.parametrize("name", ["a.svg", "a.pdf", "a.png", "a.PNG"])
 def test_the_same_figure_is_the_same_bytes(tmp_path: Path, name: str) -> None:
     assert save_figure(figure(1.0), tmp_path / name) == tmp_path / name
     first = (tmp_path / name).read_bytes()
@@ -39,14 +40,26 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_old_file(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.pdf", "'a.pdf' is no name for a picture; it must end in .svg or .png"),
+        ("a.gif", "'a.gif' is no name for a picture; it must end in .svg, .pdf or .png"),
         ("none/a.svg", "none/a.svg cannot be written: there is no folder"),
+        ("folder.svg", "folder.svg is a folder; name a file in it"),
     ],
 )
 def test_a_figure_needs_a_known_kind_and_a_folder(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "folder.svg").mkdir()
     with pytest.raises(InputError) as caught:
         save_figure(figure(1.0), tmp_path / name)
     assert message in str(caught.value)
+
+
+def test_a_figure_that_cannot_be_written_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(InputError, match=r"a\.svg cannot be written: No space left on device$"):
+        save_figure(figure(1.0), tmp_path / "a.svg")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interrupted_file_is_the_old_one(tmp_path: Path) -> None:

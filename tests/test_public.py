@@ -20,8 +20,9 @@ def test_all_is_complete_and_importable() -> None:
     assert sorted(ht.__all__, key=str.casefold) == sorted(set(ht.__all__), key=str.casefold)
     assert all(getattr(ht, name) is not None for name in ht.__all__)
     assert set(dir(ht)) == {*ht.__all__, "__version__"}
-    with pytest.raises(AttributeError, match="heavytail has no 'nothing'"):
+    with pytest.raises(AttributeError, match="heavytail has no 'nothing'") as caught:
         ht.nothing  # noqa: B018 - the look-up is the test
+    assert (caught.value.name, caught.value.obj) == ("nothing", ht)  # of which Python says: did you mean
 
 
 @pytest.mark.parametrize("name", ht.__all__)

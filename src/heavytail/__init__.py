@@ -12,6 +12,7 @@ Gymnasium's ids: ``gymnasium.make("heavytail/SixArms-v0")``.
 """
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from heavytail._startup import gc_paused
@@ -109,7 +110,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
-        raise AttributeError(f"heavytail has no {name!r}")
+        raise AttributeError(f"heavytail has no {name!r}", name=name, obj=modules[__name__])
     with gc_paused():
         module = import_module(f"heavytail.{_HOME.get(name, name)}")
         value = getattr(module, name) if name in _HOME else module

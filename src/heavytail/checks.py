@@ -6,7 +6,7 @@ import numbers
 import os
 import resource
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
@@ -83,6 +83,15 @@ def as_bools(name: str, value: Any, n: int) -> Bools:
 # Memory
 
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
+
+
+def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> None:
+    """Refuse a table in which a column is missing, or is there twice."""
+    for name in names:
+        if name not in there:
+            raise InputError(f"{table} has no column {name!r}; {suggestion(name, there)}")
+        if (n := there.count(name)) > 1:
+            raise InputError(f"{table} has {n} columns {name!r}; rename all but one of them")
 
 
 def require_memory(what: str, n_bytes: float) -> None:

@@ -75,13 +75,18 @@ def describe(name: str, kind: Kind | None = None) -> Description:
     return find_descriptions(name, kind)[0]
 
 
-def find_descriptions(name: str, kind: Kind | None = None) -> list[Description]:
-    """Describe everything that has a name, an agent before a bound; an error if nothing has it."""
+def find_descriptions(
+    name: str, kind: Kind | None = None, other_names: Iterable[str] = ()
+) -> list[Description]:
+    """Describe everything that has a name, an agent before a bound; an error if nothing has it.
+
+    The error suggests what is registered, or one of `other_names`.
+    """
     kinds: Iterable[Kind] = [kind] if kind else FOLDERS
     everything = [entry for each in kinds for entry in registered(each)]
     found = [_describe(entry) for entry in everything if entry.name == name]
     if not found:
-        near = suggestion(str(name), {entry.name for entry in everything})
+        near = suggestion(str(name), {entry.name for entry in everything}.union(other_names))
         raise InputError(f"nothing is registered as {short_repr(name)}; {near}")
     return found
 

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 MAX_MESSAGE = 1000  # characters; a path may be long
+MAX_CHOICES = 30  # that a message names
 # control characters, line ends, changes of the direction of writing, and halves of characters
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -80,6 +81,15 @@ def show_count(n: int) -> str:
     return f"{n:,}" if n < 10**15 else f"{min(n, 1e300):.3g}"
 
 
+def and_more(n: int) -> str:
+    """Say that there are `n` more than those that a message names.
+
+    >>> f"row 7{and_more(1200)}", f"row 7{and_more(0)}"
+    ('row 7 and 1,200 more', 'row 7')
+    """
+    return f" and {n:,} more" if n > 0 else ""
+
+
 def show_bytes(n: float) -> str:
     """Show an amount of memory.
 
@@ -111,7 +121,7 @@ def show_duration(seconds: float) -> str:
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
-    """End an error message with the nearest valid choice, or with all of them.
+    """End an error message with the nearest valid choice, or with all of them, if they are not too many.
 
     >>> suggestion("q_lerning", ["q_learning", "random"])
     "did you mean 'q_learning'?"
@@ -120,4 +130,7 @@ def suggestion(word: str, choices: Iterable[str]) -> str:
     """
     known = sorted(choices)
     near = get_close_matches(word[:60], known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"choose from: {', '.join(known) or 'nothing yet'}"
+    if near:
+        return f"did you mean {near[0]!r}?"
+    more = and_more(len(known) - MAX_CHOICES)
+    return f"choose from: {', '.join(known[:MAX_CHOICES]) or 'nothing yet'}{more}"

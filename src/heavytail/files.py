@@ -1,10 +1,11 @@
-"""Files written whole or not at all: any bytes, arrays as ``.npz``, figures as SVG or PNG."""
+"""Files written whole or not at all: any bytes, arrays as ``.npz``, figures as SVG, PDF or PNG."""
 
 import math
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
@@ -21,7 +22,11 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
 DPI = 150
 # Without dates and versions the same figure is the same bytes.
-METADATA: dict[str, dict[str, str | None]] = {".svg": {"Date": None}, ".png": {"Software": None}}
+METADATA: dict[str, dict[str, str | None]] = {
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    ".png": {"Software": None},
+}
 _rc_lock = Lock()  # matplotlib's settings are one dictionary for all threads
 
 
@@ -44,6 +49,17 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
         raise
 
 
+@contextmanager
+def one_line_write_errors(target: Path) -> Iterator[None]:
+    """Say in one line that a file cannot be written, and why."""
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file in it")
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+
+
 def _read_umask() -> int:
     """Return the permissions that new files go without; the system tells them only when they are set."""
     mask = os.umask(0o077)
@@ -54,11 +70,9 @@ def _read_umask() -> int:
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
     """Write an ``.npz`` file, or leave the old one as it was."""
     target = Path(path)
-    try:
+    with one_line_write_errors(target):
         # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast.
         write_whole(target, lambda out: np.savez(out, allow_pickle=False, **arrays))
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}") from error
 
 
 def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None) -> Arrays:
@@ -114,11 +128,11 @@ def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
-    """Write a figure as SVG or PNG, by the end of the file's name: the same bytes for the same figure.
+    """Write a figure as SVG, PDF or PNG, by the end of the file's name: the same bytes for the same figure.
 
     Args:
         figure: any matplotlib figure.
-        path: where to; it ends in ``.svg`` or ``.png``.
+        path: where to; it ends in ``.svg``, ``.pdf`` or ``.png``.
 
     Returns:
         The path.
@@ -128,10 +142,10 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in METADATA:
-        raise InputError(f"{target.name!r} is no name for a picture; it must end in .svg or .png")
+        raise InputError(f"{target.name!r} is no name for a picture; it must end in .svg, .pdf or .png")
     if not target.parent.is_dir():
         raise InputError(f"{target} cannot be written: there is no folder {target.parent}")
     options: dict[str, Any] = {"format": kind[1:], "dpi": DPI, "metadata": METADATA[kind]}
-    with _rc_lock, mpl.rc_context({"svg.hashsalt": "heavytail"}):
+    with one_line_write_errors(target), _rc_lock, mpl.rc_context({"svg.hashsalt": "heavytail"}):
         write_whole(target, lambda out: figure.savefig(out, **options))
     return target

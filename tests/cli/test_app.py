@@ -86,6 +86,33 @@ def test_an_unknown_engine_is_one_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["diagnos"], "no such command 'diagnos'. Did you mean 'diagnose'?"),
+        (["--versoin"], "no such option: --versoin (Possible options: --version); see: heavytail --help"),
+        (["run"], "missing argument 'spec'; see: heavytail run --help"),
+        (["learn", "six_arms", "--episodes", "0"], "invalid value for '--episodes' / '-n': "),
+        (
+            ["learn", "six_arms", "-n", "3", "--agnt", "x"],
+            "no such option: --agnt (Possible options: --agent",
+        ),
+        (["run", "no\nspec.toml", "--quick", "b"], "got unexpected extra argument"),
+    ],
+)
+def test_words_that_a_command_does_not_know_are_one_line(words: list[str], message: str) -> None:
+    done = runner.invoke(app, words, prog_name="heavytail")
+    assert done.exit_code == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"heavytail: {message}")
+
+
+@pytest.mark.parametrize("words", [["-h"], ["--help"], []], ids=" ".join)
+def test_help_is_shown_when_asked_for_and_where_there_is_no_word(words: list[str]) -> None:
+    assert "Reinforcement learning when rewards have heavy tails." in runner.invoke(app, words).output
+    assert "--workers" in runner.invoke(app, ["run", "-h"]).output
+
+
 def test_tables_show_words_from_outside_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("[/title]", [{"name": "[/x]\x1b[0m", "number": 1.5}])
     heading, _, row = capsys.readouterr().out.splitlines()[:3]
@@ -99,11 +126,12 @@ def test_tables_show_words_from_outside_as_they_are(capsys: pytest.CaptureFixtur
         ["show", "two_state", f"delta={'1' * 5000}"],
         ["show", "two_state", f"delta={'[' * 100_000}"],
         ["status", "x" * 5000],
+        ["status", "a", f"--{'x' * 5000}"],
         ["bounds", "six_arms", "horizon=1e11"],
         ["show", "heavy_bandit", "epsilon=1e-6"],
         ["show", "garnet", "n_states=1e9"],
     ],
-    ids=["digits", "brackets", "path", "horizon", "epsilon", "states"],
+    ids=["digits", "brackets", "path", "option", "horizon", "epsilon", "states"],
 )
 def test_what_no_command_can_use_is_one_line(words: list[str]) -> None:
     done = runner.invoke(app, words)

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import heavytail as ht
 from heavytail.cli import app
 
 runner = CliRunner()
@@ -53,6 +54,15 @@ def test_the_command_draws(tmp_path: Path, name: str, env: str) -> None:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
+def test_bounds_of_a_file_are_those_of_its_mdp(tmp_path: Path) -> None:
+    ht.save_mdp(ht.make_mdp("two_state"), tmp_path / "mine.npz")
+    of_file, of_name = (
+        json.loads(runner.invoke(app, ["bounds", env, "--json"]).output)
+        for env in (str(tmp_path / "mine.npz"), "two_state")
+    )
+    assert {**of_file, "env": "two_state"} == of_name
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -64,7 +74,10 @@ def test_the_command_draws(tmp_path: Path, name: str, env: str) -> None:
         (["two_state", "--delta", "0"], "delta must be above 0 and below 1, got 0.0"),
         (["two_state", "--accuracy", "0"], "accuracy must be above 0, got 0.0"),
         (["two_state", "--changes", "0"], "changes must be a whole number, at least 1, got 0.0"),
-        (["two_state", "--plot", "a.txt"], "'a.txt' is no name for a picture; it must end in .svg or .png"),
+        (
+            ["two_state", "--plot", "a.txt"],
+            "'a.txt' is no name for a picture; it must end in .svg, .pdf or .png",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_status_two(

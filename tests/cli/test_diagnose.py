@@ -72,7 +72,7 @@ def test_a_diagnosis_is_drawn(log: Path, tmp_path: Path) -> None:
         (["--column", "action"], "column 'action' is 'left' in row 1; it must be numbers"),
         (["--column", "r", "--by", "stat"], "has no column 'stat'; did you mean 'state'?"),
         (["--column", "r", "--by", "r"], "no group can be diagnosed, such as r"),
-        (["--column", "r", "--figure", "tails.gif"], "it must end in .svg or .png"),
+        (["--column", "r", "--figure", "tails.gif"], "it must end in .svg, .pdf or .png"),
     ],
 )
 def test_mistakes_get_one_line(log: Path, arguments: list[str], message: str) -> None:

@@ -42,6 +42,20 @@ def test_a_gymnasium_environment_is_named_by_its_id(tmp_path: Path, monkeypatch:
     assert "regret" not in (path / "curve.csv").read_text()
 
 
+def test_an_environment_may_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An MDP that was saved, or a log whose columns are named, as `show` takes them."""
+    monkeypatch.chdir(tmp_path)
+    mdp = ht.make_mdp("two_state", horizon=3)
+    ht.save_mdp(ht.changing_mdp([mdp, mdp], [10]), "mine.npz")
+    Path("log.csv").write_text("load,server,reward\nlow,a,-1\nlow,b,-2\nhigh,a,-30\nhigh,b,-4\n")
+    columns = ["state=load", "action=server", "reward=reward"]
+    for words in (["mine.npz"], ["log.csv", *columns]):
+        done = runner.invoke(app, ["learn", *words, "-a", "random", "-n", "20"])
+        assert done.exit_code == 0, done.output
+        saved = ht.load(f"results/{Path(words[0]).stem}-random/agent.npz")
+        assert (saved.problem.n_states, int(saved.run_state.episodes_or_steps[0])) == (2, 20)
+
+
 def test_the_same_name_in_both_is_told_apart_by_a_prefix(tmp_path: Path) -> None:
     words = ["learn", "two_state", "-a", "ucrl2", "--steps", "50", "-o", str(tmp_path / "a")]
     done = runner.invoke(app, [*words, "env.delta=0.2", "agent.delta=0.1"])
@@ -61,6 +75,8 @@ def test_the_same_name_in_both_is_told_apart_by_a_prefix(tmp_path: Path) -> None
         (["six_arms"], "this environment is in episodes; say how many episodes: --episodes 10000"),
         (["two_state", "-a", "ucrl2", "-n", "5"], "this environment is continuing; .*--steps 10000"),
         (["two_state", "-a", "ucrl2", "delta=0.1"], "both two_state and ucrl2 have a parameter delta; write"),
+        (["none.npz", "-n", "5"], "none.npz cannot be read: No such file"),
+        (["log.csv", "-n", "5"], "log.csv is a log: say which column is the state"),
         (["six_arms", "bonus", "-n", "5"], "'bonus' is no parameter; write NAME=VALUE"),
         (["six_arms", "-n", "5", "-o", "file/folder"], "file/folder cannot be made: Not a directory"),
     ],

@@ -1,3 +1,4 @@
+import inspect
 import json
 from pathlib import Path
 
@@ -47,15 +48,22 @@ def test_an_explanation_is_machine_readable() -> None:
     assert [each["kind"] for each in both] == ["agent", "bound"]
 
 
-def test_the_deep_agent_is_explained() -> None:
-    assert "last_exploration" in runner.invoke(app, ["list", "heavy_dqn"]).output
+@pytest.mark.parametrize("name", ["heavy_dqn", "qr_dqn", "robust_dqn"])
+def test_a_deep_agent_is_explained_in_its_own_words(name: str) -> None:
+    about = inspect.getdoc(getattr(ht.deep, name))
+    assert runner.invoke(app, ["list", name]).output == f"{name}, a deep agent\n\n{about}\n"
+    (found,) = json.loads(runner.invoke(app, ["list", name, "--json"]).output)
+    assert found == {"kind": "deep agent", "name": name, "about": about}
 
 
-def test_an_unknown_name_is_one_line() -> None:
-    done = runner.invoke(app, ["list", "six_arm"])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("six_arm", "six_arms"), ("agnets", "agents"), ("heavy_dq", "heavy_dqn")]
+)
+def test_an_unknown_name_is_one_line(name: str, meant: str) -> None:
+    done = runner.invoke(app, ["list", name])
     assert (done.exit_code, done.stderr) == (
         2,
-        "heavytail: nothing is registered as 'six_arm'; did you mean 'six_arms'?\n",
+        f"heavytail: nothing is registered as '{name}'; did you mean '{meant}'?\n",
     )
 
 

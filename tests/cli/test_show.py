@@ -72,8 +72,8 @@ def test_a_log_and_the_file_of_an_mdp_are_drawn_with_their_labels(
     ("arguments", "message"),
     [
         (
-            ["log.csv", "state=s", "action=a", "reward=r"],
-            "log.csv is a log: say which column is the next_state",
+            ["log.csv", "state=s", "action=a"],
+            "log.csv is a log: say which column is the reward",
         ),
         (["log.csv", "stat=s"], "a log has no parameter 'stat'; did you mean 'state'?"),
         (["log.csv", *COLUMNS], "the log does not show 'y' in 'high'"),

@@ -336,8 +336,8 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
             r"^there is no layout 'chian'; did you mean 'chain'\?$",
         ),
         (
-            lambda: save_figure(figure, tmp_path / "picture.pdf"),
-            r"^'picture.pdf' is no name for a picture; it must end in .svg or .png$",
+            lambda: save_figure(figure, tmp_path / "picture.gif"),
+            r"^'picture.gif' is no name for a picture; it must end in .svg, .pdf or .png$",
         ),
         (
             lambda: save_figure(figure, tmp_path / "no" / "picture.svg"),

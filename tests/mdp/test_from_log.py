@@ -73,6 +73,18 @@ def test_it_counts_what_the_log_shows(rows: list[Row]) -> None:
             assert log.filled[s, a] != (mdp.ends[slot] and mdp.row_means[row] == 0.0)
 
 
+@settings(max_examples=30, deadline=None)
+@given(logs)
+def test_without_a_next_state_each_row_is_an_episode_of_one_step(rows: list[Row]) -> None:
+    bandit = {name: COLUMNS[name] for name in ("state", "action", "reward")}
+    log = ht.mdp_from_log(frame(rows), **bandit, unvisited="stay")
+    mdp, seen = check_mdp(log.mdp), Counter(s for s, *_ in rows)
+    assert mdp.horizon == 1
+    assert mdp.start == pytest.approx([seen[s] / len(rows) for s in log.states])
+    best = mdp.mean_rewards.max(axis=1) @ mdp.start
+    assert ht.planning.optimal_value(mdp) == pytest.approx(best, abs=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["raw", "central"])
 def test_moments_of_samples_are_those_of_their_laws(kind: Literal["raw", "central"]) -> None:
     """They are read from the table without making laws of them, to the last bit."""
@@ -148,10 +160,11 @@ def test_every_kind_of_table_gives_the_same(tmp_path: Path) -> None:
     table, digest = router(), ht.mdp_from_log(router(), **EPISODES).mdp
     table.to_parquet(tmp_path / "log.parquet")
     table.to_csv(tmp_path / "log.csv")
+    table.to_csv(tmp_path / "log.txt")
     arrow = pa.Table.from_pandas(table)
     categories = table.assign(s=table["s"].astype("category"), s_next=table["s_next"].astype("category"))
     sources = [arrow, pl.from_arrow(arrow), table.to_dict("list"), categories]
-    for source in [*sources, tmp_path / "log.parquet", str(tmp_path / "log.csv")]:
+    for source in [*sources, tmp_path / "log.parquet", str(tmp_path / "log.csv"), tmp_path / "log.txt"]:
         other = ht.mdp_from_log(source, **EPISODES).mdp
         assert np.array_equal(other.row_means, digest.row_means)
         assert np.array_equal(other.laws.samples, digest.laws.samples)
@@ -198,17 +211,31 @@ def test_agents_and_environments_take_it() -> None:
             "no column 'reward'; did you mean 'rewards'",
         ),
         (router()[:0], {}, "has no rows"),
+        (router().rename(columns={"done": "r"}), {"terminated": None}, "the log has 2 columns 'r'; rename"),
+        ("http://localhost/log.csv", {}, "cannot be read as a log: No such file or directory"),
         (router().assign(r=[1.0, np.nan, 1.0, 1.0, 1.0]), {}, "reward in row 1 of the log is nan"),
+        (router().assign(r=[1.0, *[np.nan] * 4]), {}, "reward in row 1 and 3 more of the log is nan"),
         (router().assign(r=[1.0, 1.0, 1.0, 1.0, np.inf]), {}, "reward in row 4 of the log is inf"),
         (router().assign(r=["1"] * 5), {}, "rewards are numbers"),
         (router().assign(r=[1e308] * 5), {}, "too large to be averaged"),
         (router().assign(s=[0, 1, 2, 3, 4]), {}, "must be written alike in both"),
         (router().assign(a=[0, "0", 1, 1, 1]), {}, "'a' of the log mixes numbers and text"),
         (router().assign(a=[[0]] * 5), {}, "holds what cannot be a label"),
-        (router().assign(s=["low", None, "low", "high", "high"]), {}, "has no value in row 1"),
+        (router().assign(s=["low", None, "low", "high", "high"]), {}, "has no value in row 1; every"),
+        (
+            router().assign(a=["a", None, "b", None, "b"]),
+            {},
+            "'a' of the log has no value in row 1 and 1 more; every row needs one",
+        ),
         (router().assign(s_next=["low", "low", "high", None, "low"]), {}, "has no value in row 3"),
         (router().assign(done=["no"] * 5), {}, "'done' of the log is 'no' in row 0"),
         (router(), {"horizon": None}, "give horizon="),
+        (router(), {"next_state": None}, "terminated is given and next_state is not"),
+        (
+            router(),
+            {"next_state": None, "terminated": None},
+            "horizon is 5, but without next_state= each row is an episode of one step",
+        ),
         (router(), {"state": ["s", "a"]}, "must have as many columns as each other"),
         (router(), {"state": 3}, "state is 3; it must be the name of a column, or a list of names"),
         (router(), {"reward": ["r"]}, "reward is .* it must be the name of a column$"),

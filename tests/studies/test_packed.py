@@ -217,6 +217,14 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
     assert err.count("\n") == 1
 
 
+def test_a_spec_in_place_of_a_study_is_told_from_one(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.toml"
+    spec.write_text('name = "x"')
+    code, out, err = heavytail("resume", spec)
+    message = f"heavytail: {spec} is no study, but a spec: heavytail run {spec} makes one of it\n"
+    assert (code, out, err) == (2, "", message)
+
+
 def test_a_part_or_a_table_of_others_is_no_packed_study(folder: Path, tmp_path: Path) -> None:
     part = next((folder / "parts").iterdir())
     with pytest.raises(InputError, match=r"\(it has no checksum of heavytail\); heavytail pack FOLDER"):

@@ -242,9 +242,9 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("plugins", "mine", "spec.toml: plugins is 'mine'; it must be a list"),
     ("plugins", ["not_there"],
      ("spec.toml: plugins: the module 'not_there' cannot be imported (ModuleNotFoundError: No module "
-      "named 'not_there')")),
+      "named 'not_there'); install it, or put its folder on PYTHONPATH")),
     ("plugins", ["a b"],
-     "spec.toml: plugins: the module 'a b' cannot be imported (ModuleNotFoundError: No module named 'a b')"),
+     "spec.toml: plugins: the module 'a b' cannot be imported (ModuleNotFoundError: No module named 'a b');"),
     ("plugins", [".relative"], "spec.toml: plugins: the module '.relative' cannot be imported (TypeError: "),
     ("quick", 3, "spec.toml: quick is 3; it must be a table of keys"),
     # Values that no file of results can hold
@@ -434,12 +434,15 @@ def test_a_file_that_is_no_spec_is_one_line(content: bytes, message: str, tmp_pa
 
 def test_no_file_and_a_folder_are_named(tmp_path: Path) -> None:
     for path, message in (
-        (tmp_path / "none.toml", "No such file or directory"),
-        (tmp_path, "Is a directory"),
+        (tmp_path / "none.toml", "cannot be read: No such file or directory"),
+        (
+            tmp_path,
+            f"is a folder; a spec is a .toml file. To go on with a study: heavytail resume {tmp_path}",
+        ),
     ):
         with pytest.raises(InputError) as caught:
             read_spec(path)
-        assert str(caught.value) == f"{path} cannot be read: {message}"
+        assert str(caught.value) == f"{path} {message}"
 
 
 def test_something_else_than_a_table_is_one_line() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -13,6 +13,8 @@ from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 
 RNG = np.random.default_rng(0)
+# a tail of two sizes, whose likelihood has two maxima
+TWO_SIZES = [1.57e14, 6.38e14, 9.85e15, 1.485e16, 1.599e16, 2.021e16, 2.026e16]
 LAWS = [
     ht.laws.pareto(1.5),
     ht.laws.pareto(3.0),
@@ -95,6 +97,7 @@ def test_the_unit_and_the_sign_of_rewards_do_not_matter(law: Law, n: int, seed: 
         elements=st.floats(-1e150, 1e150) | st.integers(-3, 3).map(float) | st.floats(-1e-300, 1e-300),
     )
 )
+@example(rewards=np.array([0.0] * 49 + [1.0] * 4 + TWO_SIZES))
 def test_any_numbers_have_a_diagnosis_or_one_line(rewards: Floats) -> None:
     try:
         found = ht.tails.diagnose(rewards)

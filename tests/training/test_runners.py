@@ -96,6 +96,13 @@ def test_spaces_need_not_start_at_zero() -> None:
         learner.predict(1)
 
 
+def test_a_time_limit_around_any_environment_is_its_horizon() -> None:
+    """Also where no id, and hence no spec, says so, and below other wrappers; the shortest counts."""
+    limited: gymnasium.Env[Any, Any] = gymnasium.wrappers.TimeLimit(Shifted(), 7)
+    limited = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.wrappers.TimeLimit(limited, 9))
+    assert ht.make_agent("random", limited).problem.horizon == 7
+
+
 def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
     learner = ht.make_agent("q_learning", Shifted(), horizon=4, r_max=1.0)
     learner.learn(50)
@@ -120,6 +127,10 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
         (
             lambda: ht.make_agent("random", gymnasium.make("CartPole-v1")),
             r"the observations of this environment are Box.*make them discrete with a wrapper",
+        ),
+        (
+            lambda: ht.make_agent("random", gymnasium.make_vec("FrozenLake-v1", num_envs=3)),
+            "env is a vector of 3 environments; a tabular agent learns in a single one",
         ),
         (lambda: ht.make_agent("random", Shifted()), "this environment has no limit of steps; give horizon="),
         (

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -200,6 +201,10 @@ def test_counters_are_a_dictionary() -> None:
         ({"states": 3}, "give states= and actions=, both, or a Problem instead"),
         ({"name": "psrl"}, r"make_stepwise\('psrl'\) has no environment"),
         ({}, "make_stepwise: give states= and actions=, or a Problem; got None"),
+        (
+            {"name": gymnasium.make("FrozenLake-v1")},
+            "as states=env.observation_space, actions=env.action_space",
+        ),
         ({"name": ht.Problem(2, 2), "horizon": 3}, "horizon= comes with states= and actions="),
         ({"states": 3, "actions": 2, "horizon": 0}, "horizon is 0; it must be a whole number, at least 1"),
         ({"name": "q_learning", "states": 3, "actions": 2}, "learns in episodes .* give it a horizon="),

@@ -7,7 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 import heavytail as ht
 from heavytail.errors import InputError, printable
 
+UsageError: Any = typer.BadParameter.__base__  # that of the click which Typer has, or imports
 ORDER = (
     "reproduce",
     "run",
@@ -41,11 +42,17 @@ class OrderedGroup(TyperGroup):
         """List the names of commands for ``--help``."""
         return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
 
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        """Read the words before a command; a mistake is one line, and without any word there is the help."""
+        with one_line_errors() if args else nullcontext():
+            return super().make_context(info_name, args, *rest, **extra)
+
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; Ctrl-C and SIGTERM end it in one line."""
+        """Run a command; Ctrl-C and SIGTERM end it in one line, as words do that it does not know."""
         with _stop_raises():
             try:
-                return super().invoke(ctx)
+                with one_line_errors():
+                    return super().invoke(ctx)
             except KeyboardInterrupt as stop:
                 typer.echo("heavytail: stopped", err=True)
                 raise typer.Exit(stop_status(stop)) from None
@@ -82,7 +89,11 @@ def _stop_raises() -> Iterator[None]:
 
 
 app = typer.Typer(
-    cls=OrderedGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
+    cls=OrderedGroup,
+    context_settings={"help_option_names": ["--help", "-h"]},
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
 )
 
 
@@ -109,9 +120,18 @@ def one_line_errors() -> Iterator[None]:
     """Print a user's mistake as one line, with exit status 2; a program's mistake stays a traceback."""
     try:
         yield
-    except InputError as error:
-        typer.echo(f"heavytail: {error}", err=True)
+    except (InputError, UsageError) as error:
+        line = error if isinstance(error, InputError) else _explain_usage(error)
+        typer.echo(f"heavytail: {line}", err=True)
         raise typer.Exit(2) from None
+
+
+def _explain_usage(error: Any) -> InputError:
+    """Say what is wrong with the words of a command as other errors are said, and where to read more."""
+    text = error.format_message()
+    text = text[:1].lower() + text[1:].rstrip(".")
+    command = error.ctx.command_path if error.ctx else "heavytail"
+    return InputError(text if text.endswith("?") else f"{text}; see: {command} --help")
 
 
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:

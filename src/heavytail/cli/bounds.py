@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import heavytail as ht
+from heavytail.cli._env_files import make_single_mdp
 from heavytail.cli.app import app, one_line_errors, parse_parameters, print_json, print_table
 
 if TYPE_CHECKING:
+    from heavytail import MDP
     from heavytail.bounds import Bound, CatalogueEntry, Collection, SampleSize, Steps
 
 EPSILON = "Rewards have a moment of order 1 + epsilon; halfway to the tail index if left out."
@@ -18,7 +20,9 @@ EPSILON = "Rewards have a moment of order 1 + epsilon; halfway to the tail index
 
 @app.command()
 def bounds(
-    env: Annotated[str, typer.Argument(help="An environment; `heavytail list envs` lists them.")],
+    env: Annotated[
+        str, typer.Argument(help="An environment (`heavytail list envs`), an MDP's .npz file, or a log.")
+    ],
     parameters: Annotated[list[str] | None, typer.Argument(help="Its parameters as NAME=VALUE.")] = None,
     *,
     steps: Annotated[float, typer.Option("--steps", help="T, the number of steps.")] = 1e7,
@@ -30,7 +34,7 @@ def bounds(
     changes: Annotated[int, typer.Option("--changes", help="l, one more than the number of changes.")] = 2,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Also draw the bounds against T, as .svg or .png.")
+        Path | None, typer.Option("--plot", help="Also draw the bounds against T, as .svg, .pdf or .png.")
     ] = None,
 ) -> None:
     """Print what theory says of an environment: its exact quantities and every bound."""
@@ -40,7 +44,7 @@ def bounds(
     title = " ".join([env, *(parameters or [])])
     options: dict[str, Any] = {"accuracy": accuracy, "changes": changes}
     with one_line_errors():
-        quantities = quantities_of(ht.make_mdp(env, **parse_parameters(parameters)), epsilon)
+        quantities = quantities_of(_make(env, parse_parameters(parameters)), epsilon)
         tight = bounds_at(quantities, steps, delta, **options, constants="tight")
         paper = bounds_at(quantities, steps, delta, **options, constants="paper")
         if plot:
@@ -55,6 +59,11 @@ def bounds(
     rows = [{"quantity": name, "value": value} for name, value in asdict(quantities).items()]
     print_table("what is exactly true", rows)
     _print_bounds(registered_bounds(), tight, paper, f"regret, T = {steps:g}, delta = {delta:g}", steps)
+
+
+def _make(env: str, parameters: dict[str, Any]) -> "MDP":
+    mdp = make_single_mdp(env, parameters, "bounds are of")
+    return mdp.mdp if isinstance(mdp, ht.LoggedMDP) else mdp
 
 
 def _print_bounds(

@@ -28,7 +28,7 @@ def diagnose(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", help="Also draw the tails, of the heaviest groups, as .svg or .png."),
+        typer.Option("--figure", help="Also draw the tails, of the heaviest groups, as .svg, .pdf or .png."),
     ] = None,
 ) -> None:
     """Say how heavy the tails of rewards are, and which agent suits them."""

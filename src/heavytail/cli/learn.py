@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import heavytail as ht
+from heavytail.cli._env_files import is_env_file, read_env_file
 from heavytail.cli.app import app, one_line_errors, parse_parameters
 from heavytail.errors import InputError, one_line, short_repr, suggestion
 from heavytail.registry import find, registered
@@ -27,7 +28,8 @@ def learn(
     env: Annotated[
         str,
         typer.Argument(
-            help="An environment (`heavytail list envs`), or a Gymnasium id such as FrozenLake-v1."
+            help="An environment (`heavytail list envs`), a Gymnasium id such as FrozenLake-v1, an MDP's .npz"
+            " file, or a log (.parquet or .csv)."
         ),
     ],
     parameters: Annotated[list[str] | None, typer.Argument(help=PARAMETERS)] = None,
@@ -48,9 +50,13 @@ def learn(
 ) -> None:
     """Train an agent, draw its curve and save both; Ctrl-C saves what there is."""
     with one_line_errors():
-        folder = out or Path("results") / f"{env.replace('/', '-')}-{agent}"
+        name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
+        folder = out or Path("results") / f"{name}-{agent}"
         if (folder / AGENT).exists():
-            raise InputError(f"{folder / AGENT} is there already; choose another folder with --out")
+            raise InputError(
+                f"{folder / AGENT} is there already; choose another folder with --out, or go on with it in"
+                " Python, by ht.load"
+            )
         learner = _make_learner(env, agent, parse_parameters(parameters), seed)
         amount = _read_amount(learner, episodes, steps)
         _make_folder(folder)
@@ -67,6 +73,8 @@ def _make_learner(env: str, agent: str, given: dict[str, Any], seed: int) -> "Le
     own = _share_out(env if env in names else None, agent, given)
     if env in names:
         return ht.make_agent(agent, ht.make_changing_mdp(env, **own["env"]), seed=seed, **own["agent"])
+    if is_env_file(env):
+        return ht.make_agent(agent, read_env_file(env, own["env"]), seed=seed, **own["agent"])
     horizon = own["env"].pop("horizon", None)  # the learner's, not a parameter of Gymnasium's
     gym_env = _make_gymnasium(env, own["env"], names)
     return ht.make_agent(agent, gym_env, seed=seed, horizon=horizon, **own["agent"])

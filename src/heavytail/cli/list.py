@@ -65,9 +65,13 @@ def _explain(name: str, as_json: bool) -> None:
     from heavytail.deep.settings import AGENTS  # here, for start-up
 
     if name in AGENTS:
-        typer.echo(inspect.getdoc(ht.deep.heavy_dqn))
+        about = inspect.getdoc(getattr(ht.deep, name))
+        if as_json:
+            print_json([{"kind": "deep agent", "name": name, "about": about}])
+        else:
+            typer.echo(f"{name}, a deep agent\n\n{about}")
         return
-    found = find_descriptions(name)
+    found = find_descriptions(name, other_names=(*(kind.value for kind in What), *AGENTS))
     if as_json:
         print_json([{**each._asdict(), "parameters": _as_rows(each)} for each in found])
         return

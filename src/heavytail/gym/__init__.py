@@ -12,6 +12,7 @@ Names are imported when they are first used, as in `heavytail` itself.
 """
 
 from importlib import import_module
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from heavytail._startup import gc_paused
@@ -59,7 +60,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"heavytail.gym has no {name!r}")
+        raise AttributeError(f"heavytail.gym has no {name!r}", name=name, obj=modules[__name__])
     with gc_paused():
         value = getattr(import_module(f"heavytail.gym.{_HOME[name]}"), name)
     globals()[name] = value

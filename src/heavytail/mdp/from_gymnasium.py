@@ -1,6 +1,6 @@
 """Build MDPs from Gymnasium environments and from the transition tables of its toy_text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
@@ -92,4 +92,11 @@ def max_episode_steps(env: Any) -> int | None:
     """Return the number of steps after which a Gymnasium environment ends an episode; None if it does not."""
     own = getattr(getattr(env, "unwrapped", env), "mdp", None)
     limits = [getattr(own, "horizon", None), getattr(getattr(env, "spec", None), "max_episode_steps", None)]
-    return min((limit for limit in limits if limit), default=None)
+    return min((limit for limit in (*limits, *_wrapped_limits(env)) if limit), default=None)
+
+
+def _wrapped_limits(env: Any) -> Iterator[int | None]:
+    """The limits of the TimeLimits around an environment: one that was not made by an id has no spec."""
+    while (inner := getattr(env, "env", None)) is not None:
+        yield getattr(env, "_max_episode_steps", None)
+        env = inner

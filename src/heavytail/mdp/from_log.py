@@ -12,7 +12,7 @@ import numpy as np
 
 from heavytail.arrays import Bools, Floats, Ints
 from heavytail.checks import cast_value
-from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.errors import InputError, and_more, short_repr, suggestion
 from heavytail.laws.constant import CONSTANT, constant
 from heavytail.laws.table import COLUMNS, LawTable, law_code
 from heavytail.mdp.builders import mdp_from_slots, parse_horizon, require_memory_for_slots
@@ -30,7 +30,7 @@ def mdp_from_log(
     state: Column,
     action: Column,
     reward: str,
-    next_state: Column,
+    next_state: Column | None = None,
     terminated: str | None = None,
     episode: str | None = None,
     start: Any = None,
@@ -46,7 +46,8 @@ def mdp_from_log(
         state: the column of the state, or several that are the state together.
         action: the column of the action, or several.
         reward: the column of the reward.
-        next_state: the column of the next state, or as many as the state has.
+        next_state: the column of the next state, or as many as the state has; left out, each row is an
+            episode of one step, as in the log of a bandit, and the horizon is 1.
         terminated: the column that says whether the episode ended with this transition; needs a horizon.
         episode: the column that tells episodes apart: the MDP starts where they start. Without it, a row that
             does not go on from the row before it begins an episode.
@@ -74,6 +75,8 @@ def mdp_from_log(
         choices = suggestion(str(unvisited), get_args(Unvisited))
         raise InputError(f"mdp_from_log: unvisited is {short_repr(unvisited)}; {choices}")
     rows = read_log(frame, LogColumns(state, action, reward, next_state, terminated, episode))
+    if next_state is None:
+        horizon = _one_step(horizon)
     if parse_horizon(horizon, 1) == 0 and (unvisited == "end" or rows.ended.any()):
         raise InputError("mdp_from_log: episodes end here, so give horizon=, the most steps that one has")
     n_states, n_actions = shape = len(rows.states), len(rows.actions)
@@ -108,6 +111,15 @@ def mdp_from_log(
     return LoggedMDP(mdp, rows.states, rows.actions, counts, filled)
 
 
+def _one_step(horizon: int | None) -> int:
+    if horizon not in (None, 1):
+        raise InputError(
+            f"mdp_from_log: horizon is {short_repr(horizon)}, but without next_state= each row is an episode"
+            " of one step"
+        )
+    return 1
+
+
 def _start_distribution(rows: LogRows, start: Any) -> Floats:
     """Return the probabilities [S] of the first state."""
     if start is None:
@@ -132,7 +144,7 @@ def _terminal_states(rows: LogRows, start: Floats) -> Bools:
 def _unvisited_message(rows: LogRows, filled: Bools) -> str:
     cells = np.argwhere(filled)
     some = ", ".join(f"{rows.actions[a]!r:.40} in {rows.states[s]!r:.40}" for s, a in cells[:MAX_LISTED])
-    more = f" and {len(cells) - MAX_LISTED:,} more" if len(cells) > MAX_LISTED else ""
+    more = and_more(len(cells) - MAX_LISTED)
     return (
         f"mdp_from_log: the log does not show {some}{more}; say what happens there:"
         " unvisited='stay' (nothing, for the lowest mean reward of the log, or unvisited_reward=) or"

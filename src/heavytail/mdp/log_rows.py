@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.errors import InputError, one_line, short_repr, suggestion
+from heavytail.checks import require_columns
+from heavytail.errors import InputError, and_more, one_line, short_repr
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Column: TypeAlias = str | Sequence[str]
+PARQUET = b"PAR1"  # how such a file begins
 
 
 class LogColumns(NamedTuple):
@@ -22,7 +24,7 @@ class LogColumns(NamedTuple):
     state: Column
     action: Column
     reward: str
-    next_state: Column
+    next_state: Column | None = None  # each row is an episode of one step
     terminated: str | None = None
     episode: str | None = None
 
@@ -48,14 +50,16 @@ def read_log(source: Any, columns: LogColumns) -> LogRows:
     """Read a log from a table or a file."""
     _check_columns(columns)
     frame = _to_pandas(source, columns.names())
-    _require_columns(columns.names(), [str(name) for name in frame.columns])
+    require_columns("the log", columns.names(), [str(name) for name in frame.columns])
     if not len(frame):
         raise InputError("the log has no rows; it needs at least one transition")
-    here, there = _as_names(columns.state), _as_names(columns.next_state)
+    here = _as_names(columns.state)
+    there = _as_names(columns.next_state) or here
     codes, states = _encode_pairs(frame, here, there)
     s, s_next = np.split(codes, 2)
     a, actions = _combine([_encode(frame[name], name) for name in _as_names(columns.action)])
-    r, ended = _rewards(frame[columns.reward]), _flags(frame, columns.terminated)
+    r = _rewards(frame[columns.reward])
+    ended = _flags(frame, columns.terminated) | (columns.next_state is None)
     begins = _begins(frame, columns.episode, s, s_next, ended)
     return LogRows(s, a, r, s_next, ended, begins, states, actions)
 
@@ -69,22 +73,21 @@ def _as_names(column: Any) -> tuple[str, ...]:
 def _check_columns(columns: LogColumns) -> None:
     for what, column in columns._asdict().items():
         several = what in ("state", "action", "next_state")
-        optional = what in ("terminated", "episode") and column is None
+        optional = what in ("next_state", "terminated", "episode") and column is None
         names = column if several and isinstance(column, list | tuple) else [column]
         if not optional and not (names and all(isinstance(name, str) for name in names)):
             words = "the name of a column" + (", or a list of names" if several else "")
             raise InputError(f"{what} is {short_repr(column)}; it must be {words}")
-    if len(_as_names(columns.state)) != len(_as_names(columns.next_state)):
+    if columns.next_state is None:
+        if extra := [name for name in ("terminated", "episode") if getattr(columns, name) is not None]:
+            raise InputError(
+                f"{extra[0]} is given and next_state is not; without it each row is an episode of one step"
+            )
+    elif len(_as_names(columns.state)) != len(_as_names(columns.next_state)):
         raise InputError(
             f"state is {short_repr(columns.state)} and next_state {short_repr(columns.next_state)}; they must"
             " have as many columns as each other"
         )
-
-
-def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
-    for name in names:
-        if name not in there:
-            raise InputError(f"the log has no column {name!r}; {suggestion(name, there)}")
 
 
 # Tables and files
@@ -116,10 +119,11 @@ def _read_file(path: Path, names: list[str]) -> "pd.DataFrame":
     import pyarrow.parquet as pq
 
     try:
-        if path.suffix.lower() == ".csv":
-            return pd.read_csv(path)
         with path.open("rb") as file:  # whose errors say less of it than Arrow's
-            _require_columns(names, pq.read_schema(file).names)
+            if path.suffix.lower() != ".parquet" and file.read(len(PARQUET)) != PARQUET:
+                file.seek(0)
+                return pd.read_csv(file)  # not the path, of which pandas might make an address, or unpack it
+            require_columns("the log", names, pq.read_schema(file).names)
             return pq.read_table(file, columns=list(dict.fromkeys(names))).to_pandas()
     except InputError:
         raise
@@ -153,7 +157,7 @@ def _encode(values: "pd.Series[Any]", *names: str) -> tuple[Ints, list[Hashable]
     """Number the values of a column by their rank, or by when they come where they have no order."""
     import pandas as pd
 
-    column = " and ".join(map(repr, names))
+    column = " and ".join(map(repr, dict.fromkeys(names)))
     if pd.api.types.infer_dtype(values) == "mixed-integer":
         raise InputError(f"the column {column} of the log mixes numbers and text; it must be one of them")
     try:
@@ -167,8 +171,11 @@ def _encode(values: "pd.Series[Any]", *names: str) -> tuple[Ints, list[Hashable]
             " text or a tuple of them, or several columns"
         ) from None
     if (missing := np.flatnonzero(codes < 0)).size:
-        row = int(missing[0]) % (len(values) // len(names))
-        raise InputError(f"the column {column} of the log has no value in row {row}; every row needs one")
+        rows = np.unique(missing % (len(values) // len(names)))
+        raise InputError(
+            f"the column {column} of the log has no value in row {rows[0]}{and_more(len(rows) - 1)}; every"
+            " row needs one: leave such rows out, or fill them"
+        )
     return codes.astype(np.int64), labels.tolist()
 
 
@@ -196,9 +203,11 @@ def _rewards(values: "pd.Series[Any]") -> Floats:
     if not is_numeric_dtype(values):
         raise InputError(f"the column {values.name!r} of the log holds {values.dtype}; rewards are numbers")
     rewards = values.to_numpy(np.float64, na_value=np.nan)
-    for row in np.flatnonzero(~np.isfinite(rewards))[:1]:
+    if (wrong := np.flatnonzero(~np.isfinite(rewards))).size:
+        rows = f"row {wrong[0]}{and_more(len(wrong) - 1)}"
         raise InputError(
-            f"the reward in row {row} of the log is {rewards[row]}; every reward must be a finite number"
+            f"the reward in {rows} of the log is {rewards[wrong[0]]}; every reward must be a finite number:"
+            " leave such rows out"
         )
     return rewards
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError, short_repr, suggestion
-from heavytail.files import write_whole
+from heavytail.files import one_line_write_errors, write_whole
 from heavytail.report.latex import to_latex
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.sections.claims import sentence
@@ -56,11 +56,9 @@ def export_tables(study: Study, folder: str | Path, form: str) -> list[Path]:
 
 
 def _write(path: Path, content: bytes) -> None:
-    try:
+    with one_line_write_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda out: out.write(content))
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}") from None
 
 
 def make_tables(study: Study) -> "dict[str, pd.DataFrame]":

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heavytail.errors import InputError
-from heavytail.files import save_figure
+from heavytail.files import one_line_write_errors, save_figure
 from heavytail.report.figures.figure import Curves, Figure, SmallMultiples, figure_file
 from heavytail.report.figures.render_matplotlib import render_matplotlib
 from heavytail.report.page import render_page
@@ -40,13 +39,11 @@ def write_report(
     """
     target, studies = Path(path), collect_studies(study, command, beside)
     page = render_page(studies)
-    try:
+    with one_line_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         for section in studies:
             write_figures(target.parent / FIGURE_FOLDER, section.data)
         target.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}") from None
     return target
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from heavytail.checks import as_count, require_memory
 from heavytail.errors import InputError, show_bytes
-from heavytail.files import write_whole
+from heavytail.files import one_line_write_errors, write_whole
 from heavytail.studies import given_mdps
 from heavytail.studies.part_checks import sidecar_problem, table_problem, unpacked_bytes
 from heavytail.studies.parts import schema, with_keys
@@ -95,11 +95,9 @@ def pack_study(
         metadata[SWEEPS] = sweeps.schema.metadata[SUMMARY_KEY].decode()
         tables.append(_sweep_rows(sweeps))
     content = _to_parquet(pa.concat_tables(tables, promote_options="default"), metadata)
-    try:
+    with one_line_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, lambda out: out.write(content), TEMPORARY)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}") from None
 
 
 def _mdp_files(study: Mapping[str, Any]) -> dict[str, str]:
@@ -282,6 +280,10 @@ class PackedStore(Store):
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: Exception) -> InputError:
+        if self.folder.suffix == ".toml":
+            return InputError(
+                f"{self.folder} is no study, but a spec: heavytail run {self.folder} makes one of it"
+            )
         reason = " ".join(str(error).split())
         return InputError(
             f"{self.folder} is no packed study, or damaged ({reason:.80}); heavytail pack FOLDER makes one"

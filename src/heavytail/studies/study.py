@@ -168,7 +168,7 @@ class Study:
             raise InputError(
                 f"{self.store.folder} holds another study: {'; '.join(different[:3])}"
                 f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
-                " with --out, or go on with the old one by: heavytail resume"
+                f" with --out, or go on with the old one by: heavytail resume {self.store.folder}"
             )
 
     # What there is to compute

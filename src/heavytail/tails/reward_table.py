@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.checks import require_memory
-from heavytail.errors import InputError, one_line, short_repr, suggestion
+from heavytail.checks import require_columns, require_memory
+from heavytail.errors import InputError, and_more, one_line, short_repr
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Table
@@ -81,7 +81,7 @@ def _read_parquet(file: Path, column: str, by: Label) -> "Table":
     from pyarrow import parquet
 
     with parquet.ParquetFile(file) as opened:
-        _check_columns(file, opened.schema_arrow.names, (column, *by))
+        require_columns(f"{file}", (column, *by), opened.schema_arrow.names)
         rows = opened.metadata.num_rows
         require_memory(f"{file}: {rows:,} rows", 8.0 * COPIES * rows * (1 + len(by)))
         return opened.read(columns=_unique((column, *by)))
@@ -92,7 +92,7 @@ def _read_csv(file: Path, column: str, by: Label) -> "Table":
 
     require_memory(f"{file}", file.stat().st_size)
     with csv.open_csv(file) as opened:
-        _check_columns(file, opened.schema.names, (column, *by))
+        require_columns(f"{file}", (column, *by), opened.schema.names)
 
     def read(reward_type: Any) -> "Table":
         types = {**dict.fromkeys(by, string()), column: reward_type}
@@ -104,14 +104,6 @@ def _read_csv(file: Path, column: str, by: Label) -> "Table":
     except ArrowInvalid:  # which says of a word neither its row nor the name of its column
         _check_words(read(string())[column].to_pylist(), f"{file}: column {column!r}")
         raise
-
-
-def _check_columns(file: Path, names: Sequence[str], asked: Label) -> None:
-    for name in asked:
-        if name not in names:
-            raise InputError(f"{file} has no column {name!r}; {suggestion(name, names)}")
-        if names.count(name) > 1:
-            raise InputError(f"{file} has {names.count(name)} columns {name!r}; rename all but one of them")
 
 
 def _check_words(words: Iterable[str | None], where: str) -> None:
@@ -139,9 +131,13 @@ def _as_rewards(column: "ChunkedArray", where: str) -> Floats:
     if not len(column):
         raise InputError(f"{where} has no rows")
     rewards: Floats = (column.cast("int8") if types.is_boolean(kind) else column).cast(float64()).to_numpy()
-    for row in np.flatnonzero(~np.isfinite(rewards))[:1]:
-        found = "empty" if column[int(row)].as_py() is None else rewards[row]
-        raise InputError(f"{where} is {found} in row {row + 1}; every reward must be a finite number")
+    if (wrong := np.flatnonzero(~np.isfinite(rewards))).size:
+        row = int(wrong[0])
+        found = "empty" if column[row].as_py() is None else rewards[row]
+        rows = f"row {row + 1}{and_more(len(wrong) - 1)}"
+        raise InputError(
+            f"{where} is {found} in {rows}; every reward must be a finite number: leave such rows out"
+        )
     return rewards
 
 

@@ -101,14 +101,16 @@ def _fit_exceedances(chosen: Exceedances) -> Tail:
     bias = fit_shape(chosen.wider - chosen.wider_threshold) - fit.shape
     down, up = max(bias, 0.0), max(-bias, 0.0)
     low, high = fit.shape_low - down, fit.shape_high + up
+    variance_finite = _confidence(y, fit, 0.5, down, up)
     return Tail(
         verdict=_judge(low, high),
         index=fit.index,
         index_low=index_of(high),
         index_high=index_of(low),
         hill=hill_index(chosen.values, chosen.threshold),
-        mean_finite=_confidence(y, fit, 1.0, down, up),
-        variance_finite=_confidence(y, fit, 0.5, down, up),
+        # what has a variance has a mean, also where the likelihood has two maxima
+        mean_finite=max(_confidence(y, fit, 1.0, down, up), variance_finite),
+        variance_finite=variance_finite,
         excesses=len(y),
         threshold=chosen.threshold,
         fit=fit,

@@ -17,6 +17,7 @@ from heavytail.errors import InputError, one_line, short_repr
 from heavytail.kernels.rng import Seed, Streams, streams
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp import MDP
+from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 from heavytail.training import fused
@@ -27,6 +28,7 @@ from heavytail.training.agent_file import (
     read_agent_file,
     write_agent_file,
 )
+from heavytail.training.beliefs import tabulate_beliefs
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
 from heavytail.training.default_agent import name_first
 from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
@@ -231,16 +233,8 @@ class Learner:
         >>> learner.beliefs().columns[:5].tolist()
         ['state', 'action', 'n', 'mean', 'mean_low']
         """
-        # Pandas takes a third of a second to import.
-        import pandas as pd
-
-        if not hasattr(self.agent, "beliefs"):
-            raise InputError(f"{self.name} keeps no beliefs about rewards; heavy_psrl does")
-        cells = np.arange(self.problem.n_states * self.problem.n_actions)
-        state, action = np.divmod(cells, self.problem.n_actions)
-        return pd.DataFrame({"state": state, "action": action, **self.agent.beliefs()}).astype(
-            {"n": np.int64}
-        )
+        states, actions = (Labels(range(n)) for n in (self.problem.n_states, self.problem.n_actions))
+        return tabulate_beliefs(self.name, self.agent, states, actions)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file.

@@ -54,7 +54,11 @@ def make_stepwise(
         raise InputError("make_stepwise: horizon= comes with states= and actions=; a Problem has its own")
     name, problem = (DEFAULT_AGENT, problem) if name is None else name_first("make_stepwise", name, problem)
     if not isinstance(problem, Problem):
-        raise InputError(f"make_stepwise: give states= and actions=, or a Problem; got {short_repr(problem)}")
+        spaces = hasattr(problem, "observation_space")
+        example = ", as states=env.observation_space, actions=env.action_space" if spaces else ""
+        raise InputError(
+            f"make_stepwise: give states= and actions={example}, or a Problem; got {short_repr(problem)}"
+        )
     builder = find("agent", name)
     complete = builder.arguments(problem, **parameters)
     del complete["problem"]

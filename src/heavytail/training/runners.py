@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from heavytail.arrays import Record
-from heavytail.errors import InputError, one_line
+from heavytail.errors import InputError, one_line, short_repr
 from heavytail.kernels.rng import Seed, Streams, seed_sequence
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
@@ -149,11 +149,17 @@ class GymRunner:
 def _make_problem(env: Any, horizon: int | None) -> Problem:
     from gymnasium.spaces import Discrete  # here, because MDPs need no Gymnasium, which is slow to import
 
+    if hasattr(env, "num_envs"):
+        raise InputError(
+            f"make_agent: env is a vector of {env.num_envs} environments; a tabular agent learns in a single"
+            " one"
+        )
     for what, space in (("observations", env.observation_space), ("actions", env.action_space)):
         if not isinstance(space, Discrete):
             raise InputError(
-                f"make_agent: the {what} of this environment are {space}; tabular agents need"
-                " Discrete ones, so make them discrete with a wrapper"
+                f"make_agent: the {what} of this environment are {short_repr(space)}; tabular agents need"
+                " Discrete ones, so make them discrete with a wrapper, or take a deep agent:"
+                " ht.deep.robust_dqn(env)"
             )
     limit = max_episode_steps(env)
     steps = limit if horizon is None else parse_horizon(horizon, 1)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
+from heavytail.training.beliefs import tabulate_beliefs
 from heavytail.training.frozen_policy import freeze_policy
 from heavytail.training.session import (
     ACT,
@@ -46,6 +47,9 @@ from heavytail.training.session import (
     session_update,
 )
 from heavytail.training.session_file import read_session, write_session
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Stepwise:
@@ -175,7 +179,11 @@ class Stepwise:
         return a if self._action_codes is None else self.actions[a]
 
     def predict(self, s: Any, h: int | None = None) -> Any:
-        """Return the action that the agent would take; nothing that it learns or does depends on it."""
+        """Return the action that the agent would take by the plan it has; nothing depends on it.
+
+        `act` plans where that is due, `predict` does not: an agent that was only shown what others did has
+        no plan yet.
+        """
         return self._ask(s, h, PREDICT)
 
     def policy(self) -> npt.NDArray[Any]:
@@ -190,6 +198,23 @@ class Stepwise:
             codes = freeze_policy(self.agent, self.problem, self.session.predictions).actions
         named = self.actions.name_codes(codes)
         return named if self.problem.horizon > 1 else named[0]
+
+    def beliefs(self) -> "pd.DataFrame":
+        """Return what the agent believes of the rewards of each state and action, as `Learner.beliefs` does.
+
+        >>> import heavytail as ht
+        >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"], horizon=1)
+        >>> for i in range(1000):
+        ...     agent.update("idle", "send", r=i % 3)
+        >>> agent.beliefs()[["state", "action", "n", "mean", "mean_low", "mean_high"]].round(2)
+          state action     n  mean  mean_low  mean_high
+        0  idle   wait     0   NaN       NaN        NaN
+        1  idle   send  1000   1.0      0.91       1.09
+        2  busy   wait     0   NaN       NaN        NaN
+        3  busy   send     0   NaN       NaN        NaN
+        """
+        with self._frozen():
+            return tabulate_beliefs(self.name, self.agent, self.states, self.actions)
 
     def _ask(self, s: Any, h: int | None, mode: int) -> Any:
         step = OWN_STEP if h is None else self._step(h)

@@ -34,6 +34,10 @@ def read_both(path: str | Path) -> tuple[Spec, Spec]:
     where = Path(path)
     try:
         text = where.read_text(encoding="utf-8")
+    except IsADirectoryError:
+        raise InputError(
+            f"{where} is a folder; a spec is a .toml file. To go on with a study: heavytail resume {where}"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
@@ -82,7 +86,11 @@ def import_plugins(modules: Sequence[str]) -> None:
             importlib.import_module(module)
         except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"plugins: the module {module!r} cannot be imported ({reason})") from error
+            missing = isinstance(error, ModuleNotFoundError) and error.name == module
+            remedy = "; install it, or put its folder on PYTHONPATH" if missing else ""
+            raise InputError(
+                f"plugins: the module {module!r} cannot be imported ({reason}){remedy}"
+            ) from error
 
 
 def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

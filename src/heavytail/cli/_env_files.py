@@ -1,0 +1,55 @@
+"""Environments that are files: MDPs that were saved, and logs, whose columns are named like parameters."""
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import heavytail as ht
+from heavytail.errors import InputError, suggestion
+
+if TYPE_CHECKING:
+    from heavytail import MDP, ChangingMDP, LoggedMDP
+
+MDP_FILE, LOGS = ".npz", (".parquet", ".csv")
+LISTS = ("state", "action", "next_state")  # of columns, with commas
+REQUIRED = ("state", "action", "reward")  # columns of a log
+
+
+def is_env_file(env: str) -> bool:
+    """Tell whether an environment is the name of a file, and not one that is registered."""
+    return Path(env).suffix in (MDP_FILE, *LOGS)
+
+
+def read_env_file(env: str, parameters: dict[str, Any]) -> "MDP | ChangingMDP | LoggedMDP":
+    """Read the MDP of a file, or make it of a log whose columns the parameters name."""
+    if Path(env).suffix in LOGS:
+        return _from_log(env, parameters)
+    if parameters:
+        raise InputError(f"{env} is built already, so there is nothing to build with {', '.join(parameters)}")
+    return ht.load_mdp(env)
+
+
+def make_single_mdp(env: str, parameters: dict[str, Any], what: str) -> "MDP | LoggedMDP":
+    """Make an MDP that stays, by its name or from a file; `what` is of one MDP alone."""
+    if not is_env_file(env):
+        return ht.make_mdp(env, **parameters)
+    mdp = read_env_file(env, parameters)
+    if isinstance(mdp, ht.ChangingMDP):
+        raise InputError(f"{env} holds {len(mdp.mdps)} MDPs that follow each other; {what} one")
+    return mdp
+
+
+def _from_log(path: str, parameters: dict[str, Any]) -> "LoggedMDP":
+    known = list(inspect.signature(ht.mdp_from_log).parameters)[1:]
+    for name in parameters:
+        if name not in known:
+            raise InputError(f"a log has no parameter {name!r}; {suggestion(name, known)}")
+    if missing := [name for name in REQUIRED if name not in parameters]:
+        raise InputError(f"{path} is a log: say which column is the {missing[0]}, as {missing[0]}=COLUMN")
+    split = {name: _columns(value) if name in LISTS else value for name, value in parameters.items()}
+    return ht.mdp_from_log(path, **split)
+
+
+def _columns(value: Any) -> Any:
+    """The columns of a list with commas; what is none is said later."""
+    return value.split(",") if isinstance(value, str) and "," in value else value
