@@ -105,6 +105,11 @@ def test_a_twin_of_a_compiled_environment_gives_the_same_run(
         np.testing.assert_allclose(np.asarray(mine), np.asarray(other), rtol=1e-3, atol=1e-4)
 
 
+def test_a_time_limit_is_the_cap_also_where_no_id_made_the_environment() -> None:
+    limited = gymnasium.wrappers.TimeLimit(gymnasium.make("CartPole-v1").unwrapped, 30)
+    assert heavy_dqn(limited, **SMALL).settings.cap == 30
+
+
 def test_it_learns_to_hold_cart_poles_pole() -> None:
     """Random actions hold it for about 22 steps; the best tenth is several times that."""
     learner = heavy_dqn(

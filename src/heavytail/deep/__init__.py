@@ -7,6 +7,7 @@ axis. `complete_parameters` and `PER_RUN` need no JAX, so that runs can be plann
 
 from importlib import import_module
 from importlib.util import find_spec
+from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from heavytail.deep.settings import PER_RUN, complete_parameters
@@ -38,7 +39,7 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"heavytail.deep has no {name!r}")
+        raise AttributeError(f"heavytail.deep has no {name!r}", name=name, obj=modules[__name__])
     if find_spec("jax") is None or find_spec("optax") is None:
         raise InputError("heavytail.deep needs JAX; install it with: pip install 'heavytail[deep]'")
     return getattr(import_module(f"heavytail.deep.{_HOME[name]}"), name)

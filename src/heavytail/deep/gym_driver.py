@@ -33,6 +33,7 @@ from heavytail.deep.dqn import (
 from heavytail.deep.envs._environment import Environment, State, scale_observation
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError, short_repr
+from heavytail.mdp.from_gymnasium import max_episode_steps
 from heavytail.training.gym_answers import check_reset, check_step, to_float
 
 Observation = npt.NDArray[np.float32]
@@ -75,7 +76,7 @@ def environment_from_gymnasium(
         n_actions=int(actions.n),
         low=lows,
         high=highs,
-        max_episode_steps=None if env.spec is None else env.spec.max_episode_steps,
+        max_episode_steps=max_episode_steps(env),
         reset=_no_state,
         step=_not_compiled,
         observe=_zeros(len(lows)),

@@ -51,7 +51,7 @@ def load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, A
             return find_environment(metadata["deep"])
         except InputError as error:
             raise InputError(
-                f"{error} If the runs learnt in a Gymnasium environment, say which:"
+                f"{error}. If the runs learnt in a Gymnasium environment, say which:"
                 " DeepLearner.load(path, env=env)"
             ) from None
     environment = environment_from_gymnasium(gym_env)
