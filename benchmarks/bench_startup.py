@@ -32,7 +32,10 @@ FIRST_CALLS = """
 import json, time
 import heavytail as ht, heavytail.kernels.validity, heavytail.training.learner, heavytail.training.stepwise
 from heavytail.registry import find
-name, example = {name!r}, dict(find("agent", {name!r}).example)
+name, entry = {name!r}, find("agent", {name!r})
+_, *parameters = entry.parameters.values()
+needed = any(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+example = dict(entry.example) if needed else {{}}
 def seconds(call):
     started = time.process_time()
     call()
