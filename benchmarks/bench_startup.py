@@ -34,7 +34,7 @@ import heavytail as ht, heavytail.kernels.validity, heavytail.training.learner, 
 from heavytail.registry import find
 name, entry = {name!r}, find("agent", {name!r})
 _, *parameters = entry.parameters.values()
-needed = any(p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters)
+needed = any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
 example = dict(entry.example) if needed else {{}}
 def seconds(call):
     started = time.process_time()
