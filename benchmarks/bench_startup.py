@@ -1,4 +1,4 @@
-"""Start-up: time of an import, and of the first run of a process with and without cached machine code."""
+"""Start-up: time of an import, of a process's first run, and of compiling what each agent needs first."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from _figures import best_of, print_table, scaled
+from heavytail.registry import registered
 
 REPEATS, COLD_REPEATS = 10, 2
 IMPORT_LIMIT, RUN_LIMIT = 0.3, 0.5
@@ -26,6 +27,34 @@ learner.learn(episodes=100)
 times.append(time.perf_counter())
 print(json.dumps([b - a for a, b in zip(times, times[1:])]))
 """
+# In a new process each; of `act` and `update`, which share much, the second is compiled after the first.
+FIRST_CALLS = """
+import json, time
+import heavytail as ht, heavytail.kernels.validity, heavytail.training.learner, heavytail.training.stepwise
+from heavytail.registry import find
+name, entry = {name!r}, find("agent", {name!r})
+_, *parameters = entry.parameters.values()
+needed = any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in parameters)
+example = dict(entry.example) if needed else {{}}
+def seconds(call):
+    started = time.process_time()
+    call()
+    return time.process_time() - started
+{calls}
+"""
+STEPWISE = """
+try:
+    agent = ht.make_stepwise(name, states=7, actions=6, horizon=20, **example)
+except ht.InputError:  # it needs to know the MDP
+    print(json.dumps([None, None]))
+else:
+    print(json.dumps([seconds(lambda: agent.act(0)), seconds(lambda: agent.update(0, 0, 1.0, 1))]))
+"""
+LEARN = """
+learner = ht.make_agent(name, ht.make_mdp("six_arms"), **example)
+print(json.dumps([seconds(lambda: learner.learn(episodes=1))]))
+"""
+CALLS = ("act", "update", "learn")
 PARTS = ("import everything", "build", "first learn")
 WHOLE = "whole first run"
 
@@ -59,6 +88,16 @@ def best_run(runs: list[list[float]]) -> dict[str, float]:
     return {**dict(zip(PARTS, parts, strict=True)), WHOLE: sum(parts)}
 
 
+def first_calls(name: str) -> dict[str, float | None]:
+    """Return the processor seconds of an agent's first calls with nothing compiled before."""
+    found = []
+    for calls in (STEPWISE, LEARN):
+        with tempfile.TemporaryDirectory() as folder:
+            code = FIRST_CALLS.format(name=name, calls=calls)
+            found += new_process(code, {"HEAVYTAIL_CACHE_DIR": folder})
+    return dict(zip(CALLS, found, strict=True))
+
+
 def measure(quick: bool) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
     """Measure imports, the first run with a cache, and the first run without."""
     repeats = max(scaled(REPEATS, quick), 3)
@@ -86,4 +125,15 @@ def section(quick: bool) -> dict[str, Any]:
     rows += [row(f"{part}, cache beside no cache", warm[part], cold[part]) for part in PARTS]
     rows.append(row(f"{WHOLE}, cache beside no cache", warm[WHOLE], cold[WHOLE], RUN_LIMIT))
     print_table("Start-up, in new processes", ["seconds", "heavytail", "peer", "ratio", "limit"], rows)
-    return {"import_s": imports, "first_run_cached_s": warm, "first_run_compiling_s": cold}
+    names = [agent.name for agent in registered("agent")]
+    compiling = {name: first_calls(name) for name in names[: scaled(len(names), quick)]}
+    print_table(
+        "First calls of an agent on the first day, processor seconds",
+        ["agent", *CALLS],
+        [
+            [name, *("-" if x is None else f"{x:.1f}" for x in calls.values())]
+            for name, calls in compiling.items()
+        ],
+    )
+    figures = {"import_s": imports, "first_run_cached_s": warm, "first_run_compiling_s": cold}
+    return {**figures, "first_calls_cpu_s": compiling}

@@ -61,7 +61,7 @@ SMALLER = {  # in specs: coarse grids, and short runs of small networks
         "seeds = 16": "seeds = 4",
         "resamples = 2000": "resamples = 200",
     },
-    "paper-deep": {"steps = 60_000\nseeds = 8": "steps = 6_000\nseeds = 2", "[64, 64]": "[8]"},
+    "paper-deep": {"steps = 40_000\nseeds = 8": "steps = 6_000\nseeds = 2", "[32, 32]": "[8]"},
 }
 
 

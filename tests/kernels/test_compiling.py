@@ -1,3 +1,4 @@
+import gc
 import os
 import time
 import types
@@ -302,15 +303,25 @@ def _first(record: "Inner") -> float:
     return first
 
 
-def test_a_process_that_compiles_for_long_says_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("kept", "words"), [(True, "kept for next time in"), (False, "not kept")])
+def test_a_process_that_compiles_for_long_says_so_once(
+    kept: bool, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lines: Queue[str] = Queue()
     monkeypatch.setattr(compiling, "SECONDS_OF_SILENCE", 0.0)
-    monkeypatch.setattr(compiling.log, "warning", lambda line, *words: lines.put(line))
+    monkeypatch.setattr(compiling.log, "warning", lambda line, *rest: lines.put(line % rest))
     compiling._say_that_it_compiles.cache_clear()
-    with compiling._said_if_long():
-        assert lines.get(timeout=60).startswith("heavytail: compiling, some seconds for each agent")
-    compiling._say_that_it_compiles()
+    with compiling._said_if_long(tmp_path if kept else None):
+        line = lines.get(timeout=60)
+        assert line.startswith(f"heavytail: compiling, some seconds for each agent; {words}")
+    compiling._say_that_it_compiles(kept)
     assert lines.empty()
+
+
+def test_no_garbage_is_collected_while_compiling(tmp_path: Path) -> None:
+    for folder in (tmp_path, None):
+        assert not compiling._one_process_at_a_time(gc.isenabled, folder)()
+        assert gc.isenabled()
 
 
 def test_folders_unused_for_a_month_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from enum import Enum
 from functools import cache, wraps
 from hashlib import sha256
@@ -43,7 +43,7 @@ import numba
 import numpy as np
 from numba import njit
 
-from heavytail._startup import skip_blas_probe
+from heavytail._startup import gc_paused, skip_blas_probe
 from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels._part_compiler import Part
 
@@ -98,7 +98,7 @@ def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) 
     folder = _kept_folder(fingerprint(function, classes)) if keepable else None
     if folder is not None:
         compiled._cache = KeptCode(function, folder)  # noqa: SLF001 - numba takes no cache of ours
-        compiled.compile = _one_process_at_a_time(compiled.compile, folder)
+    compiled.compile = _one_process_at_a_time(compiled.compile, folder)
     return cast("Callable[P, R]", compiled)
 
 
@@ -175,21 +175,25 @@ def _remove_unused(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path) -> Callable[P, R]:
-    """While one process compiles, others that need the same code wait, and then load it from the disk."""
+def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path | None) -> Callable[P, R]:
+    """While one process compiles, others that need the same code wait, and then load it from the disk.
+
+    Without a folder each compiles for itself.
+    """
 
     @wraps(compile_or_load)
-    def locked(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _said_if_long(), _locked(folder):
+    def in_turn(*args: P.args, **kwargs: P.kwargs) -> R:
+        locked = nullcontext() if folder is None else _locked(folder)
+        with _said_if_long(folder), locked, gc_paused():  # collecting takes a tenth of compiling
             return compile_or_load(*args, **kwargs)
 
-    return locked
+    return in_turn
 
 
 @contextmanager
-def _said_if_long() -> Iterator[None]:
+def _said_if_long(folder: Path | None) -> Iterator[None]:
     """Say that this process compiles, or waits for one that does, if it takes a while; once will do."""
-    timer = threading.Timer(SECONDS_OF_SILENCE, _say_that_it_compiles)
+    timer = threading.Timer(SECONDS_OF_SILENCE, _say_that_it_compiles, [folder is not None])
     timer.daemon = True
     timer.start()
     try:
@@ -199,11 +203,10 @@ def _said_if_long() -> Iterator[None]:
 
 
 @cache
-def _say_that_it_compiles() -> None:
+def _say_that_it_compiles(kept: bool) -> None:
     if parent_process() is None:  # workers are silent: their study shows what goes on
-        log.warning(
-            "heavytail: compiling, some seconds for each agent; kept for next time in %s", cache_root()
-        )
+        where = f"kept for next time in {cache_root()}" if kept else "not kept, so in every process anew"
+        log.warning("heavytail: compiling, some seconds for each agent; %s", where)
 
 
 @contextmanager
