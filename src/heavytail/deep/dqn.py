@@ -322,9 +322,16 @@ def _adam(settings: Settings) -> optax.GradientTransformation:
 # Many runs side by side
 
 
-@partial(jax.jit, static_argnums=(0, 1))
 def init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
     """Make the initial states of many runs."""
+    # Only what shapes depend on, so that nothing is compiled anew for another cap or loss
+    needed = ("hidden", "replay", "bits", "agent")
+    sizes = Settings(cap=1, **{name: getattr(settings, name) for name in needed})
+    return _init_batch(env, sizes, runs)
+
+
+@partial(jax.jit, static_argnums=(0, 1))
+def _init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
     return jax.vmap(partial(init_dqn, env, settings))(runs)
 
 
