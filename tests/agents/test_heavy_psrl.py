@@ -20,7 +20,7 @@ from heavytail.agents._reward_posterior import (
     draw_spread,
     pool_spreads,
 )
-from heavytail.agents.heavy_psrl import RATE_PRIOR, REWARDS, SUCCESSORS, HeavyPSRL, draw_rate, learnt_rate
+from heavytail.agents.heavy_psrl import HeavyPSRL
 from heavytail.arrays import Floats, Stream
 from heavytail.errors import InputError
 from heavytail.estimators.sketch import (
@@ -191,27 +191,6 @@ def test_a_skewed_mean_is_drawn_at_or_above_the_centre_of_its_posterior() -> Non
     centre = row[MIDDLE] + row[SPREAD] * row[OFFSET]
     assert means.min() == centre
     assert 0.2 < (means > centre).mean() < 0.8
-
-
-def test_a_rate_is_learnt_from_what_was_new() -> None:
-    news = np.array([[3.0, 9.0], [0.0, 0.0]])
-    assert learnt_rate(news, SUCCESSORS) == pytest.approx((3.0 + RATE_PRIOR) / (9.0 + RATE_PRIOR))
-    assert learnt_rate(news, REWARDS) == 1.0
-
-
-def _draw_rates(news: Floats, rng: Stream, rates: Floats) -> None:
-    for i in range(rates.size):
-        rates[i] = draw_rate(news, SUCCESSORS, rng)
-
-
-@pytest.mark.parametrize("new", [0.0, 3.0])
-def test_a_rate_is_drawn_from_its_posterior(new: float) -> None:
-    """Of 4,000 draws; 5 standard errors. Where nothing was new most of them are next to nothing."""
-    news, rates = np.array([[new, 9.0], [0.0, 0.0]]), np.zeros(4000)
-    entry(_draw_rates)(news, stream(0), rates)
-    shape, rate = new + RATE_PRIOR, 9.0 + RATE_PRIOR
-    assert rates.mean() == pytest.approx(shape / rate, abs=5.0 * math.sqrt(shape / 4000) / rate)
-    assert (rates < 0.01 * (rates.mean() + 0.1)).mean() == pytest.approx(0.6 if new == 0.0 else 0.0, abs=0.1)
 
 
 # What it is indifferent to
