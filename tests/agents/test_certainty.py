@@ -46,10 +46,11 @@ def _observe(model: TransitionCounts, record: Sketch, cell: int, s_next: int, r:
 
 @pytest.fixture
 def counts() -> tuple[TransitionCounts, Sketch]:
-    model, record = with_larger_pools(new_transition_counts(3, 2)), sketch(6)
+    model, record = new_transition_counts(3, 2), sketch(6)
     for (s, a), successors in HISTORY.items():
         for i, s_next in enumerate(successors):
             reward = float(i) if (s, a) in NOISY else 1.0
+            model = with_larger_pools(model)
             entry(_observe, model, record)(model, record, 2 * s + a, s_next, reward)
     return model, record
 
