@@ -255,6 +255,31 @@ def test_it_finds_the_best_policy_told_nothing(mdp: MDP) -> None:
     assert sum(share_of_optimum(mdp, 20_000, seed) > 0.9 for seed in range(5)) >= 4
 
 
+def regret(mdp: MDP, episodes: int, seed: int) -> float:
+    mean_reward = ht.make_agent(mdp, seed=seed).learn(episodes).mean_reward[-1]
+    return float(episodes * ht.planning.optimal_value(mdp) - mean_reward)
+
+
+def test_where_nothing_is_random_one_visit_of_each_cell_is_enough() -> None:
+    """DeepSea has 110 cells on the way down: half of the runs lose fewer than 45 episodes."""
+    mdp = ht.make_mdp("deep_sea", size=10)
+    assert np.median([regret(mdp, 300, seed) for seed in range(11)]) < 45.0
+
+
+def test_an_action_that_mostly_stays_is_tried_until_it_moves() -> None:
+    """Upstream a stroke fails with probability 0.6: in 20 runs none is stuck downstream for 2,000 episodes."""
+    mdp = ht.make_mdp("river_swim")
+    assert min(share_of_optimum(mdp, 3000, seed) for seed in range(20)) > 0.8
+
+
+def test_one_episode_tries_several_unknown_actions() -> None:
+    """Once moves are known to be certain, a cell takes one visit, and the plan changes on the way."""
+    mdp = ht.make_mdp("bandits", n_states=2, n_actions=50, horizon=20, law="constant")
+    learner = ht.make_agent(mdp, seed=0)
+    learner.learn(10)
+    assert (learner.agent.sketch.n > 0).sum() > 2 * 10
+
+
 def test_it_learns_in_a_continuing_problem() -> None:
     mdp = ht.make_mdp("river_swim", horizon=None)
     curve = ht.make_agent(mdp, seed=1).learn(steps=200_000, checkpoints=10)

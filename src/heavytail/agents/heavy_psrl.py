@@ -22,7 +22,8 @@ What is drawn:
   phase before.
 
 Within an episode a new state, or a cell that became known and is drawn as certain, changes the plan but not
-the draw, so that one episode tries several unknown actions and yet goes where it meant to go.
+the draw, so that one episode tries several unknown actions and yet goes where it meant to go; among very many
+cells that would take too long.
 
 A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when
 the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
@@ -67,6 +68,7 @@ MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as cert
 MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
 MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
 NUMBER, IS_OVER, LENGTH, LAST_LENGTH = range(4)  # of a phase; in episodes or steps
+MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 NEWS_PRIOR = 0.1  # the prior of the rate at which constant cells cease to be is as of so many
 TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for the average may be off
 
@@ -390,7 +392,8 @@ def _update(
     changed = not terminated and see(agent, s_next)
     if agent.model.size[i] > successors:
         take_as_seen(agent, cell)
-    if agent.episodic and (settles(agent, cell, r, rng) or changed):
+    small = agent.episodic and agent.rewards.size * agent.policy.shape[0] <= MAX_REPLANNED
+    if small and (settles(agent, cell, r, rng) or changed):
         plan_episode(agent)
     if not agent.episodic:
         agent.phase[LENGTH] += 1
