@@ -267,7 +267,7 @@ def test_where_nothing_is_random_one_visit_of_each_cell_is_enough() -> None:
 
 
 def test_an_action_that_mostly_stays_is_tried_until_it_moves() -> None:
-    """Upstream a stroke fails with probability 0.6: in 20 runs none is stuck downstream for 2,000 episodes."""
+    """Upstream a stroke fails with probability 0.6: of 20 runs none is stuck for 2,700 episodes."""
     mdp = ht.make_mdp("river_swim")
     assert min(share_of_optimum(mdp, 3000, seed) for seed in range(20)) > 0.8
 
