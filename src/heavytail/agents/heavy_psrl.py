@@ -391,7 +391,7 @@ def _update(
         agent.phase[IS_OVER] = 1
     changed = not terminated and see(agent, s_next)
     if agent.model.size[i] > successors:
-        take_as_seen(agent, cell)
+        take_as_seen(agent, cell)  # its successors have changed places, the drawn probabilities have not
     small = agent.episodic and agent.rewards.size * agent.policy.shape[0] <= MAX_REPLANNED
     if small and (settles(agent, cell, r, rng) or changed):
         plan_episode(agent)
