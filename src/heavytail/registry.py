@@ -84,6 +84,7 @@ __all__ = [
     "plugin_modules",
     "register",
     "registered",
+    "version_of",
 ]
 
 
@@ -95,6 +96,7 @@ class Registered(NamedTuple):
     builder: Callable[..., Any]
     doc: str
     example: Mapping[str, Any]  # values for the parameters that have no default
+    version: int = 1  # of what it computes
 
     def __repr__(self) -> str:
         return f"Registered({self.kind!r}, {self.name!r})"
@@ -115,7 +117,7 @@ _given: dict[tuple[str, str], Registered] = {}  # found, but in no list
 
 
 def register(
-    kind: Kind, name: str, *, example: Mapping[str, Any] | None = None
+    kind: Kind, name: str, *, example: Mapping[str, Any] | None = None, version: int = 1
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Register the decorated builder, and check its arguments from now on.
 
@@ -123,6 +125,7 @@ def register(
         kind: what it builds.
         name: its id.
         example: values for the parameters that have no default, with which tests and lists build it.
+        version: of an agent, raised by hand when its results change: stored ones of others stay as they are.
     """
     _check_kind(kind)
 
@@ -131,7 +134,7 @@ def register(
         if owner != builder.__module__:
             raise TypeError(f"the {kind} {name!r} is registered already, by {owner}")
         checked, doc = checked_builder(name, builder), inspect.getdoc(builder) or ""
-        _table[kind, name] = Registered(kind, name, checked, doc, dict(example or {}))
+        _table[kind, name] = Registered(kind, name, checked, doc, dict(example or {}), version)
         return checked
 
     return decorate
@@ -158,14 +161,24 @@ def find(kind: Kind, name: str) -> Registered:
         raise InputError(f"the name of a {kind} must be a string, got {short_repr(name)}")
     if (kind, name) in _given:
         return _given[kind, name]
-    if (kind, name) not in _table and name in _own_modules(kind):
-        importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
+    _import_module_of(kind, name)
     if not is_registered(kind, name):
         what = "environment" if kind == "env" else kind
         names = (entry.name for entry in registered(kind))
         broken = "".join(f"; {reason}" for reason in _import_plugins())
         raise InputError(f"there is no {what} {short_repr(name)}; {suggestion(name, names)}{broken}")
     return _table[kind, name]
+
+
+def version_of(kind: Kind, name: str) -> int:
+    """Return the version of what is registered under a name; 1 where there is none."""
+    _import_module_of(kind, name)
+    return _table[kind, name].version if (kind, name) in _table else 1
+
+
+def _import_module_of(kind: Kind, name: str) -> None:
+    if (kind, name) not in _table and name in _own_modules(kind):
+        importlib.import_module(f"heavytail.{FOLDERS[kind]}.{name}")
 
 
 def is_registered(kind: Kind, name: str) -> bool:

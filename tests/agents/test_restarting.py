@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from copy import deepcopy
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,9 @@ from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import pool_fields
+from heavytail.kernels.pools import pool_fields, with_larger_pools
 from heavytail.kernels.rng import streams
-from heavytail.kernels.verbs import begin
+from heavytail.kernels.verbs import begin, update
 from heavytail.registry import find, own_builders
 from heavytail.training.agent_file import flatten
 from heavytail.training.step_loop import MDPStepper
@@ -181,6 +182,10 @@ def _begin(agent: Record, s: int, rng: Any) -> None:
     begin(agent, s, rng)
 
 
+def _update(agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Any) -> None:
+    update(agent, s, a, r, s_next, h, terminated, rng)
+
+
 def report(name: str, folder: Path) -> dict[str, Any]:
     """60 episodes, one step at a time.
 
@@ -200,8 +205,11 @@ def report(name: str, folder: Path) -> dict[str, Any]:
         while not terminated and h < learner.problem.horizon:
             a = steps.act(s, h)
             s_next, r, terminated, _ = env.step(s, a, h)
-            rng = run.agent.copy()
+            rng, before = run.agent.copy(), with_larger_pools(deepcopy(steps.agent.agent))
             steps.update(s, a, r, s_next, h, terminated)
+            entry(_update, before)(
+                before, s, a, r, s_next, h, terminated, rng
+            )  # may draw, before the restart
             made, s, h = made + 1, s_next, h + 1
             if made + 1 == following:
                 following = next(due)

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
+from heavytail import registry
 from heavytail.planning.reward_moments import reward_moments
-from heavytail.registry import find
+from heavytail.registry import Registered, find
 from heavytail.studies import plan
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.plan import Cell, Part, evaluation_cells, tuning_cells, unique_parts
@@ -93,6 +94,21 @@ def test_an_id_changes_with_the_version_of_results(monkeypatch: pytest.MonkeyPat
     before = ids(small())
     monkeypatch.setitem(plan.RESULTS_VERSION, "tabular", plan.RESULTS_VERSION["tabular"] + 1)
     assert not set(before) & set(ids(small()))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"agent": "keeper"}], ids=["itself", "the one it holds"])
+def test_an_id_changes_with_the_version_of_its_agent_only(
+    parameters: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = evaluation(small())[0].parts[0]
+    agent = "random" if parameters else "keeper"
+    concerned, other = part.changed(agent=agent, parameters=parameters), part.changed(agent="random")
+    before = [(p.id, p.runs[0].id) for p in (concerned, other)]
+    keeper = Registered("agent", "keeper", print, "", {}, version=2)
+    monkeypatch.setitem(registry._table, ("agent", "keeper"), keeper)
+    after = [(p.id, p.runs[0].id) for p in (concerned.changed(), other.changed())]
+    assert after[1] == before[1]
+    assert not set(after[0]) & set(before[0])
 
 
 def test_every_field_of_a_part_but_its_keys_is_in_its_id() -> None:

@@ -5,18 +5,25 @@ What is drawn:
 
 - *Mean rewards*, by `heavytail.agents._reward_posterior`: of symmetric laws of any tail or, as far as the
   samples speak against symmetry, of laws whose tails are generalised Pareto.
-- *Transitions*: Dirichlet over the successors seen, and a lump Gamma(theta) on one state drawn uniformly.
-  The rate theta is drawn once for all cells from its posterior Gamma(N + a, M + a), where N counts the
-  visits, but for each cell's first, that met a new successor, and M how many would have at rate 1 (sum of
-  1 / n). The prior has mean 1 and, as a is small, much of its weight near 0: where moves are certain most
-  draws soon have no lump at all. Memory and planning cost what was observed.
+- *Transitions*: cells that have always led to one state are certain or random, as many as the other cells say
+  (`heavytail.agents._certainty`). Of a random cell: Dirichlet over the successors seen, and a lump
+  Gamma(theta) on one more state, one that was never seen if there is any. The rate theta is drawn once for
+  all cells from its posterior Gamma(N, M), where N counts the visits of random cells, but for each cell's
+  first, that met a new successor, and M how many would have at rate 1 (sum of 1 / n). Memory and planning
+  cost what was observed.
 - *Rare rewards*: a cell that has paid the same all n times may yet pay otherwise. It gets
   Gamma(theta') R / (n sqrt(U)) more, theta' drawn likewise, by the cells that ceased to be constant, U
   uniform and R the range of trimmed means so far.
-- *The unknown*: a cell visited once or never pays the largest trimmed mean so far and (L + E) R more, E a
-  standard exponential, L the steps of an episode. A state never seen is worth the largest trimmed mean and
-  2 L R more, once: more than an episode spent on the way can cost. In a continuing problem L is the number of
-  states seen and the length of the phase before.
+- *The unknown*: a cell never visited, visited once and not drawn as certain, or of fewer than `MIN_NOISY`
+  rewards that differ, pays the largest trimmed mean so far and (L + E) R more, E a standard
+  exponential, L the steps of an episode. A state never seen is worth the largest trimmed mean and 2 L R / U
+  more, once: more than an episode spent on the way can cost, and in some draws far more, since R is not
+  known before all is seen. In a continuing problem L is the number of states seen and the length of the
+  phase before.
+
+Within an episode a new state, or a cell that became known and is drawn as certain, changes the plan but not
+the draw, so that one episode tries several unknown actions and yet goes where it meant to go; among very many
+cells that would take too long.
 
 A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when
 the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
@@ -33,6 +40,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heavytail.agents._certainty import (
+    KINDS,
+    MOVES,
+    REWARDS,
+    STAYS,
+    count_new_successors,
+    doubt,
+    draw_shares,
+    has_stayed,
+)
 from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, STEP_SIZE
 from heavytail.agents._reward_posterior import TAUS, draw_common_shape, draw_mean
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
@@ -41,17 +58,18 @@ from heavytail.estimators._beliefs import describe_cells
 from heavytail.estimators.sketch import MIDDLE, SEEN, Sketch, is_constant, sketch, skewness
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
-from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
+from heavytail.kernels.rng import exponential, gamma, integer, open_uniform, uniform
 from heavytail.kernels.verbs import act, begin, full, push, reset, update, write_counters
 from heavytail.mdp.problem import Problem
 from heavytail.ranges import COUNT, FINITE, Fact, Range, below
 from heavytail.registry import register
 
-MIN_KNOWN = 2  # visits below which a cell is unknown
+MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
+MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
 MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
 NUMBER, IS_OVER, LENGTH, LAST_LENGTH = range(4)  # of a phase; in episodes or steps
-SUCCESSORS, REWARDS = 0, 1  # kinds of news
-RATE_PRIOR = 0.1  # a: the prior of a rate of news is as of so many
+MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
+NEWS_PRIOR = 0.1  # the prior of the rate at which constant cells cease to be is as of so many
 TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for the average may be off
 
 
@@ -69,7 +87,9 @@ class HeavyPSRL(NamedTuple):
     known: Ints  # [S + 1] whether a state was seen; last, how many were
     in_phase: Ints  # [S*A] visits in this phase
     phase: Ints  # [4] see above
-    news: Floats  # [2, 2] of SUCCESSORS and REWARDS: how many were new, and would have been at rate 1
+    news: Floats  # [2] how many constant cells ceased to be, and would have at rate 1
+    shares: Floats  # [KINDS] drawn shares of random cells
+    unseen: Floats  # [1] the drawn value of a state never seen
     scratch: Floats  # [TAUS]
     episodic: bool
 
@@ -91,6 +111,7 @@ class HeavyPSRL(NamedTuple):
             "in_phase": COUNT,
             "phase": COUNT,
             "news": Range(0.0, FINITE.high),
+            "shares": Range(0.0, 1.0),
         }
 
     def facts(self) -> Iterator[Fact]:
@@ -106,7 +127,7 @@ class HeavyPSRL(NamedTuple):
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl")
+@register("agent", "heavy_psrl", version=2)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
@@ -129,7 +150,9 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         known=np.zeros(S + 1, np.int64),
         in_phase=np.zeros(cells, np.int64),
         phase=np.array([0, 1, 0, 0]),
-        news=np.zeros((2, 2)),
+        news=np.zeros(2),
+        shares=np.zeros(KINDS),
+        unseen=np.zeros(1),
         scratch=np.zeros(TAUS),
         episodic=problem.horizon > 0,
     )
@@ -144,21 +167,20 @@ def _full(record: HeavyPSRL) -> bool:
 
 
 @kernel
-def learnt_rate(news: Floats, kind: int) -> float:
-    """Return the mean of the posterior of a rate of news; 1 at first."""
-    return (news[kind, 0] + RATE_PRIOR) / (news[kind, 1] + RATE_PRIOR)
-
-
-@kernel
-def draw_rate(news: Floats, kind: int, rng: Stream) -> float:
-    """Draw a rate of news from its posterior."""
-    return gamma(rng, news[kind, 0] + RATE_PRIOR) / (news[kind, 1] + RATE_PRIOR)
+def first_unseen(agent: HeavyPSRL) -> int:
+    """Return a state that was never seen, or the number of states."""
+    s = 0
+    while s < agent.model.n_states and agent.known[U(s)] == 1:
+        s += 1
+    return s
 
 
 @kernel
 def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
     """Draw the probabilities of the successors seen, and of one state more."""
-    model, theta = agent.model, draw_rate(agent.news, SUCCESSORS, rng)
+    model, unseen = agent.model, first_unseen(agent)
+    new, expected = count_new_successors(model)
+    theta = gamma(rng, new) / expected
     for cell in range(agent.rewards.size):
         i = U(cell)
         start, end = model.start[i], model.start[i] + model.size[i]
@@ -166,7 +188,11 @@ def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
         agent.lump[i] = 1.0
         if start == end:
             continue
-        lump = gamma(rng, theta)
+        if unseen < model.n_states:
+            agent.elsewhere[i] = unseen
+        share = agent.shares[STAYS if has_stayed(model, cell) else MOVES]
+        random = end - start > 1 or uniform(rng) < doubt(share, model.visits[i])
+        lump = gamma(rng, theta) if random else 0.0
         total = lump
         for k in range(start, end):
             agent.drawn[U(k)] = gamma(rng, float(model.counts[U(k)]))
@@ -177,8 +203,8 @@ def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
 
 
 @kernel
-def draw_rewards(agent: HeavyPSRL, rng: Stream) -> float:
-    """Draw a mean reward for every cell; return the value of a state never seen."""
+def draw_rewards(agent: HeavyPSRL, rng: Stream) -> None:
+    """Draw a mean reward for every cell, and the value of a state never seen."""
     rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
     common = draw_common_shape(agent.sketch, agent.scratch, rng)
     low, high = math.inf, -math.inf
@@ -201,27 +227,30 @@ def draw_rewards(agent: HeavyPSRL, rng: Stream) -> float:
         if agent.episodic
         else agent.known[U(agent.model.n_states)] + agent.phase[LENGTH]
     )
-    theta = draw_rate(agent.news, REWARDS, rng)
+    theta = gamma(rng, agent.news[0] + NEWS_PRIOR) / (agent.news[1] + NEWS_PRIOR)
     for cell in range(agent.rewards.size):
         i = U(cell)
-        if n[i] < MIN_KNOWN:
+        constant = is_constant(agent.sketch, cell)
+        if n[i] == 1 and agent.lump[i] == 0.0 and uniform(rng) > agent.shares[REWARDS]:
+            agent.rewards[i] = rewards.first[i]
+        elif n[i] < (MIN_KNOWN if constant else MIN_NOISY):
             agent.rewards[i] = high + (steps + exponential(rng)) * span
-        elif is_constant(agent.sketch, cell):
+        elif constant:
             agent.rewards[i] += gamma(rng, theta) * span / (n[i] * math.sqrt(open_uniform(rng)))
-    return high + 2.0 * steps * span
+    agent.unseen[0] = high + 2.0 * steps * span / open_uniform(rng)
 
 
 # Planning in it
 
 
 @kernel
-def backup(agent: HeavyPSRL, unseen: float, row: int, h: int) -> None:
+def backup(agent: HeavyPSRL, row: int, h: int) -> None:
     """Compute values[1 - row] and policy[h] from values[row]."""
     model, values = agent.model, agent.values
     S, A = model.n_states, agent.rewards.size // model.n_states
     for s in range(S):
         if agent.known[U(s)] == 0:
-            values[U(1 - row), U(s)] = unseen
+            values[U(1 - row), U(s)] = agent.unseen[0]
             continue
         largest, chosen = -math.inf, 0
         for a in range(A):
@@ -235,20 +264,20 @@ def backup(agent: HeavyPSRL, unseen: float, row: int, h: int) -> None:
         agent.policy[U(h), U(s)] = chosen
 
 
-@kernel
-def plan_episode(agent: HeavyPSRL, unseen: float) -> None:
+@subroutine
+def plan_episode(agent: HeavyPSRL) -> None:
     """Compute the best policy of each step."""
     for s in range(agent.model.n_states + 1):
         agent.values[0, s] = 0.0
         agent.values[1, s] = 0.0
     row = 0
     for h in range(agent.policy.shape[0] - 1, -1, -1):
-        backup(agent, unseen, row, h)
+        backup(agent, row, h)
         row = 1 - row
 
 
 @kernel
-def plan_average(agent: HeavyPSRL, unseen: float) -> None:
+def plan_average(agent: HeavyPSRL) -> None:
     """Compute the best policy for the average reward, from the values of the plan before.
 
     As in `heavytail.agents._extended_value_iteration`; the values of unseen states stay as they are.
@@ -256,13 +285,13 @@ def plan_average(agent: HeavyPSRL, unseen: float) -> None:
     values, S, low, high, steps = agent.values, agent.model.n_states, math.inf, -math.inf, 0
     for s in range(S):
         if agent.known[s] == 0:
-            values[0, s] = unseen
+            values[0, s] = agent.unseen[0]
     for cell in range(agent.rewards.size):
         low, high = min(low, agent.rewards[cell]), max(high, agent.rewards[cell])
         steps += agent.model.visits[cell]
     tolerance = (high - low) * max(RESOLUTION, min(TOLERANCE, 1.0 / math.sqrt(steps + 1.0)))
     for _ in range(MAX_BACKUPS):
-        backup(agent, unseen, 0, 0)
+        backup(agent, 0, 0)
         low, high, shift = math.inf, -math.inf, 0.0
         for s in range(S - 1, -1, -1):
             if agent.known[s] == 1:
@@ -279,12 +308,13 @@ def plan_average(agent: HeavyPSRL, unseen: float) -> None:
 @subroutine
 def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
     """Draw an MDP and plan in it."""
+    draw_shares(agent.shares, agent.model, agent.sketch, rng)
     draw_transitions(agent, rng)
-    unseen = draw_rewards(agent, rng)
+    draw_rewards(agent, rng)
     if agent.episodic:
-        plan_episode(agent, unseen)
+        plan_episode(agent)
     else:
-        plan_average(agent, unseen)
+        plan_average(agent)
     agent.phase[LAST_LENGTH] = agent.phase[LENGTH]
     agent.phase[LENGTH] = 0
     agent.phase[IS_OVER] = 0
@@ -293,16 +323,41 @@ def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
         agent.in_phase[cell] = 0
 
 
+@kernel
+def take_as_seen(agent: HeavyPSRL, cell: int) -> None:
+    """Let a cell lead where it has led, as often as it has, until it is drawn again."""
+    model, i = agent.model, U(cell)
+    agent.lump[i] = 0.0
+    for k in range(model.start[i], model.start[i] + model.size[i]):
+        agent.drawn[U(k)] = model.counts[U(k)] / model.visits[i]
+
+
+@kernel
+def settles(agent: HeavyPSRL, cell: int, r: float, rng: Stream) -> bool:
+    """Take a cell of few visits as known, if it did the same at each and is drawn as certain."""
+    model, i = agent.model, U(cell)
+    if model.visits[i] > MIN_KNOWN or model.size[i] > 1 or not is_constant(agent.sketch, cell):
+        return False
+    random = agent.shares[STAYS if has_stayed(model, cell) else MOVES]
+    if uniform(rng) >= (1.0 - random) * (1.0 - agent.shares[REWARDS]):
+        return False
+    take_as_seen(agent, cell)
+    agent.rewards[i] = r
+    return True
+
+
 # The verbs
 
 
 @kernel
-def see(agent: HeavyPSRL, s: int) -> None:
-    """Be in a state; a new one ends the phase."""
-    if agent.known[U(s)] == 0:
-        agent.known[U(s)] = 1
-        agent.known[U(agent.model.n_states)] += 1
-        agent.phase[IS_OVER] = 1
+def see(agent: HeavyPSRL, s: int) -> bool:
+    """Be in a state, and tell whether it is new; that ends the phase."""
+    if agent.known[U(s)] == 1:
+        return False
+    agent.known[U(s)] = 1
+    agent.known[U(agent.model.n_states)] += 1
+    agent.phase[IS_OVER] = 1
+    return True
 
 
 @begin.method(HeavyPSRL)
@@ -329,16 +384,17 @@ def _update(
     push(agent.sketch, cell, r)
     observe(agent.model, cell, s_next, terminated)
     agent.in_phase[i] += 1
-    if n > 0:
-        agent.news[SUCCESSORS, 0] += agent.model.size[i] - successors
-        agent.news[SUCCESSORS, 1] += 1.0 / n
-        if constant:
-            agent.news[REWARDS, 0] += 0.0 if is_constant(agent.sketch, cell) else 1.0
-            agent.news[REWARDS, 1] += 1.0 / n
+    if n > 0 and constant:
+        agent.news[0] += 0.0 if is_constant(agent.sketch, cell) else 1.0
+        agent.news[1] += 1.0 / n
     if 2 * agent.in_phase[i] >= n + 1:
         agent.phase[IS_OVER] = 1
-    if not terminated:
-        see(agent, s_next)
+    changed = not terminated and see(agent, s_next)
+    if agent.model.size[i] > successors:
+        take_as_seen(agent, cell)  # its successors have changed places, the drawn probabilities have not
+    small = agent.episodic and agent.rewards.size * agent.policy.shape[0] <= MAX_REPLANNED
+    if small and (settles(agent, cell, r, rng) or changed):
+        plan_episode(agent)
     if not agent.episodic:
         agent.phase[LENGTH] += 1
         if agent.phase[IS_OVER] == 1 or agent.phase[LENGTH] > agent.phase[LAST_LENGTH]:
@@ -355,8 +411,9 @@ def _write_counters(agent: HeavyPSRL, out: Floats) -> None:
     out[0] = agent.phase[NUMBER]
     out[1] = uniformity(agent.model)
     out[2] = skewed
-    out[3] = learnt_rate(agent.news, SUCCESSORS)
-    out[4] = learnt_rate(agent.news, REWARDS)
+    new, expected = count_new_successors(agent.model)
+    out[3] = new / expected
+    out[4] = (agent.news[0] + NEWS_PRIOR) / (agent.news[1] + NEWS_PRIOR)
 
 
 @reset.method(HeavyPSRL)
@@ -374,4 +431,6 @@ def _reset(record: HeavyPSRL) -> None:
     record.phase[:] = 0
     record.phase[IS_OVER] = 1
     record.news[:] = 0.0
+    record.shares[:] = 0.0
+    record.unseen[:] = 0.0
     record.scratch[:] = 0.0

@@ -18,12 +18,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from heavytail.errors import InputError
+from heavytail.registry import version_of
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.backend import Backend
 from heavytail.studies.seeds import SpawnKey, spawn_seed
 from heavytail.studies.specs.spec import Kind, Spec, canonical, env_kind, envs_for, grid_points, single_point
 
-# raised by hand when results change; tests/golden says when they do
+# raised by hand when results change, tests/golden says when; of one agent only: `register(version=...)`
 RESULTS_VERSION: dict[Kind, int] = {"tabular": 3, "deep": 1}
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
 MIN_TUNING_UNITS = 10  # episodes or steps of a run, however small the share
@@ -81,6 +82,8 @@ class Part(BaseModel):
         return self.keys * len(self.replicates) if len(self.keys) == 1 else self.keys
 
     def _digest(self, fields: Mapping[str, Any]) -> str:
+        if self.agent_versions:
+            fields = {**fields, "agent_versions": self.agent_versions}
         return sha256(canonical([self.results_version, fields]).encode()).hexdigest()[:20]
 
     @cached_property
@@ -96,6 +99,13 @@ class Part(BaseModel):
     def results_version(self) -> int:
         """The version of the results of its kind of runs."""
         return RESULTS_VERSION[env_kind(self.env)]
+
+    @cached_property
+    def agent_versions(self) -> dict[str, int]:
+        """The versions of its agent, and of the one that this one may hold, where they are not the first."""
+        names = [self.agent, self.parameters.get("agent")]
+        versions = {name: version_of("agent", name) for name in names if isinstance(name, str)}
+        return {name: version for name, version in versions.items() if version > 1}
 
     @cached_property
     def backend(self) -> Backend:
