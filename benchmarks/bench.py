@@ -44,7 +44,7 @@ SECTIONS = {
     "stepwise": Section(
         bench_stepwise.section, "two calls from Python into compiled code; in Gymnasium, its environment"
     ),
-    "libraries": Section(bench_libraries.section, "as in the sections fused and agents"),
+    "libraries": Section(bench_libraries.section, "what limits the sections fused and agents"),
     "heavy": Section(bench_heavy.section, "latency of the update, and a draw at every step"),
     "agents": Section(
         bench_costs.section,
@@ -53,12 +53,12 @@ SECTIONS = {
     "share": Section(bench_share.section, "the successors that a plan reads"),
     "planning": Section(bench_plans.section, "the successors that a plan reads, once they exceed the cache"),
     "size": Section(bench_size.section, "cache misses"),
-    "large": Section(bench_large.section, "as its last column says"),
+    "large": Section(bench_large.section, "what its last column says"),
     "startup": Section(
         bench_startup.section, "imports of numba and Gymnasium; on the first day, compilation"
     ),
     "workers": Section(bench_workers.section, "the start of the workers"),
-    "lanes": Section(bench_lanes.section, "latency of arithmetic, as docs/lanes.md counts"),
+    "lanes": Section(bench_lanes.section, "latency of arithmetic: docs/lanes.md has the counts"),
     "deep": Section(
         bench_deep.section, "products with 512 x 512 weights, and Adam's passes over all weights"
     ),
@@ -75,7 +75,10 @@ def main() -> None:
     chosen = [arguments.only] if arguments.only else list(SECTIONS)
     figures = {}
     for name in chosen:
-        figures[name] = SECTIONS[name].measure(arguments.quick)
+        if measured := SECTIONS[name].measure(
+            arguments.quick
+        ):  # empty without its peer or device: keep the old
+            figures[name] = measured
         print(f"Limited by {SECTIONS[name].limited_by}.")
     if arguments.quick:
         print("\nFigures of a quick run are not kept.")
