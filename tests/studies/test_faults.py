@@ -92,8 +92,12 @@ def with_group(child: "subprocess.Popen[str]", number: int) -> None:
 
 
 def line_of(child: "subprocess.Popen[str]") -> str:
+    """The next line, byte by byte: `communicate` would lose what `readline` reads ahead."""
     assert child.stdout is not None
-    return child.stdout.readline().strip()
+    line = bytearray()
+    while (byte := os.read(child.stdout.fileno(), 1)) not in (b"", b"\n"):
+        line += byte
+    return line.decode()
 
 
 def alive(pid: int) -> bool:
