@@ -15,7 +15,8 @@ from scipy import stats
 
 import heavytail as ht
 from heavytail.deep.agents import heavy_dqn
-from heavytail.deep.dqn import DQN, compiled_periods, exploration_rate, first_learning_period, to_uniform
+from heavytail.deep.batch import compiled_periods
+from heavytail.deep.dqn import DQN, exploration_rate, first_learning_period, to_uniform
 from heavytail.deep.envs import find_environment
 from heavytail.deep.network import init_network, q_values
 from heavytail.deep.replay import unpack

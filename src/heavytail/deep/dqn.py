@@ -4,10 +4,10 @@ Mnih et al. (2015); Zhuang and Sui (2021), section 3.4 and its table of hyperpar
 
 Pure functions of one run: `init_dqn`; `act`, one step of the environment, which selects an action
 (`select_action`), lets the environment move and stores what happened (`store_transition`); and `update`, one
-gradient step. `run_periods` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards pass
-through the adaptive transform of `heavytail.deep.rewards` when they are collected, as Heavy-Q-Learning's do
-(the paper does not say when), or when they are replayed. `heavytail.deep.reward_model` puts a model in the
-place of rewards, `heavytail.deep.quantiles` quantiles of the return in that of values.
+gradient step. `heavytail.deep.batch` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards
+pass through the adaptive transform of `heavytail.deep.rewards` when they are collected, as
+Heavy-Q-Learning's do (the paper does not say when), or when they are replayed. `heavytail.deep.reward_model`
+puts a model in the place of rewards, `heavytail.deep.quantiles` quantiles of the return in that of values.
 
 A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act;
 each later one begins with a new target network and has an update after every `update_every` steps. All runs
@@ -16,15 +16,13 @@ run's key and the number of the period: so they depend on nothing else, and a st
 arithmetic.
 """
 
-from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
 
-from heavytail.deep.compiler_options import compiler_options
 from heavytail.deep.envs._environment import GENERATOR, Environment, State, scale_observation
 from heavytail.deep.network import Parameters, init_network, q_values, scale_output
 from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss, split_quantiles
@@ -317,86 +315,6 @@ def _loss(settings: Settings, batch: Transition, goal: jax.Array, network: Param
 
 def _adam(settings: Settings) -> optax.GradientTransformation:
     return optax.scale_by_adam(eps=settings.adam_epsilon)
-
-
-# Many runs side by side
-
-
-def init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
-    """Make the initial states of many runs."""
-    # Only what shapes depend on, so that nothing is compiled anew for another cap or loss
-    needed = ("hidden", "replay", "bits", "agent")
-    sizes = Settings(cap=1, **{name: getattr(settings, name) for name in needed})
-    return _init_batch(env, sizes, runs)
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
-    return jax.vmap(partial(init_dqn, env, settings))(runs)
-
-
-@cache
-def compiled_periods() -> Callable[..., DQN]:
-    """Return `run_periods`, compiled for the device of this process."""
-    return jax.jit(
-        run_periods, static_argnums=(0, 1, 2), donate_argnums=(4,), compiler_options=compiler_options()
-    )
-
-
-def run_periods(
-    env: Environment,
-    settings: Settings,
-    learning: bool,
-    runs: RunParameters,
-    states: DQN,
-    first: jax.Array,
-    until: jax.Array,
-) -> DQN:
-    """Advance all runs through the periods from `first` to the one before `until`.
-
-    The number of periods is an argument of the compiled program, so nothing is compiled again for another
-    number.
-
-    Args:
-        env: the environment.
-        settings: of the batch.
-        learning: whether these periods have updates; see `first_learning_period`.
-        runs: what the runs differ in.
-        states: of the runs; given up to the result.
-        first: the first period.
-        until: the period after the last.
-    """
-    return jax.lax.fori_loop(first, until, partial(_run_period, env, settings, learning, runs), states)
-
-
-def draw_batch(
-    env: Environment, settings: Settings, runs: RunParameters, period: jax.Array
-) -> tuple[StepRandomness, jax.Array]:
-    """Draw the random numbers of a period for many runs: [round, step, run] and [round, run, replayed]."""
-    return jax.vmap(partial(draw_period, env, settings), in_axes=(0, None), out_axes=(2, 1))(runs, period)
-
-
-def _run_period(
-    env: Environment, settings: Settings, learning: bool, runs: RunParameters, period: jax.Array, states: DQN
-) -> DQN:
-    act_all = jax.vmap(partial(act, env, settings), in_axes=(0, 0, 0, None))
-    update_all = jax.vmap(partial(update, settings), in_axes=(0, 0, 0, None))
-
-    def run_round(
-        carry: tuple[DQN, jax.Array], drawn: tuple[StepRandomness, jax.Array]
-    ) -> tuple[tuple[DQN, jax.Array], None]:
-        (states, t), (randomness, bits) = carry, drawn
-        for j in range(settings.update_every):
-            # The lambda is used at once, within this turn of the loop.
-            at_step = jax.tree.map(lambda leaf: leaf[j], randomness)  # noqa: B023
-            states = act_all(runs, states, at_step, t + j)
-        t = t + settings.update_every
-        return (update_all(runs, states, bits, t) if learning else states, t), None
-
-    if learning:
-        states = jax.vmap(begin_period)(states)
-    drawn = draw_batch(env, settings, runs, period)
-    return jax.lax.scan(run_round, (states, period * settings.target_every), drawn)[0][0]
 
 
 def first_learning_period(settings: Settings) -> int:

@@ -17,13 +17,13 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from heavytail.checks import as_floats
+from heavytail.deep.batch import draw_batch
 from heavytail.deep.dqn import (
     DQN,
     RunParameters,
     Step,
     StepRandomness,
     begin_period,
-    draw_batch,
     first_learning_period,
     select_action,
     store_transition,

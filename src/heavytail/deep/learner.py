@@ -19,15 +19,9 @@ from annotated_types import Ge, Le
 
 from heavytail.arrays import Floats
 from heavytail.checks import cast_value
+from heavytail.deep.batch import compiled_periods, init_batch
 from heavytail.deep.curve import DeepCurve, make_deep_curve
-from heavytail.deep.dqn import (
-    DQN,
-    RunParameters,
-    action_values,
-    compiled_periods,
-    first_learning_period,
-    init_batch,
-)
+from heavytail.deep.dqn import DQN, RunParameters, action_values, first_learning_period
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver
 from heavytail.deep.learner_file import load_curve, load_environment, load_runs, name_arrays, restore_states
