@@ -2,6 +2,9 @@
 
 The batch of the paper's figure 2c: 72 runs, layers of 512. It is for a GPU; elsewhere the times are those of
 a CPU, and no kernels are listed. ``--runs 24 --width 64`` for another batch.
+
+Beside it the floor: what a round of DQN must move, at the speed at which the memory gives and takes what
+Adam's arithmetic needs.
 """
 
 import argparse
@@ -14,12 +17,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 import heavytail as ht
 from _figures import print_table
 
 STEPS, WARM_UP, PROFILED = 10_000, 1_000, 200
 LISTED = 12  # kernels
+REPEATS = 300  # of the floor's arithmetic
+
+# How often a round reads or writes as many numbers as the network has: two steps read it, the update reads
+# it twice (values, and their derivative) and the target once, Adam reads and writes it and its two moments.
+MOVED = 2 + 2 + 1 + 6
 
 
 def kernels(trace: Path) -> tuple[Counter[str], int]:
@@ -60,6 +69,29 @@ def measure(agent: str, runs: int, width: int, steps: int) -> None:
         print(f"Memory so far: {memory / 1e6:,.0f} MB at most.")
 
 
+def memory_speed(numbers: int) -> float:
+    """Measure the bytes a second that are read and written by arithmetic like Adam's."""
+
+    def step(_: int, arrays: tuple[jax.Array, ...]) -> tuple[jax.Array, ...]:
+        weights, mean, square = arrays
+        mean, square = 0.9 * mean + 0.1 * weights, 0.999 * square + 0.001 * weights**2
+        return weights - 1e-4 * mean / (jnp.sqrt(square) + 1e-4), mean, square
+
+    many_steps = jax.jit(lambda arrays: jax.lax.fori_loop(0, REPEATS, step, arrays), donate_argnums=0)
+    arrays = many_steps(tuple(jnp.ones((3, numbers))))
+    arrays[0].block_until_ready()
+    begun = time.perf_counter()
+    many_steps(arrays)[0].block_until_ready()
+    return REPEATS * 6 * 4 * numbers / (time.perf_counter() - begun)
+
+
+def print_floor(runs: int, width: int) -> None:
+    """Print what a round must move, and the time it takes at the memory's speed."""
+    numbers = runs * width * width
+    moved, speed = MOVED * 4 * numbers, memory_speed(numbers)
+    print(f"Floor of a round: {moved / 1e9:.2f} GB at {speed / 1e12:.2f} TB/s, {1e3 * moved / speed:.3f} ms.")
+
+
 def main() -> None:
     """Measure DQN, and DQN with a model of the reward."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -68,6 +100,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=STEPS)
     arguments = parser.parse_args()
     print(f"On {jax.devices()[0].device_kind}")
+    print_floor(arguments.runs, arguments.width)
     for agent in ("heavy_dqn", "robust_dqn"):
         measure(agent, arguments.runs, arguments.width, arguments.steps)
 

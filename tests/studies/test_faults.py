@@ -16,13 +16,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import PartDone
+from heavytail.studies.engines import PartDone, local
 from heavytail.studies.progress import ProgressListener
 from heavytail.studies.store import Store
 from support.processes import python
@@ -283,6 +284,24 @@ def test_ctrl_c_keeps_what_is_done_and_it_goes_on_from_there(many_whole: Files, 
     assert not [name for name in files(tmp_path) if "unfinished" in name]
     Study(many(), tmp_path).run("inline")
     assert files(tmp_path) == many_whole
+
+
+def test_an_interrupt_while_waiting_for_workers_is_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python's own conditions turn some one in a thousand into "release unlocked lock"."""
+    chance = random.Random(7)  # noqa: S311 - nothing secret
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    monkeypatch.setattr(local, "SECONDS_BETWEEN_UPDATES", 0.01)  # one that comes just before waits so long
+
+    def wait_interrupted() -> None:
+        signal.setitimer(signal.ITIMER_REAL, chance.uniform(1e-6, 6e-5))
+        list(local.all_of(SimpleQueue()))
+
+    try:
+        for _ in range(5_000):
+            with pytest.raises(KeyboardInterrupt):
+                wait_interrupted()
+    finally:
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0], ids=["while workers start", "a little later", "at work"])

@@ -9,13 +9,14 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context, resource_tracker
 from multiprocessing.context import BaseContext
 from multiprocessing.util import get_temp_dir
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import ModuleType
 
 from heavytail.checks import Count
@@ -51,6 +52,7 @@ class LocalEngine:
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
         modules, context = modules_for(parts), _starting_context()
+        done: SimpleQueue[Future[Result]] = SimpleQueue()
         updates = context.SimpleQueue()
         pool = ProcessPoolExecutor(
             self._processes(parts),
@@ -61,11 +63,12 @@ class LocalEngine:
 
         def submit(part: Part) -> Future[Result]:
             with _starting_processes():
-                return pool.submit(run_part_in_worker, part.model_dump_json(), modules, str(resume_folder))
+                future = pool.submit(run_part_in_worker, part.model_dump_json(), modules, str(resume_folder))
+            future.add_done_callback(done.put)
+            return future
 
-        def next_done(busy: Iterable[Future[Result]]) -> list[Future[Result]]:
-            done = wait(busy, SECONDS_BETWEEN_UPDATES, return_when=FIRST_COMPLETED).done
-            return sorted(done, key=lambda future: future.exception() is not None)
+        def next_done(_: Iterable[Future[Result]]) -> list[Future[Result]]:
+            return sorted(all_of(done), key=lambda future: future.exception() is not None)
 
         def latest() -> Iterator[PartProgress | Message]:
             while not updates.empty():
@@ -86,6 +89,18 @@ class LocalEngine:
     def _processes(self, parts: Sequence[Part]) -> int:
         """Count the processes that can work at once; a process that computes all parts compiles once."""
         return 1 if all(part.backend.is_exclusive for part in parts) else min(self.workers, len(parts))
+
+
+def all_of(done: SimpleQueue[Future[Result]]) -> Iterator[Future[Result]]:
+    """Yield what is done, after waiting for it for a while.
+
+    Not by `concurrent.futures.wait`: Ctrl-C within Python's own conditions may end in "release unlocked
+    lock". This queue is in C, where Ctrl-C comes before or after it.
+    """
+    with suppress(Empty):
+        yield done.get(timeout=SECONDS_BETWEEN_UPDATES)
+        while True:
+            yield done.get_nowait()
 
 
 def _starting_context() -> BaseContext:
