@@ -24,7 +24,15 @@ from heavytail.deep.curve import DeepCurve, make_deep_curve
 from heavytail.deep.dqn import DQN, RunParameters, action_values, first_learning_period
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver
-from heavytail.deep.learner_file import load_curve, load_environment, load_runs, name_arrays, restore_states
+from heavytail.deep.learner_file import (
+    describe_spaces,
+    load_absent,
+    load_curve,
+    load_environment,
+    load_runs,
+    name_arrays,
+    restore_states,
+)
 from heavytail.deep.reward_model import beliefs
 from heavytail.deep.rewards import TRANSFORMS, RewardSettings
 from heavytail.deep.settings import RunSettings, Settings, check_settings, own_parameters
@@ -135,7 +143,7 @@ class DeepLearner:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but a Gymnasium environment into one file."""
-        metadata = {
+        metadata: dict[str, Any] = {
             "deep": self.env.name,
             "agent": self.settings.agent,
             "low": self.env.low,
@@ -146,6 +154,8 @@ class DeepLearner:
             "made_with": self.made_with,
             "note": self.note,
         }
+        if isinstance(self._advance, GymDriver):
+            metadata["spaces"] = describe_spaces(self._advance.gym_env)
         curve = {
             "totals": self.totals,
             "curve/steps": self.curve.steps,
@@ -164,8 +174,8 @@ class DeepLearner:
 
         Args:
             path: of the file.
-            env: the Gymnasium environment, if the runs learnt in one. It is no part of the file: training
-                continues in it with a new episode.
+            env: the Gymnasium environment, if the runs learnt in one, which is no part of the file: training
+                continues in it with a new episode. To predict it is not needed.
         """
         metadata, arrays = read_agent_file(path)
         try:
@@ -177,6 +187,7 @@ class DeepLearner:
     def _restored(
         cls, metadata: Mapping[str, Any], arrays: Arrays, gym_env: "gymnasium.Env[Any, Any] | None"
     ) -> "DeepLearner":
+        gym_env = load_absent(metadata) if gym_env is None else gym_env
         environment = load_environment(metadata, gym_env)
         agent = metadata.get("agent", "heavy_dqn")
         settings = check_settings(metadata["settings"], agent)
