@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.errors import install_extra
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from support.processes import python
 
@@ -229,7 +230,7 @@ def test_without_jax_runs_can_be_planned_and_no_more(tmp_path: Path) -> None:
     """
     assert python(script, folder=tmp_path).splitlines() == [
         "500",
-        "heavytail.deep needs JAX; install it with: pip install 'heavytail[deep]'",
+        f"heavytail.deep needs JAX; {install_extra('deep')}",
     ]
 
 
@@ -245,6 +246,6 @@ def test_gymnax_is_asked_for_where_it_is_missing() -> None:
     for function in (heavy_dqn, ht.deep.complete_parameters):
         with pytest.raises(
             ht.InputError,
-            match=r"gymnax/CartPole-v1 needs gymnax; install it with: pip install 'heavytail\[gymnax\]'",
+            match="gymnax/CartPole-v1 needs gymnax; install heavytail's extra 'gymnax'",
         ):
             function("gymnax/CartPole-v1")

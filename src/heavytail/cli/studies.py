@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from heavytail.cli.app import app, one_line_errors, print_json, print_table, stop_status
-from heavytail.errors import printable
+from heavytail.errors import install_extra, printable
 
 if TYPE_CHECKING:
     from heavytail.report.watch import Watch
@@ -115,8 +115,8 @@ def reproduce(
         options = {"workers": workers, "address": address, "lanes": lanes}
         fresh = to_reproduce(study, folder, quick=quick)
         for name in left_out(study):
-            message = f"{name} is not run here, only its published result is shown; to run it: "
-            typer.echo(f"{message}pip install 'heavytail[deep]'", err=True)
+            message = f"{name} is not run here, only its published result is shown; to run it"
+            typer.echo(f"{message} {install_extra('deep')}", err=True)
         watches = [
             _run(member, engine, options, Display(as_json, watch), _command(), page=fresh[0].store)
             for member in fresh

@@ -63,7 +63,7 @@ def advise(upper: Tail, lower: Tail, numbers: PaperNumbers) -> Iterator[str]:
             " reward, such as its rank, always has a mean."
         )
     yield "Tabular: ht.make_agent(env), which is Heavy-PSRL and must be told nothing."
-    yield "Deep: ht.gym.TruncateReward(env) around the environment of any framework, or ht.deep.robust_dqn."
+    yield "Deep: ht.gym.DenoiseReward(env) around the environment of any framework, or ht.deep.robust_dqn."
     yield (
         f'To insist on the paper: ht.make_agent("heavy_q_learning", env, epsilon={numbers.epsilon:g},'
         f' moment={numbers.moment:.3g}), or "heavy_ucrl2".'
