@@ -83,6 +83,13 @@ def test_the_curve_adds_up_over_calls() -> None:
     ).all()
 
 
+def test_a_progress_bar_shows_steps_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    heavy_dqn("cart_pole", **SMALL).learn(progress=True)
+    shown = capsys.readouterr().out
+    assert "heavy_dqn on cart_pole" in shown
+    assert "600/600 steps" in shown
+
+
 def test_parameters_are_completed_without_training() -> None:
     page = ht.deep.complete_parameters("cart_pole", coefficient=1, **SMALL)
     assert json.loads(json.dumps(page)) == page

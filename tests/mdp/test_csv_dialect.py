@@ -77,6 +77,13 @@ def test_other_encodings_are_one_line(encoding: str, tmp_path: Path) -> None:
             read(file)
 
 
+@pytest.mark.parametrize("first", ["1868.41", "1;2,5", "-1e3, 4"])
+def test_a_header_is_needed(first: str, tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_text(f"{first}\n{first}\n")
+    with pytest.raises(ht.InputError, match=r"begins with .*; it must begin with the names of its columns"):
+        read_rewards(tmp_path / "log.csv")
+
+
 def test_separators_of_thousands_are_named(tmp_path: Path) -> None:
     file = tmp_path / "log.csv"
     file.write_text("state;reward\na;12,5\nb;1.234,5\n")

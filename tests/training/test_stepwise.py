@@ -329,8 +329,12 @@ def test_a_process_that_ends_or_dies_leaves_what_it_had_saved(tmp_path: Path) ->
 
 
 def test_a_save_that_fails_is_said_and_nothing_learnt_is_lost(tmp_path: Path) -> None:
-    agent = _make()
-    agent.autosave(tmp_path / "missing" / "agent.npz", updates=2)
+    agent, folder = _make(), tmp_path / "removed"
+    with pytest.raises(InputError, match=r"autosave: there is no folder .*removed"):
+        agent.autosave(folder / "agent.npz", updates=2)
+    folder.mkdir()
+    agent.autosave(folder / "agent.npz", updates=2)
+    folder.rmdir()
     agent.update(0, 0, 1.0, 1)
     with pytest.raises(InputError, match="cannot be written"):
         agent.update(0, 0, 1.0, 1)

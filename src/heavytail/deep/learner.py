@@ -7,6 +7,7 @@ everything: networks, optimisers, replay memories, counts, the curve so far. No 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -42,6 +43,7 @@ from heavytail.training.agent_file import AgentFile, read_agent_file, write_agen
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.lost_state import warn_of_lost_state
 from heavytail.training.one_thread import one_thread
+from heavytail.training.progress import Place, progress_bar
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
 
@@ -102,6 +104,7 @@ class DeepLearner:
         checkpoints: int = 100,
         at: Sequence[int] | None = None,
         on_chunk: Callable[[int], None] = lambda steps: None,
+        progress: bool = False,
     ) -> DeepCurve:
         """Train for so many more steps, by default to the end.
 
@@ -114,18 +117,26 @@ class DeepLearner:
                 `target_every`; those that are not reached now are left out.
             on_chunk: is called with the steps made, after every call of compiled code, which is about once a
                 second.
+            progress: show a progress bar.
         """
         until = self.settings.total_steps if steps is None else self.steps + self._check_steps(steps)
         marks = self._place_marks(until, checkpoints) if at is None else self._check_marks(until, at)
-        with one_thread(self), deferred_interrupts() as let_interrupt_through:
+        with one_thread(self), self._shown(progress, until) as redraw, deferred_interrupts() as let_through:
             for stop in sorted({*marks, until}):
                 while self.steps < stop:
                     self._advance_towards(stop)
                     if self.steps in marks:
                         self._record()
                     on_chunk(self.steps)
-                    let_interrupt_through()
+                    redraw()
+                    let_through()
         return self.curve
+
+    def _shown(self, progress: bool, until: int) -> AbstractContextManager[Callable[[], None]]:
+        if not progress:
+            return nullcontext(lambda: None)
+        name = f"{self.settings.agent} on {self.env.name}"
+        return progress_bar(name, "steps", lambda: Place(self.steps, self.steps), until)
 
     def predict(self, observation: Any, run: int = 0) -> int:
         """Return the greedy action of one of the runs."""

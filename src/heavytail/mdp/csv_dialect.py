@@ -4,11 +4,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, short_repr
 
 DELIMITERS = (",", ";", "\t")
 SAMPLE_BYTES = 1 << 16
 QUOTED = re.compile('"[^"]*"')
+NUMBERS = r"[\d\s.,;eE+-]*\d[\d\s.,;eE+-]*"
 NUMBER = r"\s*[+-]?\d+{}\d+(?:[eE][+-]?\d+)?\s*"
 
 
@@ -33,6 +34,10 @@ def find_dialect(file: Path) -> Dialect:
     except UnicodeDecodeError:
         raise InputError(f"{file} is not text in UTF-8; save it as CSV in UTF-8") from None
     header = QUOTED.sub("", lines[0]) if lines else ""
+    if re.fullmatch(NUMBERS, header):
+        raise InputError(
+            f"{file} begins with {short_repr(header)}; it must begin with the names of its columns"
+        )
     delimiter = max(DELIMITERS, key=header.count)
     if delimiter not in header:  # a single column, in which a comma stands for decimals or is an error
         delimiter = ";"

@@ -161,7 +161,7 @@ def _locate(samples: Floats, upper: Tail, lower: Tail) -> RobustMean:
 
 
 def _lines(found: Diagnosis) -> Iterator[str]:
-    yield f"{found.n:,} rewards; needs heavytail: {found.need}"
+    yield f"{found.n:,} rewards; needs heavytail: {found.need} (intervals are of 95%)"
     yield f"  upper tail  {describe_tail(found.upper)}"
     yield f"  lower tail  {describe_tail(found.lower)}"
     only_if = "" if found.mean_finite > 0.975 else ", if it is finite"

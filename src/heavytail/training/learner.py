@@ -35,7 +35,7 @@ from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_
 from heavytail.training.frozen_policy import FrozenPolicy, freeze_policy
 from heavytail.training.learner_file import describe_spaces, restore_learner
 from heavytail.training.one_thread import one_thread
-from heavytail.training.progress import progress_bar
+from heavytail.training.progress import Place, progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 from heavytail.training.stepwise import Stepwise
 from heavytail.training.true_values import with_true_values
@@ -313,8 +313,11 @@ class Learner:
         if not progress:
             yield lambda: None
             return
-        with progress_bar(self.name, self.unit, self.run_state, until) as redraw:
+        with progress_bar(self.name, self.unit, self._place, until) as redraw:
             yield redraw
+
+    def _place(self) -> Place:
+        return Place(int(self.run_state.episodes_or_steps[0]), int(self.run_state.steps[0]))
 
 
 def make_agent(
