@@ -10,7 +10,7 @@ import heavytail as ht
 from heavytail.cli._env_files import is_env_file, read_env_file
 from heavytail.cli.app import app, one_line_errors, parse_parameters
 from heavytail.errors import InputError, one_line, short_repr, suggestion
-from heavytail.registry import find, registered
+from heavytail.registry import find, is_registered, registered
 
 if TYPE_CHECKING:
     from heavytail.training.curve import Curve
@@ -106,6 +106,8 @@ def _make_gymnasium(env: str, parameters: dict[str, Any], names: set[str]) -> An
     try:
         gymnasium.spec(env)
     except gymnasium.error.Error:
+        if is_registered("deep_env", env):
+            raise InputError(f"{env} is for deep agents: ht.deep.robust_dqn({env!r}), or a study") from None
         near = suggestion(env, names | set(gymnasium.registry))
         remedy = near if near.startswith("did") else "`heavytail list envs` lists ours"
         raise InputError(
