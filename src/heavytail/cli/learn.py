@@ -8,6 +8,7 @@ import typer
 
 import heavytail as ht
 from heavytail.cli._env_files import is_env_file, read_env_file
+from heavytail.cli._plugins import Plugins, use_plugins
 from heavytail.cli.app import app, one_line_errors, parse_parameters
 from heavytail.errors import InputError, one_line, short_repr, suggestion
 from heavytail.registry import find, is_registered, registered
@@ -47,9 +48,11 @@ def learn(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new folder; results/ENV-AGENT if left out.")
     ] = None,
+    plugin: Plugins = None,
 ) -> None:
     """Train an agent, draw its curve and save both; Ctrl-C saves what there is."""
     with one_line_errors():
+        use_plugins(plugin)
         name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
         folder = out or Path("results") / f"{name}-{agent}"
         if (folder / AGENT).exists():
