@@ -165,6 +165,17 @@ def test_without_its_environment_a_loaded_run_predicts_and_does_not_learn(tmp_pa
     with pytest.raises(ht.InputError, match=r"can only predict; to learn, load it with one: ht\.load"):
         alone.learn()
     file = read_agent_file(tmp_path / "driven.npz")
+    for spaces in (
+        None,
+        [],
+        {},
+        {"n_actions": 0, "first_action": 0},
+        {"n_actions": 10**9, "first_action": 0},
+    ):
+        file.metadata["spaces"] = altered
+        write_agent_file(tmp_path / "altered.npz", file)
+        with pytest.raises(ht.InputError, match="cannot be used"):
+            ht.load(tmp_path / "altered.npz")
     del file.metadata["spaces"]
     write_agent_file(tmp_path / "older.npz", file)
     with pytest.raises(ht.InputError, match=r"there is no compiled environment 'CartPole-v1'; .*load.*env="):

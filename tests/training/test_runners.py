@@ -68,6 +68,9 @@ def test_one_of_our_own_learns_the_same_in_gymnasium_as_fused() -> None:
     np.testing.assert_array_equal(fused.agent.q, stepped.agent.q)
 
 
+BAD_STARTS = [{"first_state": start, "first_action": 0} for start in ("5", 1.5, None, 10**30, [1])]
+
+
 class Shifted(gymnasium.Env[Any, Any]):
     """Observations 5 and 6, actions 1 and 2; action 2 in 6 pays 1."""
 
@@ -134,6 +137,17 @@ def test_without_its_environment_a_loaded_learner_predicts_and_does_not_learn(tm
     alone.save(tmp_path / "again.npz")
     again = ht.load(tmp_path / "again.npz", Shifted())
     np.testing.assert_array_equal(again.learn(50).realised_reward, learner.learn(50).realised_reward)
+
+
+@pytest.mark.parametrize("spaces", [None, [], {}, {"first_state": 5}, "first", *BAD_STARTS])
+def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
+    path = tmp_path / "agent.npz"
+    ht.make_agent("random", Shifted(), horizon=4).save(path)
+    file = read_agent_file(path)
+    file.metadata["spaces"] = spaces
+    write_agent_file(path, file)
+    with pytest.raises(InputError, match="cannot be used"):
+        ht.load_agent(path)
 
 
 def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Path) -> None:
