@@ -89,7 +89,7 @@ def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> N
     """Refuse a table in which a column is missing, or is there twice."""
     for name in names:
         if name not in there:
-            shown = ", ".join(there[:MAX_CHOICES]) + and_more(len(there) - MAX_CHOICES)
+            shown = ", ".join(map(repr, there[:MAX_CHOICES])) + and_more(len(there) - MAX_CHOICES)
             raise InputError(f"{table} has no column {name!r}; its columns are {shown}")
         if (n := there.count(name)) > 1:
             raise InputError(f"{table} has {n} columns {name!r}; rename all but one of them")
