@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from heavytail.errors import InputError, short_repr
-
-PARQUET = b"PAR1"  # begins a Parquet file
+from heavytail.files import PARQUET
 
 StrPath: TypeAlias = str | os.PathLike[str]
 

@@ -165,6 +165,7 @@ def test_without_its_environment_a_loaded_run_predicts_and_does_not_learn(tmp_pa
     with pytest.raises(ht.InputError, match=r"can only predict; to learn, load it with one: ht\.load"):
         alone.learn()
     file = read_agent_file(tmp_path / "driven.npz")
+    altered: Any
     for altered in (
         None,
         [],

@@ -10,13 +10,13 @@ import numpy as np
 from heavytail.arrays import Bools, Floats, Ints
 from heavytail.checks import require_columns
 from heavytail.errors import InputError, and_more, one_line, short_repr
+from heavytail.files import PARQUET
 from heavytail.mdp.csv_dialect import find_dialect
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Column: TypeAlias = str | Sequence[str]
-PARQUET = b"PAR1"  # how such a file begins
 
 
 class LogColumns(NamedTuple):

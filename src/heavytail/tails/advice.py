@@ -93,6 +93,16 @@ def _reason(need: Need, upper: Tail, lower: Tail) -> str:
     )
 
 
+def show_moment(finite: float) -> str:
+    """Show which is more probable, that a moment is finite or infinite, and how sure that is.
+
+    >>> show_moment(0.912), show_moment(0.0001)
+    ('finite 91%', 'infinite over 99%')
+    """
+    kind, confidence = ("finite", finite) if finite >= 0.5 else ("infinite", 1.0 - finite)
+    return f"{kind} {show_confidence(confidence)}"
+
+
 def show_confidence(p: float) -> str:
     """Show a probability, which is never quite 0 or 1.
 

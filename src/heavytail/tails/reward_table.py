@@ -11,13 +11,13 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 from heavytail.checks import require_columns, require_memory
 from heavytail.errors import InputError, and_more, one_line, short_repr
+from heavytail.files import PARQUET
 from heavytail.mdp.csv_dialect import find_dialect
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Table
 
 Label: TypeAlias = tuple[str, ...]  # the values of the columns that rewards are grouped by
-PARQUET = b"PAR1"  # how such a file begins
 COPIES = 4  # of what is read, while it is put in order
 
 
