@@ -84,7 +84,10 @@ def test_the_curve_adds_up_over_calls() -> None:
 
 
 def test_a_progress_bar_shows_steps_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
-    heavy_dqn("cart_pole", **SMALL).learn(progress=True)
+    learner = heavy_dqn("cart_pole", **SMALL)
+    learner.learn(progress=True)
+    with pytest.raises(ht.InputError, match="all 600 steps are made; for more, begin with a larger"):
+        learner.learn(50)
     shown = capsys.readouterr().out
     assert "heavy_dqn on cart_pole" in shown
     assert "600/600 steps" in shown

@@ -262,6 +262,10 @@ class DeepLearner:
 
     def _check_steps(self, steps: Any) -> int:
         period, left = self.settings.target_every, self.settings.total_steps - self.steps
+        if not left:
+            raise InputError(
+                f"learn: all {self.steps:,} steps are made; for more, begin with a larger total_steps"
+            )
         if not isinstance(steps, (int, np.integer)) or not period <= steps <= left or steps % period:
             raise InputError(
                 f"learn: steps is {short_repr(steps)}; it must be a multiple of target_every, {period}, up"
