@@ -57,6 +57,18 @@ def test_a_command_that_is_stopped_ends_in_one_line(
     )
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_its_status_is_the_same_where_code_was_made_of_text(number: signal.Signals, tmp_path: Path) -> None:
+    """As by dataclasses and named tuples: Python would kill itself by the signal when it exits."""
+    text = f"import os; os.kill(os.getpid(), {int(number)})"
+    (tmp_path / "stops.py").write_text(f"exec({text!r})")
+    done = subprocess.run(
+        [sys.executable, "-m", "heavytail_command", "list", "--plugin", "stops"],
+        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (128 + number, "heavytail: stopped\n")
+
+
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     script = """
 import os, signal

@@ -27,8 +27,7 @@ def test_learners_are_loaded(tmp_path: Path) -> None:
     in_gym = ht.make_agent("random", lake(), horizon=5)
     in_gym.save(path)
     assert isinstance(ht.load(path, lake()), ht.Learner)
-    with pytest.raises(InputError, match="it was saved in a Gymnasium environment; give that to"):
-        ht.load(path)
+    assert ht.load(path).predict(0) in range(4)
 
 
 def test_deep_runs_are_loaded(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ def test_every_module_says_what_it_is() -> None:
 PAGES = [
     "README.md",
     *(f"docs/{name}.md" for name in ("deep", "heavy_psrl", "logs", "production", "tails")),
-    *(f"docs/{name}.md" for name in ("need", "own_environment", "results", "which_agent")),
+    *(f"docs/{name}.md" for name in ("need", "own_agent", "own_environment", "results", "which_agent")),
 ]
 
 

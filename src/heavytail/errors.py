@@ -32,6 +32,15 @@ def printable(text: str) -> str:
     return UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
+def install_extra(extra: str) -> str:
+    """Say how to install what is optional; heavytail is on no index yet, so that its clone is named.
+
+    >>> install_extra("deep")
+    "install heavytail's extra 'deep', in its clone by: pip install '.[deep]'"
+    """
+    return f"install heavytail's extra {extra!r}, in its clone by: pip install '.[{extra}]'"
+
+
 def key_path(keys: Iterable[str]) -> str:
     """Join the keys that lead to a value in a file with dots, quoted where they need it.
 

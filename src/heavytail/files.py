@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 
+PARQUET = b"PAR1"  # begins a Parquet file
 DPI = 150
 # Without dates and versions the same figure is the same bytes.
 METADATA: dict[str, dict[str, str | None]] = {

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from heavytail.errors import InputError, short_repr
-
-PARQUET = b"PAR1"  # begins a Parquet file
+from heavytail.files import PARQUET
 
 StrPath: TypeAlias = str | os.PathLike[str]
 
@@ -20,8 +19,8 @@ def load(path: StrPath, env: Any = None) -> Any:
 
     Args:
         path: a file of ``save``, the folder of a study, or the Parquet file in which one was packed.
-        env: the environment, where it is not in the file: Gymnasium's, for learners that were in one and for
-            wrappers.
+        env: the environment, where it is not in the file: Gymnasium's, for wrappers and for learners that
+            were in one; without it they predict, and do not learn.
 
     >>> import heavytail as ht, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "agent.npz")

@@ -68,9 +68,9 @@ def test_a_diagnosis_is_drawn(log: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--column", "rr"], "has no column 'rr'; did you mean 'r'?"),
+        (["--column", "rr"], "has no column 'rr'; its columns are"),
         (["--column", "action"], "column 'action' is 'left' in row 1; it must be numbers"),
-        (["--column", "r", "--by", "stat"], "has no column 'stat'; did you mean 'state'?"),
+        (["--column", "r", "--by", "stat"], "has no column 'stat'; its columns are"),
         (["--column", "r", "--by", "r"], "no group can be diagnosed, such as r"),
         (["--column", "r", "--figure", "tails.gif"], "it must end in .svg, .pdf or .png"),
     ],

@@ -68,6 +68,11 @@ def test_the_same_name_in_both_is_told_apart_by_a_prefix(tmp_path: Path) -> None
     [
         (["six_arm", "-n", "5"], "no environment 'six_arm', .* did you mean 'six_arms'?"),
         (["FrozenLake-v9", "-n", "5"], "no environment 'FrozenLake-v9', .* did you mean 'FrozenLake-v1'?"),
+        (
+            ["mountain_car", "-n", "5"],
+            "mountain_car is for deep agents: ht.deep.robust_dqn",
+        ),
+        (["six_arms", "--plugin", "none", "-n", "5"], "the module 'none' cannot be imported .*; install it"),
         (["x", "-n", "5"], "neither of heavytail nor of Gymnasium; `heavytail list envs` lists ours"),
         (["FrozenLake-v1", "foo=1", "-n", "5"], "Gymnasium cannot make FrozenLake-v1: TypeError"),
         (["CartPole-v1", "-n", "5"], "tabular agents need Discrete ones"),

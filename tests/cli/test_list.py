@@ -22,7 +22,8 @@ def test_environments_are_listed_with_what_is_exactly_true_of_them() -> None:
 def test_an_environment_that_needs_parameters_is_listed_without_facts(tmp_path: Path) -> None:
     """The plugin of these tests has one; a list must not fail because of it."""
     (tmp_path / "plugin.py").write_text((Path(__file__).parents[1] / "support" / "plugin.py").read_text())
-    script = "import plugin; from heavytail.cli import app; app(['list', 'envs', '--json'])"
+    words = ["list", "envs", "--json", "--plugin", "plugin"]
+    script = f"import sys; from heavytail.cli import app; sys.path.remove(''); app({words})"
     found = json.loads(python(script, folder=tmp_path))
     (row,) = (row for row in found["envs"] if row["name"] == "triangle")
     assert (row["S"], row["gain"]) == (None, None)

@@ -18,6 +18,7 @@ from heavytail.deep.envs import find_environment
 from heavytail.deep.learner import DeepLearner
 from heavytail.deep.replay import unpack
 from heavytail.gym import AddRewardNoise
+from heavytail.training.agent_file import read_agent_file, write_agent_file
 
 SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 
@@ -146,12 +147,40 @@ def test_a_saved_run_goes_on_with_a_new_episode(tmp_path: Path) -> None:
     again.learn()
     assert repr(again) == "DeepLearner('CartPole-v1', runs=1, steps=600 of 600)"
     assert again.curve.steps[-1] == 600
-    with pytest.raises(ht.InputError, match=r"there is no compiled environment 'CartPole-v1'; .*load.*env="):
-        DeepLearner.load(tmp_path / "driven.npz")
     with pytest.raises(
         ht.InputError, match="its runs saw 4 numbers in an observation, those of MountainCar-v0 have 2"
     ):
         DeepLearner.load(tmp_path / "driven.npz", env=gymnasium.make("MountainCar-v0"))
+
+
+def test_without_its_environment_a_loaded_run_predicts_and_does_not_learn(tmp_path: Path) -> None:
+    env = gymnasium.make("CartPole-v1")
+    env.action_space = gymnasium.spaces.Discrete(2, start=3)
+    learner = heavy_dqn(env, **SMALL)
+    learner.save(tmp_path / "driven.npz")
+    alone = ht.load(tmp_path / "driven.npz")
+    assert repr(alone) == "DeepLearner('CartPole-v1', runs=1, steps=0 of 600)"
+    for x in np.random.default_rng(0).normal(size=(20, 4)):
+        assert alone.predict(x) == learner.predict(x) >= 3
+    with pytest.raises(ht.InputError, match=r"can only predict; to learn, load it with one: ht\.load"):
+        alone.learn()
+    file = read_agent_file(tmp_path / "driven.npz")
+    altered: Any
+    for altered in (
+        None,
+        [],
+        {},
+        {"n_actions": 0, "first_action": 0},
+        {"n_actions": 10**9, "first_action": 0},
+    ):
+        file.metadata["spaces"] = altered
+        write_agent_file(tmp_path / "altered.npz", file)
+        with pytest.raises(ht.InputError, match="cannot be used"):
+            ht.load(tmp_path / "altered.npz")
+    del file.metadata["spaces"]
+    write_agent_file(tmp_path / "older.npz", file)
+    with pytest.raises(ht.InputError, match=r"there is no compiled environment 'CartPole-v1'; .*load.*env="):
+        ht.load(tmp_path / "older.npz")
 
 
 class Strange(gymnasium.Env[Any, Any]):
@@ -167,7 +196,7 @@ BOX, TWO = spaces.Box(-1.0, 1.0, (3,)), spaces.Discrete(2)
     [
         (Strange(TWO, TWO), {"cap": 5}, r"observations are Discrete\(2\); they must be a Box"),
         (Strange(BOX, BOX), {"cap": 5}, r"actions are Box\(.*\); they must be Discrete"),
-        (Strange(BOX, TWO), {}, "the environment has no limit of steps; .* such as cap=500"),
+        (Strange(BOX, TWO), {}, "the environment names no limit of steps; .* such as cap=500"),
         (Strange(BOX, TWO), {"cap": 5, "low": [0.0, 0.0]}, "low must be 3 numbers or one, got 2"),
         (Strange(BOX, TWO), {"cap": 5, "low": 2.0}, "low must nowhere be above high"),
         (Strange(BOX, TWO), {"cap": 5, "runs": [{"seed": 1}, {"seed": 2}]}, "can have one run, got 2"),

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.errors import install_extra
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from support.processes import python
 
@@ -80,6 +81,16 @@ def test_the_curve_adds_up_over_calls() -> None:
     assert np.isnan(
         ht.deep.DeepCurve(np.array([50]), np.array([[0]]), np.array([[0.0]]), np.array([[0]])).mean_return
     ).all()
+
+
+def test_a_progress_bar_shows_steps_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
+    learner = heavy_dqn("cart_pole", **SMALL)
+    learner.learn(progress=True)
+    with pytest.raises(ht.InputError, match="all 600 steps are made; for more, begin with a larger"):
+        learner.learn(50)
+    shown = capsys.readouterr().out
+    assert "heavy_dqn on cart_pole" in shown
+    assert "600/600 steps" in shown
 
 
 def test_parameters_are_completed_without_training() -> None:
@@ -229,7 +240,7 @@ def test_without_jax_runs_can_be_planned_and_no_more(tmp_path: Path) -> None:
     """
     assert python(script, folder=tmp_path).splitlines() == [
         "500",
-        "heavytail.deep needs JAX; install it with: pip install 'heavytail[deep]'",
+        f"heavytail.deep needs JAX; {install_extra('deep')}",
     ]
 
 
@@ -245,6 +256,6 @@ def test_gymnax_is_asked_for_where_it_is_missing() -> None:
     for function in (heavy_dqn, ht.deep.complete_parameters):
         with pytest.raises(
             ht.InputError,
-            match=r"gymnax/CartPole-v1 needs gymnax; install it with: pip install 'heavytail\[gymnax\]'",
+            match="gymnax/CartPole-v1 needs gymnax; install heavytail's extra 'gymnax'",
         ):
             function("gymnax/CartPole-v1")

@@ -230,6 +230,7 @@ def test_a_cache_that_others_can_write_to_is_not_used(
     kept = compiling._kept_folder("0" * 20)
     assert kept == tmp_path / ("0" * 20)
     kept.chmod(0o777)
+    compiling._warn_that_nothing_is_kept.cache_clear()
     with pytest.warns(UserWarning, match="compiled code is not kept: others can write to"):
         assert compiling._kept_folder("0" * 20) is None
 
@@ -250,6 +251,14 @@ def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
     with pytest.warns(UserWarning, match=r"compiled code is not kept: .*; set HEAVYTAIL_CACHE_DIR"):
         compiled = compiling._entry.__wrapped__(_add, (), nogil=True)  # past functools.cache
     assert compiled(1, 2) == 3
+
+
+def test_that_nothing_is_kept_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
+    with pytest.warns(UserWarning, match="compiled code is not kept") as said:
+        kept = [compiling._kept_folder(name * 20) for name in "012"]
+    assert (kept, len(said)) == ([None] * 3, 1)
 
 
 def _add(x: int, y: int) -> int:

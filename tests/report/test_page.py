@@ -182,6 +182,14 @@ def test_what_went_wrong_is_said(section: StudySection) -> None:
     assert 'class="warning"' not in page(data)
 
 
+def test_only_claims_of_a_paper_have_a_place_in_it(section: StudySection, page: str) -> None:
+    results = [
+        result._replace(claim=result.claim.model_copy(update={"place": ""})) for result in section.data.claims
+    ]
+    own = render_page([section._replace(data=section.data._replace(claims=results))])
+    assert (">Place" in page, ">Place" in own) == (True, False)
+
+
 def test_a_study_in_progress_has_no_report(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="parts of the tuning are done"):
         write_report(Study(SPEC, tmp_path), tmp_path / "report.html")

@@ -19,6 +19,7 @@ from heavytail.errors import InputError
 from heavytail.studies import Study
 from heavytail.studies.parts import schema_with_keys
 from heavytail.studies.specs.reading import make_spec
+from support.page_reader import read
 from support.small_studies import done, files, small
 
 CLAIM = {
@@ -98,8 +99,11 @@ def test_the_commands_read_it(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert heavytail("status", packed) == heavytail("status", folder)
-    assert heavytail("report", packed)[:2] == (0, "results/small/report.html\n")
-    assert Path("results/small/report.html").exists()
+    code, path, found = heavytail("report", packed)
+    assert (code, path) == (0, "results/small/report.html\n")
+    page, sentences = read(Path("results/small/report.html").read_text()), found.splitlines()
+    assert sentences
+    assert all(sentence in page.words for sentence in sentences if not sentence.startswith("Claims:"))
     assert heavytail("report", packed, "--out", "here.html")[:2] == (0, "here.html\n")
 
 

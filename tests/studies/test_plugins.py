@@ -274,7 +274,8 @@ def test_a_missing_plugin_is_one_line(workplace: Path) -> None:
     assert ran.returncode == 2
     assert ran.stderr == (
         "heavytail: spec.toml: plugins: the module 'outside_law' cannot be imported"
-        " (ModuleNotFoundError: No module named 'outside_law'); install it, or put its folder on PYTHONPATH\n"
+        " (ModuleNotFoundError: No module named 'outside_law'); install it, or name its folder, as in"
+        " PYTHONPATH=. heavytail run SPEC\n"
     )
     assert not (workplace / "results").exists()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, install_extra
 from heavytail.studies import Study, plan
 from heavytail.studies.engines.ray import RayEngine
 from support.small_studies import files, finished, small
@@ -148,7 +148,7 @@ def test_without_ray_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(builtins, "__import__", without_ray)
     with pytest.raises(InputError) as caught:
         Study(small(), tmp_path / "x").run("ray")
-    assert str(caught.value) == "the engine 'ray' needs Ray; install it with: pip install 'heavytail[ray]'"
+    assert str(caught.value) == f"the engine 'ray' needs Ray; {install_extra('ray')}"
     assert not (tmp_path / "x").exists()
 
 

@@ -131,7 +131,7 @@ def test_what_cannot_be_diagnosed_gets_one_line(rewards: Any, message: str) -> N
 def test_a_diagnosis_is_words_and_numbers() -> None:
     found = ht.tails.diagnose(ht.laws.pareto(1.5).sample(10_000, seed=0))
     lines = repr(found).splitlines()
-    assert lines[0] == "10,000 rewards; needs heavytail: yes"
+    assert lines[0] == "10,000 rewards; needs heavytail: yes (intervals are of 95%)"
     assert lines[2] == "  lower tail  bounded by 0"
     numbers = json.loads(json.dumps(found.to_dict()))
     assert numbers["upper"]["shape"] == pytest.approx(1.0 / numbers["upper"]["index"])

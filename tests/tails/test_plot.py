@@ -24,7 +24,7 @@ def test_every_kind_of_rewards_can_be_drawn(tmp_path: Path) -> None:
 def test_the_fit_begins_at_the_threshold() -> None:
     found = ht.tails.diagnose(REWARDS["heavy"])
     figure = found.plot()
-    assert figure.axes[0].get_title(loc="left") == "500 rewards; needs heavytail: yes"
+    assert figure.axes[0].get_title(loc="left") == "500 rewards"
     fits = [line for line in figure.axes[0].lines if str(line.get_label()).startswith("fit")]
     start = np.asarray(fits[0].get_xydata())[0]
     assert start == pytest.approx([found.upper.threshold - found.median, found.upper.excesses / found.n])

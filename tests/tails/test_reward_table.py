@@ -72,7 +72,7 @@ def test_categories_and_dates_tell_groups_apart(tmp_path: Path) -> None:
     [
         ("", "log is empty; it must be a table as CSV or Parquet"),
         ("reward\n", "column 'reward' has no rows"),
-        ("rewards,x\n1,2\n", "log has no column 'reward'; did you mean 'rewards'?"),
+        ("rewards,x\n1,2\n", "log has no column 'reward'; its columns are 'rewards', 'x'"),
         ("reward,reward\n1,2\n", "log has 2 columns 'reward'; rename all but one of them"),
         ("reward\n1\nten\n", "column 'reward' is 'ten' in row 2; it must be numbers"),
         ("reward,x\n1,2\n,3\n", "column 'reward' is empty in row 2; every reward must be a finite number"),

@@ -12,6 +12,7 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.mdp.builders import mdp_with_horizon
 from heavytail.mdp.from_gymnasium import mdp_from_table
+from heavytail.training.agent_file import read_agent_file, write_agent_file
 from heavytail.training.runners import GymRunner
 
 P = ht.planning
@@ -67,6 +68,9 @@ def test_one_of_our_own_learns_the_same_in_gymnasium_as_fused() -> None:
     np.testing.assert_array_equal(fused.agent.q, stepped.agent.q)
 
 
+BAD_STARTS = [{"first_state": start, "first_action": 0} for start in ("5", 1.5, None, 10**30, [1])]
+
+
 class Shifted(gymnasium.Env[Any, Any]):
     """Observations 5 and 6, actions 1 and 2; action 2 in 6 pays 1."""
 
@@ -110,8 +114,6 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
     loaded = ht.load_agent(tmp_path / "agent.npz", Shifted())
     np.testing.assert_array_equal(loaded.agent.q, learner.agent.q)
     np.testing.assert_array_equal(loaded.learn(50).realised_reward, learner.learn(50).realised_reward)
-    with pytest.raises(InputError, match="it was saved in a Gymnasium environment; give that to load_agent"):
-        ht.load_agent(tmp_path / "agent.npz")
     with pytest.raises(
         InputError,
         match=r"it is for \(2, 2, 4\) states, actions and steps, and the environment has \(16, 4, 4\)",
@@ -119,6 +121,44 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
         ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
     with pytest.raises(InputError, match="this learner is in a Gymnasium environment"):
         loaded.mdp  # noqa: B018 - the look-up is the test
+
+
+def test_without_its_environment_a_loaded_learner_predicts_and_does_not_learn(tmp_path: Path) -> None:
+    learner = ht.make_agent("q_learning", Shifted(), horizon=4, r_max=1.0, transition_scale=0.01)
+    learner.learn(500)
+    learner.save(tmp_path / "agent.npz")
+    alone = ht.load_agent(tmp_path / "agent.npz")
+    assert alone.predict(6, 1) == learner.predict(6, 1) == 2
+    np.testing.assert_array_equal(alone.policy(), learner.policy())
+    assert alone.evaluate(3, env=Shifted()).mean == learner.evaluate(3).mean
+    for impossible in (lambda: alone.learn(1), lambda: alone.evaluate(1)):
+        with pytest.raises(InputError, match=r"can only predict; to learn, load it with one: ht\.load"):
+            impossible()
+    alone.save(tmp_path / "again.npz")
+    again = ht.load(tmp_path / "again.npz", Shifted())
+    np.testing.assert_array_equal(again.learn(50).realised_reward, learner.learn(50).realised_reward)
+
+
+@pytest.mark.parametrize("spaces", [None, [], {}, {"first_state": 5}, "first", *BAD_STARTS])
+def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
+    path = tmp_path / "agent.npz"
+    ht.make_agent("random", Shifted(), horizon=4).save(path)
+    file = read_agent_file(path)
+    file.metadata["spaces"] = spaces
+    write_agent_file(path, file)
+    with pytest.raises(InputError, match="cannot be used"):
+        ht.load_agent(path)
+
+
+def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Path) -> None:
+    """As older versions wrote it."""
+    path = tmp_path / "agent.npz"
+    ht.make_agent("random", Shifted(), horizon=4).save(path)
+    file = read_agent_file(path)
+    del file.metadata["spaces"]
+    write_agent_file(path, file)
+    with pytest.raises(InputError, match=r"it was saved in a Gymnasium environment; give that to ht\.load"):
+        ht.load_agent(path)
 
 
 @pytest.mark.parametrize(

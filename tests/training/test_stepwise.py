@@ -119,6 +119,33 @@ def test_predicting_changes_nothing_but_its_own_stream() -> None:
         np.testing.assert_array_equal(flatten("session", agent.session)[path], array, err_msg=path)
 
 
+@pytest.mark.parametrize("horizon", [1, 4])
+@pytest.mark.parametrize("name", ["heavy_psrl", "psrl", "ucbvi"])
+def test_what_was_only_shown_a_log_predicts_by_it(name: str, horizon: int) -> None:
+    """In each state another action pays, and the next state says nothing."""
+    example = next(entry.example for entry in registered("agent") if entry.name == name)
+    agent = ht.make_stepwise(name, ht.Problem(3, 2, horizon, r_max=1.0), seed=1, **example)
+    best, rng = [0, 1, 0], np.random.default_rng(0)
+    for i in range(6000):
+        s, a, h = i % 3, i // 3 % 2, i // 6 % horizon
+        agent.update(s, a, rng.normal(float(a == best[s]), 0.1), int(rng.integers(3)), h)
+    before = copy.deepcopy(agent.session)
+    assert [agent.predict(s, 0) for s in range(3)] == np.atleast_2d(agent.policy())[0].tolist() == best
+    for path, array in flatten("session", before).items():
+        np.testing.assert_array_equal(flatten("session", agent.session)[path], array, err_msg=path)
+
+
+def test_copies_that_only_predict_explore_as_the_file_changes(tmp_path: Path) -> None:
+    """Each plans by numbers of its own, though the owner that only learns draws none."""
+    owner, chosen = ht.make_stepwise("psrl", states=1, actions=2, horizon=1), set()
+    for _ in range(30):
+        owner.save(tmp_path / "agent.npz")
+        action = ht.load(tmp_path / "agent.npz").predict(0)
+        owner.update(0, action, 0.0)
+        chosen.add(action)
+    assert chosen == {0, 1}
+
+
 @pytest.mark.parametrize("name", AGENTS)
 def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name: str, tmp_path: Path) -> None:
     example = next(entry.example for entry in registered("agent") if entry.name == name)
@@ -302,8 +329,12 @@ def test_a_process_that_ends_or_dies_leaves_what_it_had_saved(tmp_path: Path) ->
 
 
 def test_a_save_that_fails_is_said_and_nothing_learnt_is_lost(tmp_path: Path) -> None:
-    agent = _make()
-    agent.autosave(tmp_path / "missing" / "agent.npz", updates=2)
+    agent, folder = _make(), tmp_path / "removed"
+    with pytest.raises(InputError, match=r"autosave: there is no folder .*removed"):
+        agent.autosave(folder / "agent.npz", updates=2)
+    folder.mkdir()
+    agent.autosave(folder / "agent.npz", updates=2)
+    folder.rmdir()
     agent.update(0, 0, 1.0, 1)
     with pytest.raises(InputError, match="cannot be written"):
         agent.update(0, 0, 1.0, 1)

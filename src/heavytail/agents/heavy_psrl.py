@@ -318,6 +318,8 @@ def _update(
     cell = s * (agent.rewards.size // agent.model.n_states) + a
     i = U(cell)
     n, successors, constant = agent.model.visits[i], agent.model.size[i], is_constant(agent.sketch, cell)
+    if n == 0:
+        see(agent, s)  # news in a log only, of which no episode begins
     push(agent.sketch, cell, r)
     observe(agent.model, cell, s_next, terminated)
     agent.in_phase[i] += 1

@@ -58,6 +58,10 @@ class OrderedGroup(TyperGroup):
                 raise typer.Exit(stop_status(stop)) from None
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C; after the plain one ``python -m`` kills itself if it came inside an `exec` of text."""
+
+
 class Terminated(KeyboardInterrupt):
     """SIGTERM, which ends a command as Ctrl-C does."""
 
@@ -65,6 +69,10 @@ class Terminated(KeyboardInterrupt):
 def stop_status(stop: KeyboardInterrupt) -> int:
     """The exit status of a command that was stopped, as shells have it."""
     return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise Interrupted
 
 
 def _terminate(number: int, frame: FrameType | None) -> NoReturn:
@@ -77,7 +85,7 @@ def _stop_raises() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
         yield
         return
-    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: _terminate}
+    handlers = {signal.SIGINT: _interrupt, signal.SIGTERM: _terminate}
     before = {n: signal.getsignal(n) for n in handlers if signal.getsignal(n) != signal.SIG_IGN}
     try:
         for number in before:

@@ -97,12 +97,14 @@ def _print_groups(title: str, names: list[str], diagnoses: "dict[Label, Diagnosi
 
 
 def _row(found: "Diagnosis") -> dict[str, Any]:
+    from heavytail.tails.advice import show_moment  # here, for start-up
+
     cells = (
         found.n,
         found.need,
         _show_index(found.upper),
         _show_index(found.lower),
-        _show_moment(found.variance_finite),
+        show_moment(found.variance_finite),
         f"{found.mean:.3g} ({found.mean_low:.3g} to {found.mean_high:.3g})",
         f"{found.scale:.3g}",
         f"{found.largest_share:.2g}",
@@ -114,14 +116,6 @@ def _show_index(tail: "Tail") -> str:
     if tail.fit is None or tail.verdict == "bounded":
         return "unknown" if tail.unknown else "bounded"
     return f"{tail.index:.3g} ({tail.index_low:.3g} to {tail.index_high:.3g})"
-
-
-def _show_moment(finite: float) -> str:
-    from heavytail.tails.advice import show_confidence
-
-    return (
-        f"finite {show_confidence(finite)}" if finite >= 0.5 else f"infinite {show_confidence(1.0 - finite)}"
-    )
 
 
 def _draw(names: list[str], diagnoses: "dict[Label, Diagnosis]", figure: Path) -> None:

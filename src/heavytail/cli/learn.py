@@ -8,9 +8,10 @@ import typer
 
 import heavytail as ht
 from heavytail.cli._env_files import is_env_file, read_env_file
+from heavytail.cli._plugins import Plugins, use_plugins
 from heavytail.cli.app import app, one_line_errors, parse_parameters
 from heavytail.errors import InputError, one_line, short_repr, suggestion
-from heavytail.registry import find, registered
+from heavytail.registry import find, is_registered, registered
 
 if TYPE_CHECKING:
     from heavytail.training.curve import Curve
@@ -47,9 +48,11 @@ def learn(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="A new folder; results/ENV-AGENT if left out.")
     ] = None,
+    plugin: Plugins = None,
 ) -> None:
     """Train an agent, draw its curve and save both; Ctrl-C saves what there is."""
     with one_line_errors():
+        use_plugins(plugin)
         name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
         folder = out or Path("results") / f"{name}-{agent}"
         if (folder / AGENT).exists():
@@ -106,6 +109,8 @@ def _make_gymnasium(env: str, parameters: dict[str, Any], names: set[str]) -> An
     try:
         gymnasium.spec(env)
     except gymnasium.error.Error:
+        if is_registered("deep_env", env):
+            raise InputError(f"{env} is for deep agents: ht.deep.robust_dqn({env!r}), or a study") from None
         near = suggestion(env, names | set(gymnasium.registry))
         remedy = near if near.startswith("did") else "`heavytail list envs` lists ours"
         raise InputError(

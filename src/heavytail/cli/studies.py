@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from heavytail.cli.app import app, one_line_errors, print_json, print_table, stop_status
-from heavytail.errors import printable
+from heavytail.errors import install_extra, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heavytail.report.report import CompanionStudy
     from heavytail.report.watch import Watch
     from heavytail.studies.plan_size import PhaseSize
     from heavytail.studies.progress import Stage
@@ -115,13 +118,13 @@ def reproduce(
         options = {"workers": workers, "address": address, "lanes": lanes}
         fresh = to_reproduce(study, folder, quick=quick)
         for name in left_out(study):
-            message = f"{name} is not run here, only its published result is shown; to run it: "
-            typer.echo(f"{message}pip install 'heavytail[deep]'", err=True)
+            message = f"{name} is not run here, only its published result is shown; to run it"
+            typer.echo(f"{message} {install_extra('deep')}", err=True)
         watches = [
             _run(member, engine, options, Display(as_json, watch), _command(), page=fresh[0].store)
             for member in fresh
         ]
-        report = fresh[0].report(None, _command(), list(find_companions(study, fresh)))
+        report = _report(fresh[0], None, as_json, list(find_companions(study, fresh)))
         _finish(fresh[0], as_json, report, watches[-1])
 
 
@@ -160,7 +163,7 @@ def report(
 ) -> None:
     """Write the report of a study that is done."""
     with one_line_errors():
-        typer.echo(str(_report(_study_class().open(folder), out)))
+        typer.echo(str(_report(_study_class().open(folder), out, as_json=False)))
 
 
 def _study_class() -> "type[Study]":
@@ -205,7 +208,7 @@ def _run_and_finish(
 ) -> None:
     again = f"heavytail resume {study.store.folder}"
     watch = _run(study, engine, options, display, again, page=study.store)
-    _finish(study, display.as_json, _report(study, None) if report else None, watch)
+    _finish(study, display.as_json, _report(study, None, display.as_json) if report else None, watch)
 
 
 def _run(
@@ -256,5 +259,14 @@ def _finish(study: "Study", as_json: bool, report: Path | None, watch: "Watch | 
     typer.echo(json.dumps(event) if as_json else path or str(folder))
 
 
-def _report(study: "Study", out: Path | None) -> Path:
-    return study.report(out, _command())
+def _report(study: "Study", out: Path | None, as_json: bool, beside: "Sequence[CompanionStudy]" = ()) -> Path:
+    """Write the report, and say beside it what was found."""
+    from heavytail.report.findings import tell_findings  # here, for start-up
+    from heavytail.report.report import collect_studies, write_studies
+
+    studies = collect_studies(study, _command(), beside)
+    path = write_studies(studies, out or study.store.report_path(study.spec.name))
+    if not as_json:
+        for sentence in tell_findings(studies[0].data):
+            typer.echo(printable(sentence), err=True)
+    return path

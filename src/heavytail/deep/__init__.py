@@ -1,4 +1,4 @@
-"""Deep agents in JAX: ``pip install 'heavytail[deep]'``. JAX is imported when it is first used.
+"""Deep agents in JAX, which is heavytail's extra ``deep``. JAX is imported when it is first used.
 
 An environment, an agent and its training are pure functions over records of arrays; a whole training run is
 one compiled loop, and a batch of runs (seeds and hyperparameters side by side) is the same loop with one more
@@ -11,7 +11,7 @@ from sys import modules
 from typing import TYPE_CHECKING, Any
 
 from heavytail.deep.settings import PER_RUN, complete_parameters
-from heavytail.errors import InputError
+from heavytail.errors import InputError, install_extra
 
 if TYPE_CHECKING:
     from heavytail.deep.agents import heavy_dqn, qr_dqn, robust_dqn
@@ -41,5 +41,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"heavytail.deep has no {name!r}", name=name, obj=modules[__name__])
     if find_spec("jax") is None or find_spec("optax") is None:
-        raise InputError("heavytail.deep needs JAX; install it with: pip install 'heavytail[deep]'")
+        raise InputError(f"heavytail.deep needs JAX; {install_extra('deep')}")
     return getattr(import_module(f"heavytail.deep.{_HOME[name]}"), name)

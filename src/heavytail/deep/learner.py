@@ -7,6 +7,7 @@ everything: networks, optimisers, replay memories, counts, the curve so far. No 
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -24,7 +25,15 @@ from heavytail.deep.curve import DeepCurve, make_deep_curve
 from heavytail.deep.dqn import DQN, RunParameters, action_values, first_learning_period
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver
-from heavytail.deep.learner_file import load_curve, load_environment, load_runs, name_arrays, restore_states
+from heavytail.deep.learner_file import (
+    describe_spaces,
+    load_absent,
+    load_curve,
+    load_environment,
+    load_runs,
+    name_arrays,
+    restore_states,
+)
 from heavytail.deep.reward_model import beliefs
 from heavytail.deep.rewards import TRANSFORMS, RewardSettings
 from heavytail.deep.settings import RunSettings, Settings, check_settings, own_parameters
@@ -34,6 +43,7 @@ from heavytail.training.agent_file import AgentFile, read_agent_file, write_agen
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.lost_state import warn_of_lost_state
 from heavytail.training.one_thread import one_thread
+from heavytail.training.progress import Place, progress_bar
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
 
@@ -94,6 +104,7 @@ class DeepLearner:
         checkpoints: int = 100,
         at: Sequence[int] | None = None,
         on_chunk: Callable[[int], None] = lambda steps: None,
+        progress: bool = False,
     ) -> DeepCurve:
         """Train for so many more steps, by default to the end.
 
@@ -106,18 +117,26 @@ class DeepLearner:
                 `target_every`; those that are not reached now are left out.
             on_chunk: is called with the steps made, after every call of compiled code, which is about once a
                 second.
+            progress: show a progress bar.
         """
         until = self.settings.total_steps if steps is None else self.steps + self._check_steps(steps)
         marks = self._place_marks(until, checkpoints) if at is None else self._check_marks(until, at)
-        with one_thread(self), deferred_interrupts() as let_interrupt_through:
+        with one_thread(self), self._shown(progress, until) as redraw, deferred_interrupts() as let_through:
             for stop in sorted({*marks, until}):
                 while self.steps < stop:
                     self._advance_towards(stop)
                     if self.steps in marks:
                         self._record()
                     on_chunk(self.steps)
-                    let_interrupt_through()
+                    redraw()
+                    let_through()
         return self.curve
+
+    def _shown(self, progress: bool, until: int) -> AbstractContextManager[Callable[[], None]]:
+        if not progress:
+            return nullcontext(lambda: None)
+        name = f"{self.settings.agent} on {self.env.name}"
+        return progress_bar(name, "steps", lambda: Place(self.steps, self.steps), until)
 
     def predict(self, observation: Any, run: int = 0) -> int:
         """Return the greedy action of one of the runs."""
@@ -135,7 +154,7 @@ class DeepLearner:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything but a Gymnasium environment into one file."""
-        metadata = {
+        metadata: dict[str, Any] = {
             "deep": self.env.name,
             "agent": self.settings.agent,
             "low": self.env.low,
@@ -146,6 +165,8 @@ class DeepLearner:
             "made_with": self.made_with,
             "note": self.note,
         }
+        if isinstance(self._advance, GymDriver):
+            metadata["spaces"] = describe_spaces(self._advance.gym_env)
         curve = {
             "totals": self.totals,
             "curve/steps": self.curve.steps,
@@ -164,8 +185,8 @@ class DeepLearner:
 
         Args:
             path: of the file.
-            env: the Gymnasium environment, if the runs learnt in one. It is no part of the file: training
-                continues in it with a new episode.
+            env: the Gymnasium environment, if the runs learnt in one, which is no part of the file: training
+                continues in it with a new episode. To predict it is not needed.
         """
         metadata, arrays = read_agent_file(path)
         try:
@@ -177,6 +198,7 @@ class DeepLearner:
     def _restored(
         cls, metadata: Mapping[str, Any], arrays: Arrays, gym_env: "gymnasium.Env[Any, Any] | None"
     ) -> "DeepLearner":
+        gym_env = load_absent(metadata) if gym_env is None else gym_env
         environment = load_environment(metadata, gym_env)
         agent = metadata.get("agent", "heavy_dqn")
         settings = check_settings(metadata["settings"], agent)
@@ -240,6 +262,10 @@ class DeepLearner:
 
     def _check_steps(self, steps: Any) -> int:
         period, left = self.settings.target_every, self.settings.total_steps - self.steps
+        if not left:
+            raise InputError(
+                f"learn: all {self.steps:,} steps are made; for more, begin with a larger total_steps"
+            )
         if not isinstance(steps, (int, np.integer)) or not period <= steps <= left or steps % period:
             raise InputError(
                 f"learn: steps is {short_repr(steps)}; it must be a multiple of target_every, {period}, up"

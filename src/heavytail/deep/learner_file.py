@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gymnasium.spaces import Box, Discrete
 
 from heavytail.arrays import Floats
-from heavytail.checks import as_floats
+from heavytail.checks import as_floats, cast_value
 from heavytail.deep.dqn import DQN
 from heavytail.deep.envs import find_environment
 from heavytail.deep.envs._environment import Environment
@@ -17,6 +18,7 @@ from heavytail.deep.settings import RunSettings, check_run
 from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.ranges import COUNT
+from heavytail.training.absent_env import AbsentEnv
 from heavytail.training.agent_file import check_array
 
 if TYPE_CHECKING:
@@ -61,7 +63,25 @@ def load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, A
             f" have {len(environment.low)}"
         )
     low, high = (tuple(as_floats(name, metadata[name]).tolist()) for name in ("low", "high"))
-    return environment._replace(low=low, high=high)
+    name = str(metadata["deep"]) if isinstance(gym_env, AbsentEnv) else environment.name
+    return environment._replace(name=name, low=low, high=high)
+
+
+def describe_spaces(env: "gymnasium.Env[Any, Any]") -> dict[str, int]:
+    """Return what a file says of a Gymnasium environment's actions."""
+    actions: Any = env.action_space
+    return {"n_actions": int(actions.n), "first_action": int(actions.start)}
+
+
+def load_absent(metadata: Mapping[str, Any]) -> AbsentEnv | None:
+    """Return what stands for a Gymnasium environment that is not given; None if the runs were in no such."""
+    if "spaces" not in metadata:
+        return None
+    low, high = (as_floats(name, metadata[name]).astype(np.float32) for name in ("low", "high"))
+    n, first = (
+        cast_value(metadata["spaces"][key], int, f"its {key}") for key in ("n_actions", "first_action")
+    )
+    return AbsentEnv(Box(low, high), Discrete(n, start=first))
 
 
 def name_arrays(states: DQN) -> dict[str, Any]:

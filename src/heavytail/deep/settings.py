@@ -168,8 +168,8 @@ def with_default_cap(given: Mapping[str, Any], limit: int | None, agent: str = "
     cap = limit if given.get("cap") is None else given["cap"]
     if cap is None:
         raise InputError(
-            f"{agent}: the environment has no limit of steps; say after how many an episode ends,"
-            " such as cap=500"
+            f"{agent}: the environment names no limit of steps; say after how many an episode ends at the"
+            " latest, such as cap=500"
         )
     return {**given, "cap": cap}
 

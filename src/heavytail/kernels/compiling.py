@@ -156,9 +156,14 @@ def _kept_folder(name: str) -> Path | None:
         reason = f"others can write to {root}, and so decide what runs here"
     except OSError as error:
         reason = f"{root} cannot be written ({error.strerror})"
-    message = f"compiled code is not kept: {reason}"
-    warnings.warn(f"{message}; set HEAVYTAIL_CACHE_DIR to a folder of your own, of mode 700", stacklevel=2)
+    _warn_that_nothing_is_kept(reason)
     return None
+
+
+@cache  # once in a process: numba forgets what was warned of
+def _warn_that_nothing_is_kept(reason: str) -> None:
+    message = f"compiled code is not kept: {reason}"
+    warnings.warn(f"{message}; set HEAVYTAIL_CACHE_DIR to a folder of your own, of mode 700", stacklevel=3)
 
 
 def _others_can_write(folder: Path) -> bool:

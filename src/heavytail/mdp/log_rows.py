@@ -10,12 +10,13 @@ import numpy as np
 from heavytail.arrays import Bools, Floats, Ints
 from heavytail.checks import require_columns
 from heavytail.errors import InputError, and_more, one_line, short_repr
+from heavytail.files import PARQUET
+from heavytail.mdp.csv_dialect import find_dialect
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Column: TypeAlias = str | Sequence[str]
-PARQUET = b"PAR1"  # how such a file begins
 
 
 class LogColumns(NamedTuple):
@@ -122,7 +123,9 @@ def _read_file(path: Path, names: list[str]) -> "pd.DataFrame":
         with path.open("rb") as file:  # whose errors say less of it than Arrow's
             if path.suffix.lower() != ".parquet" and file.read(len(PARQUET)) != PARQUET:
                 file.seek(0)
-                return pd.read_csv(file)  # not the path, of which pandas might make an address, or unpack it
+                dialect = find_dialect(path)
+                # Not the path, of which pandas might make an address, or unpack it.
+                return pd.read_csv(file, sep=dialect.delimiter, decimal=dialect.decimal)
             require_columns("the log", names, pq.read_schema(file).names)
             return pq.read_table(file, columns=list(dict.fromkeys(names))).to_pandas()
     except InputError:
@@ -201,7 +204,9 @@ def _rewards(values: "pd.Series[Any]") -> Floats:
     from pandas.api.types import is_numeric_dtype
 
     if not is_numeric_dtype(values):
-        raise InputError(f"the column {values.name!r} of the log holds {values.dtype}; rewards are numbers")
+        row = int(np.argmax([isinstance(value, str) for value in values]))
+        found = f"{values.dtype}, such as {short_repr(values.iloc[row])}"
+        raise InputError(f"the column {values.name!r} of the log holds {found}; rewards are numbers")
     rewards = values.to_numpy(np.float64, na_value=np.nan)
     if (wrong := np.flatnonzero(~np.isfinite(rewards))).size:
         rows = f"row {wrong[0]}{and_more(len(wrong) - 1)}"

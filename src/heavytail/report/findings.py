@@ -5,13 +5,28 @@ that was reached is shown. So no sentence can say other than the verdicts do.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from heavytail.report.figures.sweep_maps import WORKS, SweepMap
 from heavytail.report.leaderboard import Standing
 from heavytail.report.number_format import percent
 from heavytail.studies.claims import ClaimResult
 
+if TYPE_CHECKING:
+    from heavytail.report.report_data import ReportData
+
 MAX_SENTENCES = 3
+
+
+def tell_findings(data: "ReportData") -> list[str]:
+    """Say what was found, and how many claims have which verdict, for a terminal."""
+    counts = ", ".join(f"{count} {word}" for word, count in count_verdicts(data.claims).items())
+    return [*find_sentences(data), *([f"Claims: {counts}."] if counts else [])]
+
+
+def find_sentences(data: "ReportData") -> list[str]:
+    """Say what was found in a study."""
+    return make_findings(data.claims, data.leaderboard, data.sweep_maps, data.spec.statistics.significance)
 
 
 def make_findings(

@@ -37,8 +37,12 @@ def write_report(
     Returns:
         The path of the page.
     """
-    target, studies = Path(path), collect_studies(study, command, beside)
-    page = render_page(studies)
+    return write_studies(collect_studies(study, command, beside), path)
+
+
+def write_studies(studies: Sequence[StudySection], path: str | Path) -> Path:
+    """Write the page of some studies that were collected, and every figure."""
+    target, page = Path(path), render_page(studies)
     with one_line_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         for section in studies:

@@ -63,7 +63,7 @@ def advise(upper: Tail, lower: Tail, numbers: PaperNumbers) -> Iterator[str]:
             " reward, such as its rank, always has a mean."
         )
     yield "Tabular: ht.make_agent(env), which is Heavy-PSRL and must be told nothing."
-    yield "Deep: ht.gym.TruncateReward(env) around the environment of any framework, or ht.deep.robust_dqn."
+    yield "Deep: ht.gym.DenoiseReward(env) around the environment of any framework, or ht.deep.robust_dqn."
     yield (
         f'To insist on the paper: ht.make_agent("heavy_q_learning", env, epsilon={numbers.epsilon:g},'
         f' moment={numbers.moment:.3g}), or "heavy_ucrl2".'
@@ -91,6 +91,16 @@ def _reason(need: Need, upper: Tail, lower: Tail) -> str:
         f"The variance may be infinite by the {side} tail (confidence {infinite}). If it is not, an agent for"
         " heavy tails costs little."
     )
+
+
+def show_moment(finite: float) -> str:
+    """Show which is more probable, that a moment is finite or infinite, and how sure that is.
+
+    >>> show_moment(0.912), show_moment(0.0001)
+    ('finite 91%', 'infinite over 99%')
+    """
+    kind, confidence = ("finite", finite) if finite >= 0.5 else ("infinite", 1.0 - finite)
+    return f"{kind} {show_confidence(confidence)}"
 
 
 def show_confidence(p: float) -> str:

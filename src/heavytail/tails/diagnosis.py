@@ -11,7 +11,7 @@ import numpy.typing as npt
 from heavytail.arrays import Floats
 from heavytail.checks import as_finite_floats
 from heavytail.errors import InputError
-from heavytail.tails.advice import Need, advise, judge_need, show_confidence, suggest_numbers
+from heavytail.tails.advice import Need, advise, judge_need, show_confidence, show_moment, suggest_numbers
 from heavytail.tails.location import RobustMean, largest_share, robust_mean, sample_mean, spread_around
 from heavytail.tails.tail import Tail, fit_tail, mirrored
 from heavytail.tails.threshold import wider_size
@@ -161,16 +161,14 @@ def _locate(samples: Floats, upper: Tail, lower: Tail) -> RobustMean:
 
 
 def _lines(found: Diagnosis) -> Iterator[str]:
-    yield f"{found.n:,} rewards; needs heavytail: {found.need}"
+    yield f"{found.n:,} rewards; needs heavytail: {found.need} (intervals are of 95%)"
     yield f"  upper tail  {describe_tail(found.upper)}"
     yield f"  lower tail  {describe_tail(found.lower)}"
     only_if = "" if found.mean_finite > 0.975 else ", if it is finite"
     yield f"  mean        {found.mean:.4g} ({found.mean_low:.4g} to {found.mean_high:.4g}){only_if}"
     yield f"  median      {found.median:.4g}, scale {found.scale:.4g}"
-    yield (
-        f"  finite      mean {show_confidence(found.mean_finite)},"
-        f" variance {show_confidence(found.variance_finite)} confidence"
-    )
+    mean, variance = show_moment(found.mean_finite), show_moment(found.variance_finite)
+    yield f"  confidence  mean {mean}, variance {variance}"
     yield f"  symmetric   {show_confidence(1.0 - found.skewed)} probable"
     yield f"  largest     {found.largest_share:.2g} of the sum of sizes"
     yield from found.advice

@@ -42,7 +42,7 @@ def draw_diagnoses(diagnoses: Mapping[str, "Diagnosis"]) -> "Figure":
         _draw_survival(row[0], found, samples)
         _draw_indices(row[1], found, samples)
         _draw_shares(row[2], found)
-        heading = f"{found.n:,} rewards; needs heavytail: {found.need}"
+        heading = f"{found.n:,} rewards"
         row[0].set_title(f"{title}: {heading}" if title else heading, loc="left", fontsize=11)
         for axes in row:
             axes.grid(which="major", color="#E6E6E6", linewidth=0.6)

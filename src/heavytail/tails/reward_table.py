@@ -11,12 +11,13 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 from heavytail.checks import require_columns, require_memory
 from heavytail.errors import InputError, and_more, one_line, short_repr
+from heavytail.files import PARQUET
+from heavytail.mdp.csv_dialect import find_dialect
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, Table
 
 Label: TypeAlias = tuple[str, ...]  # the values of the columns that rewards are grouped by
-PARQUET = b"PAR1"  # how such a file begins
 COPIES = 4  # of what is read, while it is put in order
 
 
@@ -91,25 +92,30 @@ def _read_csv(file: Path, column: str, by: Label) -> "Table":
     from pyarrow import ArrowInvalid, csv, float64, string
 
     require_memory(f"{file}", file.stat().st_size)
-    with csv.open_csv(file) as opened:
+    dialect = find_dialect(file)
+    parsing = csv.ParseOptions(delimiter=dialect.delimiter)
+    with csv.open_csv(file, parse_options=parsing) as opened:
         require_columns(f"{file}", (column, *by), opened.schema.names)
 
     def read(reward_type: Any) -> "Table":
         types = {**dict.fromkeys(by, string()), column: reward_type}
-        options = csv.ConvertOptions(include_columns=_unique((column, *by)), column_types=types)
-        return csv.read_csv(file, convert_options=options)
+        options = csv.ConvertOptions(
+            include_columns=_unique((column, *by)), column_types=types, decimal_point=dialect.decimal
+        )
+        return csv.read_csv(file, parse_options=parsing, convert_options=options)
 
     try:
         return read(float64())
     except ArrowInvalid:  # which says of a word neither its row nor the name of its column
-        _check_words(read(string())[column].to_pylist(), f"{file}: column {column!r}")
+        words = read(string())[column].to_pylist()
+        _check_words(words, dialect.decimal, f"{file}: column {column!r}")
         raise
 
 
-def _check_words(words: Iterable[str | None], where: str) -> None:
+def _check_words(words: Iterable[str | None], decimal: str, where: str) -> None:
     for i, word in enumerate(words):
         try:
-            float(word or 0.0)
+            float((word or "0").replace(decimal, "."))
         except ValueError:
             raise InputError(f"{where} is {short_repr(word)} in row {i + 1}; it must be numbers") from None
 

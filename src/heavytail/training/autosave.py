@@ -26,7 +26,9 @@ class Autosave:
     ) -> None:
         if (updates is None) == (seconds is None):
             raise InputError("autosave: give updates= or seconds=, one of them")
-        self.path = Path(path)
+        self.path = Path(path).absolute()  # a daemon may change its folder
+        if not self.path.parent.is_dir():  # now, and not at the first save
+            raise InputError(f"autosave: there is no folder {self.path.parent}")
         self.updates = None if updates is None else cast_value(updates, Count, "autosave: updates")
         self.seconds = None if seconds is None else cast_value(seconds, Positive, "autosave: seconds")
         self.is_on = True

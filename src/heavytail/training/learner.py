@@ -33,9 +33,9 @@ from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoin
 from heavytail.training.default_agent import name_first
 from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
 from heavytail.training.frozen_policy import FrozenPolicy, freeze_policy
-from heavytail.training.learner_file import restore_learner
+from heavytail.training.learner_file import describe_spaces, restore_learner
 from heavytail.training.one_thread import one_thread
-from heavytail.training.progress import progress_bar
+from heavytail.training.progress import Place, progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 from heavytail.training.stepwise import Stepwise
 from heavytail.training.true_values import with_true_values
@@ -162,10 +162,11 @@ class Learner:
     def predict(self, observation: int, step: int = 0) -> int:
         """Return the action that the agent would take in a state, at a step of the episode.
 
-        Learning is not affected.
+        It is by the plan that it has, as `policy` is. Learning is not affected.
         """
         own = self.streams
         steps = Stepwise(self.agent, own.agent, self.problem, predictions=own.predictions)
+        steps.session.in_episode[0] = 1
         return self.runner.to_action(steps.predict(self.runner.to_state(observation), step))
 
     def policy(self) -> Ints:
@@ -255,6 +256,8 @@ class Learner:
             metadata["changes"] = self.runner.mdp.at
             for i, mdp in enumerate(self.runner.mdp.mdps):
                 arrays |= flatten(f"mdp{i}", mdp)
+        else:
+            metadata["spaces"] = describe_spaces(self.runner.env)
         write_agent_file(path, AgentFile(metadata, arrays))
 
     @classmethod
@@ -263,8 +266,8 @@ class Learner:
 
         Args:
             path: the file.
-            env: needed where the learner was in a Gymnasium environment, which is not in the file and starts
-                from a reset.
+            env: its Gymnasium environment, if it was in one, which is not in the file: needed to learn on,
+                from a reset, and not to predict.
         """
         metadata, arrays = read_agent_file(path)
         try:
@@ -310,8 +313,11 @@ class Learner:
         if not progress:
             yield lambda: None
             return
-        with progress_bar(self.name, self.unit, self.run_state, until) as redraw:
+        with progress_bar(self.name, self.unit, self._place, until) as redraw:
             yield redraw
+
+    def _place(self) -> Place:
+        return Place(int(self.run_state.episodes_or_steps[0]), int(self.run_state.steps[0]))
 
 
 def make_agent(
@@ -350,6 +356,6 @@ def make_agent(
 def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:
     """Read a learner from the file that ``learner.save(path)`` wrote.
 
-    `env` is needed where it was in a Gymnasium environment.
+    To learn on, one that was in a Gymnasium environment needs it as `env`; to predict it does not.
     """
     return Learner.load(path, env)

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from heavytail.arrays import Record
+from heavytail.checks import cast_value
 from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.kernels.rng import Streams, streams
 from heavytail.mdp.builders import mdp_from_slots
 from heavytail.mdp.changing import changing_mdp
+from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find
 from heavytail.training import fused
@@ -36,6 +38,9 @@ def restore_learner(
     new_seed = np.random.SeedSequence([*map(int, run_streams.transitions), int(run_state.steps[0])])
     if env is not None:
         warn_of_lost_state(env, int(run_state.steps[0]))
+    elif "spaces" in metadata:
+        env = _absent_env(problem, metadata["spaces"])
+    if env is not None:
         runner = make_runner(env, problem.horizon or None, new_seed)
     else:
         runner = _stored_runner(metadata, arrays)
@@ -56,9 +61,26 @@ def _check_clock(run_state: fused.RunState) -> None:
         raise InputError(f"it says that {steps:,} steps were made in {units:,} episodes or steps")
 
 
+def describe_spaces(env: Any) -> dict[str, int]:
+    """Return what a file says of discrete spaces besides their sizes."""
+    return {
+        "first_state": int(env.observation_space.start),
+        "first_action": int(env.action_space.start),
+    }
+
+
+def _absent_env(problem: Problem, spaces: Any) -> Any:
+    from gymnasium.spaces import Discrete  # here, because MDPs need no Gymnasium, which is slow to import
+
+    from heavytail.training.absent_env import AbsentEnv
+
+    states, actions = (cast_value(spaces[key], int, f"its {key}") for key in ("first_state", "first_action"))
+    return AbsentEnv(Discrete(problem.n_states, start=states), Discrete(problem.n_actions, start=actions))
+
+
 def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
     if "changes" not in metadata:
-        raise InputError("it was saved in a Gymnasium environment; give that to load_agent(path, env)")
+        raise InputError("it was saved in a Gymnasium environment; give that to ht.load(path, env)")
     smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
     count = len(metadata["changes"]) + 1
     mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]

@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
-from heavytail.training.fused import RunState
+
+class Place(NamedTuple):
+    """How far a run is."""
+
+    units: int  # episodes or steps, of which the bar is made
+    steps: int
 
 
 @contextmanager
-def progress_bar(name: str, unit: str, run_state: RunState, until: int) -> Iterator[Callable[[], None]]:
+def progress_bar(
+    name: str, unit: str, place: Callable[[], Place], until: int
+) -> Iterator[Callable[[], None]]:
     """Show a progress bar on the terminal; yields a function that redraws it."""
     from rich import progress  # here, because most runs show no bar and it is slow to import
 
-    first_unit, first_step = int(run_state.episodes_or_steps[0]), int(run_state.steps[0])
+    first = place()
     columns = (
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
@@ -20,11 +28,11 @@ def progress_bar(name: str, unit: str, run_state: RunState, until: int) -> Itera
         progress.TimeRemainingColumn(),
     )
     with progress.Progress(*columns) as bar:
-        task = bar.add_task(name, total=until - first_unit, speed="")
+        task = bar.add_task(name, total=until - first.units, speed="")
 
         def redraw() -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            speed = f"{(run_state.steps[0] - first_step) / elapsed:,.0f} steps/s" if elapsed > 0 else ""
-            bar.update(task, completed=int(run_state.episodes_or_steps[0]) - first_unit, speed=speed)
+            now, elapsed = place(), bar.tasks[0].elapsed or 0.0
+            speed = f"{(now.steps - first.steps) / elapsed:,.0f} steps/s" if elapsed > 0 else ""
+            bar.update(task, completed=now.units - first.units, speed=speed)
 
         yield redraw

@@ -5,6 +5,7 @@ than a microsecond: its record is packed (`heavytail.kernels.packed`), and what 
 compiled code.
 """
 
+import copy
 import math
 import numbers
 import os
@@ -103,6 +104,7 @@ class Stepwise:
         self._lock = Lock()  # of whoever froze the session
         self._act: Callable[..., int] = self._first_act
         self._update: Callable[..., int] = self._first_update
+        self._twin: Stepwise | None = None
 
     def __repr__(self) -> str:
         return (
@@ -179,11 +181,13 @@ class Stepwise:
         return a if self._action_codes is None else self.actions[a]
 
     def predict(self, s: Any, h: int | None = None) -> Any:
-        """Return the action that the agent would take by the plan it has; nothing depends on it.
+        """Return the action that the agent would take; what it does or learns later does not depend on it.
 
-        `act` plans where that is due, `predict` does not: an agent that was only shown what others did has
-        no plan yet.
+        In an episode that is by the plan it has. Between episodes, or where it was only shown what others
+        did, a copy plans as `act` would; agents that draw their plan draw another.
         """
+        if not self.session.in_episode[0]:
+            return self._begun().predict(s, h)
         return self._ask(s, h, PREDICT)
 
     def policy(self) -> npt.NDArray[Any]:
@@ -194,10 +198,36 @@ class Stepwise:
         >>> dict(zip(agent.states, agent.policy()))
         {'idle': 'wait', 'busy': 'wait'}
         """
+        if not self.session.in_episode[0]:
+            return self._begun().policy()
         with self._frozen():
             codes = freeze_policy(self.agent, self.problem, self.session.predictions).actions
         named = self.actions.name_codes(codes)
         return named if self.problem.horizon > 1 else named[0]
+
+    def _begun(self) -> "Stepwise":
+        """Return a copy that has begun an episode; one serves until more is learnt."""
+        with self._frozen():
+            if self._twin is None or self._twin.updates != self.updates:
+                self._twin = self._begin_copy()
+            return self._twin
+
+    def _begin_copy(self) -> "Stepwise":
+        agent, predictions = copy.deepcopy(self.agent), self.session.predictions
+        # A stream of its own after each update: a posterior drawn by the same numbers again explores little.
+        rng = stream(np.random.SeedSequence([*map(int, self.session.rng), self.updates]))
+        twin = Stepwise(
+            agent,
+            rng,
+            self.problem,
+            predictions=predictions,
+            name=self.name,
+            states=self.states,
+            actions=self.actions,
+        )
+        twin.session.updates[0] = self.updates
+        twin.begin(self.states[0])
+        return twin
 
     def beliefs(self) -> "pd.DataFrame":
         """Return what the agent believes of the rewards of each state and action, as `Learner.beliefs` does.
@@ -349,7 +379,7 @@ class Stepwise:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
-        own = ("_act", "_update", "_address", "_lock", "_autosave")
+        own = ("_act", "_update", "_address", "_lock", "_autosave", "_twin")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

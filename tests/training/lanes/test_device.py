@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from heavytail.cli import app
-from heavytail.errors import InputError
+from heavytail.errors import InputError, install_extra
 from heavytail.studies.engines import make_engine
 from heavytail.training.lanes import device
 
@@ -43,14 +43,12 @@ def without_driver(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(device, "find_cuda", NoDriver)
 
 
+INSTALL = install_extra("cuda")
 CASES: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
-    (not_installed, "lanes need numba-cuda; install it with: pip install 'heavytail[cuda]'"),
+    (not_installed, f"lanes need numba-cuda; {INSTALL}"),
     (
         without_bindings,
-        (
-            "numba-cuda is there, but what it needs is not (No module named 'cuda.bindings'); install it"
-            " with: pip install 'heavytail[cuda]'"
-        ),
+        (f"numba-cuda is there, but what it needs is not (No module named 'cuda.bindings'); {INSTALL}"),
     ),
     (
         without_driver,

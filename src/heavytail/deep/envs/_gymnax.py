@@ -13,7 +13,7 @@ import numpy as np
 
 from heavytail.deep.envs._environment import GENERATOR, Environment
 from heavytail.deep.envs._lazy_jax import Array, jax, jnp
-from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.errors import InputError, install_extra, short_repr, suggestion
 
 NEVER = 2**30  # steps until gymnax would end an episode
 
@@ -77,7 +77,7 @@ def _flatten(observation: Any) -> Array:
 
 def _make(name: str) -> Any:
     if find_spec("gymnax") is None:
-        raise InputError(f"gymnax/{name} needs gymnax; install it with: pip install 'heavytail[gymnax]'")
+        raise InputError(f"gymnax/{name} needs gymnax; {install_extra('gymnax')}")
     gymnax = import_module("gymnax")
     if name not in gymnax.registered_envs:
         raise InputError(

@@ -49,14 +49,12 @@ def reward(task: Task, styles: Styles) -> Figure | None:
     if task.optimum is None:
         return None
     caption = (
-        "As in figure 2 of the paper: cumulative mean reward, averaged over seeds, with one standard"
-        " deviation on either side. The thin line is the best policy."
+        "Cumulative mean reward, averaged over seeds, with one standard deviation on either side, as Zhuang"
+        " and Sui (2021) draw it. The thin line is the best policy."
     )
     content = along_run(task, styles, _mean_and_deviation, Axis("cumulative mean reward"))
     best = _best_policy(task, lambda optimum, at: optimum * at)
-    return Figure(
-        "Cumulative reward, the paper's drawing", caption, content._replace(references=best), order=2
-    )
+    return Figure("Cumulative reward", caption, content._replace(references=best), order=2)
 
 
 @register("figure", "pace")

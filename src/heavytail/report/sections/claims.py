@@ -22,7 +22,8 @@ FIGURES = {
     "counter": "counters",
 }
 ORDER: dict[Verdict, int] = {"reproduced": 0, "undecided": 1, "not reproduced": 2}
-CLAIM_HEADINGS = ["#", "Verdict", "Claim", "Place", "Decisive test", "Number", "p", "Figures"]
+PLACE = "Place"  # in a paper; studies with claims of their own have none
+CLAIM_HEADINGS = ["#", "Verdict", "Claim", PLACE, "Decisive test", "Number", "p", "Figures"]
 TEST_HEADINGS = ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"]
 
 
@@ -57,14 +58,17 @@ def _make_tables(data: ReportData) -> dict[str, Table | None]:
     """The table of claims, and of every test behind it."""
     if not data.claims:
         return {"claims": None, "tests": None}
-    claims = [_make_claim_row(i, claim, data) for i, claim in enumerate(data.claims, 1)]
+    of_paper = any(result.claim.place for result in data.claims)
+    shown = [i for i, heading in enumerate(CLAIM_HEADINGS) if of_paper or heading != PLACE]
+    rows = (_make_claim_row(i, result, data) for i, result in enumerate(data.claims, 1))
+    claims = [[row[i] for i in shown] for row in rows]
     tests = [
         _make_test_row(i, test, result.claim, data)
         for i, result in enumerate(data.claims, 1)
         for test in result.tests
     ]
     return {
-        "claims": Table(CLAIM_HEADINGS, claims, f"{data.prefix}claims-table"),
+        "claims": Table([CLAIM_HEADINGS[i] for i in shown], claims, f"{data.prefix}claims-table"),
         "tests": Table(TEST_HEADINGS, tests, f"{data.prefix}tests-table"),
     }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from heavytail.report.figures.figure import Curves, SmallMultiples
 from heavytail.report.figures.reward_beliefs import BELIEFS
-from heavytail.report.findings import count_verdicts, make_findings
+from heavytail.report.findings import count_verdicts, find_sentences
 from heavytail.report.number_format import duration
 from heavytail.report.report_data import ReportData, StudySection
 from heavytail.report.sections.beliefs import make_beliefs_section
@@ -36,9 +36,7 @@ def make_opening_section(study: StudySection, link: str, *, alone: bool) -> Sect
     """
     data, place = study.data, summary_id(study.data)
     content = {
-        "findings": make_findings(
-            data.claims, data.leaderboard, data.sweep_maps, data.spec.statistics.significance
-        ),
+        "findings": find_sentences(data),
         "verdicts": count_verdicts(data.claims),
         "claims": CLAIMS if alone else claims_id(data),
         "env": place,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from heavytail.checks import Count
-from heavytail.errors import InputError
+from heavytail.errors import InputError, install_extra
 from heavytail.registry import register
 from heavytail.studies import given_mdps
 from heavytail.studies.engines import Event, Result
@@ -119,7 +119,5 @@ def _import_ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise InputError(
-            "the engine 'ray' needs Ray; install it with: pip install 'heavytail[ray]'"
-        ) from None
+        raise InputError(f"the engine 'ray' needs Ray; {install_extra('ray')}") from None
     return ray

@@ -87,7 +87,9 @@ def import_plugins(modules: Sequence[str]) -> None:
         except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             missing = isinstance(error, ModuleNotFoundError) and error.name == module
-            remedy = "; install it, or put its folder on PYTHONPATH" if missing else ""
+            remedy = (
+                "; install it, or name its folder, as in PYTHONPATH=. heavytail run SPEC" if missing else ""
+            )
             raise InputError(
                 f"plugins: the module {module!r} cannot be imported ({reason}){remedy}"
             ) from error

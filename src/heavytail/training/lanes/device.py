@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Ints
-from heavytail.errors import InputError
+from heavytail.errors import InputError, install_extra
 from heavytail.kernels.compiling import config
 
 DeviceArray: TypeAlias = Any  # an array in the memory of the GPU
@@ -24,7 +24,7 @@ BLOCK = (
 )  # threads that are started together; the simulator's are slow to start
 # Names that NumPy 2.5 removed and numba-cuda 0.30 still looks up
 REMOVED_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}
-INSTALL = "install it with: pip install 'heavytail[cuda]'"
+INSTALL = install_extra("cuda")
 
 
 class Device(NamedTuple):
