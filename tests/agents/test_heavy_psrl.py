@@ -2,33 +2,36 @@
 
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 import heavytail as ht
-from heavytail.agents._reward_posterior import (
+from heavytail.agents._common_shape import (
+    FIRST_OMEGA,
     FIRST_TAU,
     MIN_TESTED,
-    OFFSET_PRECISION,
+    OMEGAS,
+    POOLED,
+    PRIOR_PRECISION,
     SKEW_PRIOR,
-    TAU_STEP,
+    STEP,
+    SYMMETRIC,
     TAUS,
     draw_common_shape,
-    draw_mean,
     draw_spread,
-    pool_spreads,
+    skew_odds,
 )
+from heavytail.agents._reward_posterior import draw_mean
 from heavytail.agents.heavy_psrl import HeavyPSRL
-from heavytail.arrays import Floats, Stream
+from heavytail.arrays import Floats, Indices, Ints, Stream
 from heavytail.errors import InputError
 from heavytail.estimators.sketch import (
-    EVIDENCE,
     MIDDLE,
     OFFSET,
     OFFSET_ERROR,
-    SEEN,
     SPREAD,
     SPREAD_ERROR,
     Sketch,
@@ -60,94 +63,136 @@ def _push(record: Sketch, cell: int, x: float) -> None:
     push(record, cell, x)
 
 
-def _draw(record: Sketch, scratch: Floats, rng: Stream, commons: Floats, means: Floats) -> None:
-    for i in range(commons.shape[0]):
-        common = draw_common_shape(record, scratch, rng)
-        commons[i, 0], commons[i, 1] = common.offset, common.tau
-        for cell in range(means.shape[1]):
-            means[i, cell] = draw_mean(record, cell, common, rng)
+class Draws(NamedTuple):
+    """What is common of cells, as drawn, and what was drawn of each."""
+
+    tau: Floats  # [n]
+    offset: Floats  # [n]
+    pooled: Floats  # [n, 3] log spread, its variance between cells, and its noise
+    kinds: Ints  # [n, cells]
+    spreads: Floats  # [n, cells]
+    means: Floats  # [n, cells]
 
 
-def draws(record: Sketch, n: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """Common offsets and their tau [n, 2], and means [n, cells]."""
-    commons, means = np.zeros((n, 2)), np.zeros((n, record.n.size))
-    entry(_draw, record)(record, np.zeros(TAUS), stream(seed), commons, means)
-    return commons, means
+def _draw(record: Sketch, kinds: Indices, scratch: Floats, rng: Stream, out: Draws) -> None:
+    for i in range(out.tau.size):
+        common = draw_common_shape(record, kinds, scratch, rng)
+        out.tau[i], out.offset[i] = common.tau, common.offset
+        out.pooled[i, 0], out.pooled[i, 1] = common.log_spread, common.spread_variance
+        out.pooled[i, 2] = common.spread_noise
+        for cell in range(kinds.size):
+            out.kinds[i, cell] = kinds[cell]
+            if kinds[cell] == POOLED and common.known:
+                out.spreads[i, cell] = draw_spread(record, cell, common, rng)
+            out.means[i, cell] = draw_mean(record, cell, int(kinds[cell]), common, rng)
 
 
-def test_the_common_offset_has_the_posterior_of_the_normal_model() -> None:
-    """Of 4,000 draws, against sums over the grid of tau in NumPy; 5 standard errors."""
-    x = np.array([ht.laws.pareto(1.8, loc=i).sample(400, seed=i) for i in range(6)])
+def draws(record: Sketch, n: int, seed: int = 0) -> Draws:
+    """Draw n times."""
+    each = (n, record.n.size)
+    out = Draws(
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros((n, 3)),
+        np.zeros(each, np.int64),
+        np.zeros(each),
+        np.zeros(each),
+    )
+    entry(_draw, record)(record, np.zeros(record.n.size, np.uint32), np.zeros(TAUS), stream(seed), out)
+    return out
+
+
+def log_likelihood(x: Floats, variance: Floats, tau: float) -> float:
+    """The log likelihood of x ~ N(mu, variance + tau^2), mu ~ N(0, 1 / PRIOR_PRECISION)."""
+    covariance = np.diag(variance + tau**2) + 1.0 / PRIOR_PRECISION
+    return float(multivariate_normal.logpdf(x, cov=covariance))
+
+
+def test_tau_has_the_posterior_of_the_normal_model() -> None:
+    """Of 4,000 draws, against the likelihoods by their definition; 5 standard errors."""
+    x = np.array([ht.laws.pareto(1.5, loc=i).sample(400, seed=i) for i in range(6)])
     record = sketch_of(x)
-    commons, _ = draws(record, 4000)
+    found = draws(record, 4000)
+    assert (found.kinds == POOLED).all()
+    rows, n = record.summary[record.histogram.block], record.n
+    o, e = rows[:, OFFSET], rows[:, OFFSET_ERROR]
+    variance = np.maximum(e**2, n.sum() / (e**-2.0).sum() / n)
+    y = np.log(rows[:, SPREAD])
+    noise = np.average(n * rows[:, SPREAD_ERROR] ** 2, weights=n)
+    y -= np.average(y, weights=n)
+    omegas, taus = FIRST_OMEGA * STEP ** np.arange(OMEGAS), FIRST_TAU * STEP ** np.arange(TAUS)
+    alike = log_likelihood(o, variance, 0.0) + log_likelihood(y, noise / n, 0.0)
+    apart = np.mean([math.exp(log_likelihood(y, noise / n, omega)) for omega in omegas])
+    weights = [math.exp(alike)]
+    weights += [math.exp(log_likelihood(o, variance, tau)) * float(apart) / TAUS for tau in taus]
+    p = np.array(weights) / sum(weights)
+    assert 0.1 < p[0] < 0.9
+    for tau, expected in zip([0.0, *taus], p, strict=True):
+        assert np.isclose(found.tau, tau).mean() == pytest.approx(expected, abs=5.0 * math.sqrt(0.25 / 4000))
+
+
+def shares_of_one_law(samples: list[Floats]) -> float:
+    """How often cells are drawn as of one law."""
+    return float((draws(sketch_of(cast("Floats", samples)), 200).tau == 0.0).mean())
+
+
+def test_cells_of_one_law_at_several_places_are_drawn_as_such() -> None:
+    pareto = [ht.laws.pareto(1.5, loc=i).sample(2000, seed=i) for i in range(8)]
+    assert shares_of_one_law(pareto) > 0.8
+    assert shares_of_one_law([(1.0 + i) * x for i, x in enumerate(pareto)]) == 0.0
+    assert shares_of_one_law([x if i % 2 else -x for i, x in enumerate(pareto)]) == 0.0
+
+
+def test_the_common_offset_is_drawn_around_the_mean_of_all_and_not_below() -> None:
+    record = sketch_of(np.array([ht.laws.pareto(1.5, loc=i).sample(2000, seed=i) for i in range(8)]))
+    found = draws(record, 500)
+    offset = found.offset[found.tau == 0.0]
     rows = record.summary[record.histogram.block]
-    odds = np.exp(0.5 * rows[:, EVIDENCE]) / rows[:, SEEN]
-    share, o, e = odds / (1.0 + odds), rows[:, OFFSET], rows[:, OFFSET_ERROR]
-    taus = FIRST_TAU * TAU_STEP ** np.arange(TAUS)
-    logs, centres, variances = np.zeros((3, TAUS))
-    for k, tau in enumerate(taus):
-        w = 1.0 / (e**2 + tau**2)
-        precision, total = OFFSET_PRECISION + (share * w).sum(), (share * w * o).sum()
-        logs[k] = 0.5 * (share * (np.log(w) - w * o**2)).sum()
-        logs[k] += 0.5 * total**2 / precision - 0.5 * math.log(precision)
-        centres[k], variances[k] = total / precision, 1.0 / precision
-    p = np.exp(logs - logs.max())
-    p /= p.sum()
-    mean = (p * centres).sum()
-    sd = math.sqrt((p * (variances + centres**2)).sum() - mean**2)
-    assert commons[:, 0].mean() == pytest.approx(mean, abs=5.0 * sd / math.sqrt(4000))
-    assert commons[:, 0].std() == pytest.approx(sd, rel=0.1)
-    for k, tau in enumerate(taus):
-        found = np.isclose(commons[:, 1], tau).mean()
-        assert found == pytest.approx(p[k], abs=5.0 * math.sqrt(0.25 / 4000))
+    centre = np.average(rows[:, OFFSET], weights=rows[:, OFFSET_ERROR] ** -2.0)
+    assert offset.min() == pytest.approx(centre, rel=0.1)
+    assert 0.2 < (offset > offset.min()).mean() < 0.8
 
 
-def _pool_spreads(record: Sketch, scratch: Floats, rng: Stream, pooled: Floats, spreads: Floats) -> None:
-    common = draw_common_shape(record, scratch, rng)
-    pooled[0], pooled[1], pooled[2] = pool_spreads(record)
-    for i in range(spreads.shape[0]):
-        for cell in range(spreads.shape[1]):
-            spreads[i, cell] = draw_spread(record, cell, common, rng)
-
-
-def spreads_of(record: Sketch, n: int = 1000) -> tuple[Floats, Floats]:
-    """What `pool_spreads` returns, and draws of spreads [n, cells]."""
-    pooled, spreads = np.zeros(3), np.zeros((n, record.n.size))
-    entry(_pool_spreads, record)(record, np.zeros(TAUS), stream(1), pooled, spreads)
-    return pooled, spreads
+def test_light_tails_and_symmetric_laws_are_not_pooled() -> None:
+    laws = [ht.laws.pareto(1.5), ht.laws.empirical([0.0, 0.0, 0.0, 4.0]), ht.laws.student_t(df=1.5)]
+    kinds = draws(sketch_of(np.array([law.sample(1000, seed=0) for law in laws])), 200).kinds
+    assert (kinds[:, 0] == POOLED).all()
+    assert not (kinds[:, 1] == POOLED).any()
+    assert (kinds[:, 2] == SYMMETRIC).mean() > 0.9
 
 
 def test_spreads_are_pooled_by_the_method_of_moments() -> None:
     x = np.array([(1.0 + i) * ht.laws.pareto(1.8).sample(300 + 100 * i, seed=i)[:300] for i in range(6)])
     record = sketch_of(x)
-    pooled, _ = spreads_of(record, 1)
+    found = draws(record, 1)
+    assert (found.kinds == POOLED).all()
     rows, n = record.summary[record.histogram.block], record.n
-    odds = np.exp(0.5 * rows[:, EVIDENCE]) / rows[:, SEEN]
-    share, y = odds / (1.0 + odds), np.log(rows[:, SPREAD])
-    noise = np.average(n * rows[:, SPREAD_ERROR] ** 2, weights=share * n)
-    w = share * n / noise
+    y = np.log(rows[:, SPREAD])
+    noise = np.average(n * rows[:, SPREAD_ERROR] ** 2, weights=n)
+    w = n / noise
     q = (w * (y - np.average(y, weights=w)) ** 2).sum()
-    variance = max(q - (share.sum() - 1.0), 0.0) / (w.sum() - (w * share * n / noise).sum() / w.sum())
-    centre = np.average(y, weights=share / (noise / n + variance))
+    variance = max(q - (len(y) - 1.0), 0.0) / (w.sum() - (w * w).sum() / w.sum())
+    centre = np.average(y, weights=1.0 / (noise / n + variance))
     assert variance > 0.1
-    assert pooled == pytest.approx([centre, variance, noise], rel=0.02)
+    assert found.pooled[0] == pytest.approx([centre, variance, noise], rel=0.02)
 
 
 def test_a_cell_of_few_samples_has_the_spread_of_the_others() -> None:
     """Few samples miss the tail; with a spread as small as they show a cell would never be tried again."""
     many = [ht.laws.pareto(1.5).sample(2000, seed=i) for i in range(12)]
-    few = np.linspace(1.0, 1.4, 9)
+    few = np.linspace(1.0, 1.4, 9) ** 2
     record = sketch_of(cast("Floats", [*many, few]))
-    _, spreads = spreads_of(record)
+    found = draws(record, 1000)
     own = float(record.summary[record.histogram.block[-1], SPREAD])
-    typical = float(np.median(spreads[:, :-1]))
-    assert own < 0.3 * typical
-    assert np.median(spreads[:, -1]) == pytest.approx(typical, rel=0.3)
+    typical = float(np.median(found.spreads[:, :-1]))
+    assert own < 0.4 * typical
+    last = found.spreads[found.kinds[:, -1] == POOLED, -1]
+    assert np.median(last) == pytest.approx(typical, rel=0.3)
 
 
 def test_symmetric_cells_are_drawn_around_the_trimmed_mean() -> None:
     x = np.array([ht.laws.student_t(df=1.5, loc=3.0).sample(500, seed=i) for i in range(4)])
-    _, means = draws(sketch_of(x), 500)
+    means = draws(sketch_of(x), 500).means
     assert np.abs(np.median(means, axis=0) - 3.0).max() < 0.5
     assert means.std(axis=0).max() < 0.5
 
@@ -155,7 +200,7 @@ def test_symmetric_cells_are_drawn_around_the_trimmed_mean() -> None:
 def test_draws_of_cells_of_one_shape_move_together() -> None:
     """Pooling: what is uncertain of the common offset cancels in comparisons."""
     x = np.array([ht.laws.pareto(1.5, loc=0.3 * (i == 0)).sample(3000, seed=i) for i in range(20)])
-    _, means = draws(sketch_of(x), 2000)
+    means = draws(sketch_of(x), 2000).means
     correlations = np.asarray(np.corrcoef(means.T))
     assert correlations[np.triu_indices(20, 1)].mean() > 0.1  # 0 if each were drawn by itself, to within 0.01
 
@@ -163,12 +208,12 @@ def test_draws_of_cells_of_one_shape_move_together() -> None:
 def skew_odds_of(law: Law, samples: int) -> float:
     """The odds of skewness that six cells of one law give to others."""
     record, odds = sketch_of(np.array([law.sample(samples, seed=i) for i in range(6)])), np.zeros(1)
-    entry(_skew_odds, record)(record, np.zeros(TAUS), stream(0), odds)
+    entry(_skew_odds, record)(record, odds)
     return float(odds[0])
 
 
-def _skew_odds(record: Sketch, scratch: Floats, rng: Stream, odds: Floats) -> None:
-    odds[0] = draw_common_shape(record, scratch, rng).skew_odds
+def _skew_odds(record: Sketch, odds: Floats) -> None:
+    odds[0] = skew_odds(record)
 
 
 def test_heavy_cells_of_many_samples_tell_others_how_probably_they_are_skewed() -> None:
@@ -186,7 +231,7 @@ def test_few_samples_and_light_tails_say_nothing_of_skewness_elsewhere(law: Law,
 
 def test_a_skewed_mean_is_drawn_at_or_above_the_centre_of_its_posterior() -> None:
     record = sketch_of(ht.laws.pareto(1.5).sample(1000, seed=0)[None])
-    means = draws(record, 500)[1][:, 0]
+    means = draws(record, 500).means[:, 0]
     row = record.summary[0]
     centre = row[MIDDLE] + row[SPREAD] * row[OFFSET]
     assert means.min() == centre
