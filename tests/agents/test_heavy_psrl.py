@@ -1,6 +1,5 @@
-"""Heavy-PSRL: its draws against slow twins, what it is indifferent to, and what it learns."""
+"""Heavy-PSRL: what it is indifferent to, and what it learns."""
 
-import math
 from dataclasses import replace
 from typing import Any, cast
 
@@ -8,190 +7,13 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.agents._reward_posterior import (
-    FIRST_TAU,
-    MIN_TESTED,
-    OFFSET_PRECISION,
-    SKEW_PRIOR,
-    TAU_STEP,
-    TAUS,
-    draw_common_shape,
-    draw_mean,
-    draw_spread,
-    pool_spreads,
-)
 from heavytail.agents.heavy_psrl import HeavyPSRL
-from heavytail.arrays import Floats, Stream
 from heavytail.errors import InputError
-from heavytail.estimators.sketch import (
-    EVIDENCE,
-    MIDDLE,
-    OFFSET,
-    OFFSET_ERROR,
-    SEEN,
-    SPREAD,
-    SPREAD_ERROR,
-    Sketch,
-    sketch,
-)
-from heavytail.kernels.compiling import entry
-from heavytail.kernels.pools import with_larger_pools
-from heavytail.kernels.rng import stream
-from heavytail.kernels.verbs import push
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
 from heavytail.mdp import MDP
 from heavytail.training.agent_file import flatten
 from support import traces
-
-
-def sketch_of(samples: Floats) -> Sketch:
-    """A sketch of samples [cell, n]."""
-    record = sketch(len(samples))
-    for cell, row in enumerate(samples):
-        for x in row:
-            if record.histogram.used[0] == record.summary.shape[0]:
-                record = with_larger_pools(record)
-            entry(_push, record)(record, cell, float(x))
-    return record
-
-
-def _push(record: Sketch, cell: int, x: float) -> None:
-    push(record, cell, x)
-
-
-def _draw(record: Sketch, scratch: Floats, rng: Stream, commons: Floats, means: Floats) -> None:
-    for i in range(commons.shape[0]):
-        common = draw_common_shape(record, scratch, rng)
-        commons[i, 0], commons[i, 1] = common.offset, common.tau
-        for cell in range(means.shape[1]):
-            means[i, cell] = draw_mean(record, cell, common, rng)
-
-
-def draws(record: Sketch, n: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """Common offsets and their tau [n, 2], and means [n, cells]."""
-    commons, means = np.zeros((n, 2)), np.zeros((n, record.n.size))
-    entry(_draw, record)(record, np.zeros(TAUS), stream(seed), commons, means)
-    return commons, means
-
-
-def test_the_common_offset_has_the_posterior_of_the_normal_model() -> None:
-    """Of 4,000 draws, against sums over the grid of tau in NumPy; 5 standard errors."""
-    x = np.array([ht.laws.pareto(1.8, loc=i).sample(400, seed=i) for i in range(6)])
-    record = sketch_of(x)
-    commons, _ = draws(record, 4000)
-    rows = record.summary[record.histogram.block]
-    odds = np.exp(0.5 * rows[:, EVIDENCE]) / rows[:, SEEN]
-    share, o, e = odds / (1.0 + odds), rows[:, OFFSET], rows[:, OFFSET_ERROR]
-    taus = FIRST_TAU * TAU_STEP ** np.arange(TAUS)
-    logs, centres, variances = np.zeros((3, TAUS))
-    for k, tau in enumerate(taus):
-        w = 1.0 / (e**2 + tau**2)
-        precision, total = OFFSET_PRECISION + (share * w).sum(), (share * w * o).sum()
-        logs[k] = 0.5 * (share * (np.log(w) - w * o**2)).sum()
-        logs[k] += 0.5 * total**2 / precision - 0.5 * math.log(precision)
-        centres[k], variances[k] = total / precision, 1.0 / precision
-    p = np.exp(logs - logs.max())
-    p /= p.sum()
-    mean = (p * centres).sum()
-    sd = math.sqrt((p * (variances + centres**2)).sum() - mean**2)
-    assert commons[:, 0].mean() == pytest.approx(mean, abs=5.0 * sd / math.sqrt(4000))
-    assert commons[:, 0].std() == pytest.approx(sd, rel=0.1)
-    for k, tau in enumerate(taus):
-        found = np.isclose(commons[:, 1], tau).mean()
-        assert found == pytest.approx(p[k], abs=5.0 * math.sqrt(0.25 / 4000))
-
-
-def _pool_spreads(record: Sketch, scratch: Floats, rng: Stream, pooled: Floats, spreads: Floats) -> None:
-    common = draw_common_shape(record, scratch, rng)
-    pooled[0], pooled[1], pooled[2] = pool_spreads(record)
-    for i in range(spreads.shape[0]):
-        for cell in range(spreads.shape[1]):
-            spreads[i, cell] = draw_spread(record, cell, common, rng)
-
-
-def spreads_of(record: Sketch, n: int = 1000) -> tuple[Floats, Floats]:
-    """What `pool_spreads` returns, and draws of spreads [n, cells]."""
-    pooled, spreads = np.zeros(3), np.zeros((n, record.n.size))
-    entry(_pool_spreads, record)(record, np.zeros(TAUS), stream(1), pooled, spreads)
-    return pooled, spreads
-
-
-def test_spreads_are_pooled_by_the_method_of_moments() -> None:
-    x = np.array([(1.0 + i) * ht.laws.pareto(1.8).sample(300 + 100 * i, seed=i)[:300] for i in range(6)])
-    record = sketch_of(x)
-    pooled, _ = spreads_of(record, 1)
-    rows, n = record.summary[record.histogram.block], record.n
-    odds = np.exp(0.5 * rows[:, EVIDENCE]) / rows[:, SEEN]
-    share, y = odds / (1.0 + odds), np.log(rows[:, SPREAD])
-    noise = np.average(n * rows[:, SPREAD_ERROR] ** 2, weights=share * n)
-    w = share * n / noise
-    q = (w * (y - np.average(y, weights=w)) ** 2).sum()
-    variance = max(q - (share.sum() - 1.0), 0.0) / (w.sum() - (w * share * n / noise).sum() / w.sum())
-    centre = np.average(y, weights=share / (noise / n + variance))
-    assert variance > 0.1
-    assert pooled == pytest.approx([centre, variance, noise], rel=0.02)
-
-
-def test_a_cell_of_few_samples_has_the_spread_of_the_others() -> None:
-    """Few samples miss the tail; with a spread as small as they show a cell would never be tried again."""
-    many = [ht.laws.pareto(1.5).sample(2000, seed=i) for i in range(12)]
-    few = np.linspace(1.0, 1.4, 9)
-    record = sketch_of(cast("Floats", [*many, few]))
-    _, spreads = spreads_of(record)
-    own = float(record.summary[record.histogram.block[-1], SPREAD])
-    typical = float(np.median(spreads[:, :-1]))
-    assert own < 0.3 * typical
-    assert np.median(spreads[:, -1]) == pytest.approx(typical, rel=0.3)
-
-
-def test_symmetric_cells_are_drawn_around_the_trimmed_mean() -> None:
-    x = np.array([ht.laws.student_t(df=1.5, loc=3.0).sample(500, seed=i) for i in range(4)])
-    _, means = draws(sketch_of(x), 500)
-    assert np.abs(np.median(means, axis=0) - 3.0).max() < 0.5
-    assert means.std(axis=0).max() < 0.5
-
-
-def test_draws_of_cells_of_one_shape_move_together() -> None:
-    """Pooling: what is uncertain of the common offset cancels in comparisons."""
-    x = np.array([ht.laws.pareto(1.5, loc=0.3 * (i == 0)).sample(3000, seed=i) for i in range(20)])
-    _, means = draws(sketch_of(x), 2000)
-    correlations = np.asarray(np.corrcoef(means.T))
-    assert correlations[np.triu_indices(20, 1)].mean() > 0.1  # 0 if each were drawn by itself, to within 0.01
-
-
-def skew_odds_of(law: Law, samples: int) -> float:
-    """The odds of skewness that six cells of one law give to others."""
-    record, odds = sketch_of(np.array([law.sample(samples, seed=i) for i in range(6)])), np.zeros(1)
-    entry(_skew_odds, record)(record, np.zeros(TAUS), stream(0), odds)
-    return float(odds[0])
-
-
-def _skew_odds(record: Sketch, scratch: Floats, rng: Stream, odds: Floats) -> None:
-    odds[0] = draw_common_shape(record, scratch, rng).skew_odds
-
-
-def test_heavy_cells_of_many_samples_tell_others_how_probably_they_are_skewed() -> None:
-    symmetric, skewed = ht.laws.student_t(df=1.5), ht.laws.pareto(1.5)
-    assert skew_odds_of(symmetric, MIN_TESTED) == pytest.approx(SKEW_PRIOR / (6.0 + SKEW_PRIOR), rel=0.5)
-    assert skew_odds_of(skewed, MIN_TESTED) == pytest.approx((6.0 + SKEW_PRIOR) / SKEW_PRIOR, rel=0.1)
-
-
-@pytest.mark.parametrize(
-    ("law", "samples"), [(ht.laws.student_t(df=1.5), MIN_TESTED - 1), (ht.laws.normal(), MIN_TESTED)]
-)
-def test_few_samples_and_light_tails_say_nothing_of_skewness_elsewhere(law: Law, samples: int) -> None:
-    assert skew_odds_of(law, samples) == pytest.approx(1.0, abs=0.3)
-
-
-def test_a_skewed_mean_is_drawn_at_or_above_the_centre_of_its_posterior() -> None:
-    record = sketch_of(ht.laws.pareto(1.5).sample(1000, seed=0)[None])
-    means = draws(record, 500)[1][:, 0]
-    row = record.summary[0]
-    centre = row[MIDDLE] + row[SPREAD] * row[OFFSET]
-    assert means.min() == centre
-    assert 0.2 < (means > centre).mean() < 0.8
-
 
 # What it is indifferent to
 

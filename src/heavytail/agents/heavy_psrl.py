@@ -50,8 +50,9 @@ from heavytail.agents._certainty import (
     draw_shares,
     has_stayed,
 )
+from heavytail.agents._common_shape import POOLED, TAUS, draw_common_shape
 from heavytail.agents._drawn_plan import plan_average, plan_episode
-from heavytail.agents._reward_posterior import TAUS, draw_common_shape, draw_mean
+from heavytail.agents._reward_posterior import draw_mean
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Stream, U
 from heavytail.estimators._beliefs import describe_cells
@@ -89,6 +90,7 @@ class HeavyPSRL(NamedTuple):
     news: Floats  # [2] how many constant cells ceased to be, and would have at rate 1
     shares: Floats  # [KINDS] drawn shares of random cells
     unseen: Floats  # [1] the drawn value of a state never seen
+    kinds: Indices  # [S*A] whether rewards are drawn as skewed, see `heavytail.agents._common_shape`
     scratch: Floats  # [TAUS]
     episodic: bool
 
@@ -105,6 +107,7 @@ class HeavyPSRL(NamedTuple):
         S = self.model.n_states
         return {
             "elsewhere": below(S),
+            "kinds": below(POOLED + 1),
             "policy": below(self.rewards.size // S),
             "known": Range(0, S),
             "in_phase": COUNT,
@@ -126,7 +129,7 @@ class HeavyPSRL(NamedTuple):
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl", version=2)
+@register("agent", "heavy_psrl", version=3)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
@@ -152,6 +155,7 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         news=np.zeros(2),
         shares=np.zeros(KINDS),
         unseen=np.zeros(1),
+        kinds=np.zeros(cells, np.uint32),
         scratch=np.zeros(TAUS),
         episodic=problem.horizon > 0,
     )
@@ -205,12 +209,12 @@ def draw_transitions(agent: HeavyPSRL, rng: Stream) -> None:
 def draw_rewards(agent: HeavyPSRL, rng: Stream) -> None:
     """Draw a mean reward for every cell, and the value of a state never seen."""
     rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
-    common = draw_common_shape(agent.sketch, agent.scratch, rng)
+    common = draw_common_shape(agent.sketch, agent.kinds, agent.scratch, rng)
     low, high = math.inf, -math.inf
     for cell in range(agent.rewards.size):
         i = U(cell)
         if n[i] >= MIN_KNOWN:
-            agent.rewards[i] = draw_mean(agent.sketch, cell, common, rng)
+            agent.rewards[i] = draw_mean(agent.sketch, cell, as_int(agent.kinds[i]), common, rng)
         if n[i] >= MIN_RANGED:
             middle = rewards.first[i]
             if rewards.block[i] >= 0:
@@ -372,4 +376,5 @@ def _reset(record: HeavyPSRL) -> None:
     record.news[:] = 0.0
     record.shares[:] = 0.0
     record.unseen[:] = 0.0
+    record.kinds[:] = 0
     record.scratch[:] = 0.0
