@@ -514,10 +514,10 @@ def test_a_subroutine_is_not_inlined_although_the_kernels_that_call_it_are() -> 
     part: Any = kernel(_both)
     part.compile((float64,))
     (compiled,) = part.overloads.values()
-    compiled.library.finalize()
     inlined = {
         name: any(b"alwaysinline" in attributes for attributes in function.attributes)
-        for function in compiled.library._final_module.functions
+        for library in compiled.library.with_all_called()
+        for function in library.get_defined_functions()
         for name in ("_begun", "_updated", "_planned")
         if name in function.name
     }
