@@ -9,7 +9,7 @@ It reaches into numba's compiler, which has no option for this; tests compare al
 """
 
 # Numba has no types, and no public names for these.
-# mypy: disallow-untyped-calls=False, disable-error-code=attr-defined
+# mypy: disallow-untyped-calls=False
 # ruff: noqa: SLF001
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from llvmlite.binding import create_new_function_pass_manager
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import CPUDispatcher
-from numba.core.sigutils import normalize_signature
 
 from heavytail.kernels._quick_compiler import QuickCompiler
 
@@ -34,16 +33,6 @@ class Part(CPUDispatcher):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled by itself."""
         return self._compile_alone(self.py_func, *args)(*args, **kwargs)
-
-    def compile(self, signature: Any) -> Any:
-        """Compile as any function is, without clocks, which all calls of LLVM inside would wind."""
-        arguments, returned = normalize_signature(signature)
-        if (known := self.overloads.get(tuple(arguments))) is not None:
-            return known.entry_point
-        with self._compiling_counter:
-            result = self._compiler.compile(arguments, returned)
-        self.add_overload(result)
-        return result.entry_point
 
 
 class _PartCompiler(QuickCompiler):
@@ -73,6 +62,8 @@ class _PartLibrary(JITCodeLibrary):
             passes.run(function, builder)
 
     def finalize(self) -> None:
+        for function in self.get_defined_functions():
+            function.linkage = "linkonce_odr"  # or numba would do so in a copy
         self._finalized = True
 
     def with_all_called(self) -> list[Any]:
