@@ -14,9 +14,10 @@ It reaches into numba's compiler, which has no option for this; tests compare al
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite.binding import create_new_function_pass_manager
 from numba.core.codegen import JITCodeLibrary
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
+from numba.core.types import unliteral
 
 from heavytail.kernels._quick_compiler import QuickCompiler
 
@@ -33,6 +34,13 @@ class Part(CPUDispatcher):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function, compiled by itself."""
         return self._compile_alone(self.py_func, *args)(*args, **kwargs)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Type a call with a number in the source code as one with any: it is not compiled for each."""
+        try:
+            return super().get_call_template([unliteral(argument) for argument in args], kws)
+        except TypingError:  # the number decides what the types are
+            return super().get_call_template(args, kws)
 
 
 class _PartCompiler(QuickCompiler):
@@ -53,13 +61,12 @@ class _PartLibrary(JITCodeLibrary):
     """Code for LLVM of which no machine code is made; what it calls is linked where that is done."""
 
     def _optimize_functions(self, module: Any) -> None:
-        """Put variables into registers, and no more: all else is done once it is inlined."""
+        """Do as numba does, for what is defined here: it does so for each name of a function, too."""
         module.data_layout = self._codegen._data_layout
-        builder = self._codegen._pass_builder()
-        passes = create_new_function_pass_manager()
-        passes.add_sroa_pass()
+        passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
-            passes.run(function, builder)
+            if not function.is_declaration:
+                passes.run(function, builder)
 
     def finalize(self) -> None:
         for function in self.get_defined_functions():
