@@ -1,4 +1,4 @@
-"""Numba's compiler without what kernels do not need: a third of its time.
+"""Numba's compiler without what kernels do not need.
 
 Most of that time is numba's own Python, and much of it finds out again what was found before: which function
 is meant by a sum of two floats is asked hundreds of times while one entry is compiled, of a dozen templates
