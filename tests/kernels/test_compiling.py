@@ -523,11 +523,53 @@ def test_a_subroutine_is_not_inlined_although_the_kernels_that_call_it_are() -> 
     part: Any = kernel(_both)
     part.compile((float64,))
     (compiled,) = part.overloads.values()
-    compiled.library.finalize()
     inlined = {
         name: any(b"alwaysinline" in attributes for attributes in function.attributes)
-        for function in compiled.library._final_module.functions
+        for library in compiled.library.with_all_called()
+        for function in library.get_defined_functions()
         for name in ("_begun", "_updated", "_planned")
         if name in function.name
     }
     assert inlined == {"_begun": True, "_updated": True, "_planned": False}
+
+
+@kernel
+def _shifted(x: float, k: int) -> float:
+    return x + k
+
+
+def _shifted_twice(x: float) -> float:
+    return _shifted(x, 1) + _shifted(x, 2)
+
+
+def test_a_kernel_is_not_compiled_again_for_each_number_in_a_call_of_it() -> None:
+    part: Any = _shifted
+    assert entry(_shifted_twice)(1.0) == 5.0
+    assert len(part.overloads) == 1
+
+
+@kernel
+def _member(pair: tuple[float, tuple[int, int]], k: int) -> Any:
+    return pair[k]
+
+
+def _sum_of_members(x: float) -> float:
+    first: float = _member((x, (1, 2)), 0)
+    second: tuple[int, int] = _member((x, (1, 2)), 1)
+    return first + second[0]
+
+
+def test_a_number_in_a_call_may_decide_the_type_that_is_returned() -> None:
+    assert entry(_sum_of_members)(1.5) == 2.5
+
+
+@kernel
+def _with_a_function_inside(x: float) -> float:
+    def times_x(y: float) -> float:
+        return x * y
+
+    return times_x(2.0)
+
+
+def test_a_kernel_may_hold_a_function() -> None:
+    assert _with_a_function_inside(3.0) == 6.0

@@ -8,12 +8,18 @@ up in: less than half the time. If Python calls one, that is compiled then.
 It reaches into numba's compiler, which has no option for this; tests compare all results with plain Python.
 """
 
-# ruff: noqa: SLF001 - numba's compiler has no public names for these
+# Numba has no types, and no public names for these.
+# mypy: disallow-untyped-calls=False
+# ruff: noqa: SLF001
 from collections.abc import Callable
 from typing import Any
 
-from numba.core.compiler import Compiler
+from numba.core.codegen import JITCodeLibrary
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
+from numba.core.types import unliteral
+
+from heavytail.kernels._quick_compiler import QuickCompiler
 
 NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -29,30 +35,47 @@ class Part(CPUDispatcher):
         """Run the function, compiled by itself."""
         return self._compile_alone(self.py_func, *args)(*args, **kwargs)
 
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Type a call with a number in the source code as one with any: it is not compiled for each."""
+        try:
+            return super().get_call_template([unliteral(argument) for argument in args], kws)
+        except TypingError:  # the number decides what the types are
+            return super().get_call_template(args, kws)
 
-class _PartCompiler(Compiler):
-    def __init__(self, typing: Any, target: Any, library: Any, *rest: Any) -> None:
-        _, _, flags, _ = rest
+
+class _PartCompiler(QuickCompiler):
+    def __init__(self, typing: Any, target: Any, _: Any, *rest: Any) -> None:
+        *_, flags, _ = rest
         flags.no_compile = True
-        library = target.codegen().create_library("part")
-        library.finalize = lambda: _link(library)
-        # Numba has no types.
-        super().__init__(typing, target, library, *rest)  # type: ignore[no-untyped-call]
+        super().__init__(typing, target, _PartLibrary(target.codegen(), "part"), *rest)
 
     def _compile_core(self) -> Any:
         # Numba finds a function by its entry point, so each needs one of its own; no one calls it.
-        result = super()._compile_core()._replace(entry_point=[].append)  # type: ignore[no-untyped-call]
-        result.target_context.insert_user_function(result.entry_point, result.fndesc, [result.library])
+        result = super()._compile_core()._replace(entry_point=[].append)
+        libraries = result.library.with_all_called()
+        result.target_context.insert_user_function(result.entry_point, result.fndesc, libraries)
         return result
 
 
-def _link(library: Any) -> None:
-    """Finish a library with what it calls linked in, neither optimised nor emitted."""
-    for called in dict.fromkeys(library._linking_libraries):
-        library._reload_init.update(called._reload_init)
-        library._final_module.link_in(called._get_module_for_linking(), preserve=True)
-    library._finalize_dynamic_globals()
-    library._finalized = True
+class _PartLibrary(JITCodeLibrary):
+    """Code for LLVM of which no machine code is made; what it calls is linked where that is done."""
+
+    def _optimize_functions(self, module: Any) -> None:
+        """Do as numba does, for what is defined here: it does so for each name of a function, too."""
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def finalize(self) -> None:
+        for function in self.get_defined_functions():
+            function.linkage = "linkonce_odr"  # or numba would do so in a copy
+        self._finalized = True
+
+    def with_all_called(self) -> list[Any]:
+        """List this library and those of all that it calls, and they call, each once."""
+        return list(dict.fromkeys([self, *self._linking_libraries]))
 
 
 # What makes a part of the function that an overload returns, which numba compiles itself.

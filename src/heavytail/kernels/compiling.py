@@ -46,6 +46,7 @@ from numba import njit
 from heavytail._startup import gc_paused, skip_blas_probe
 from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels._part_compiler import Part
+from heavytail.kernels._quick_compiler import QuickCompiler
 
 skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
@@ -93,7 +94,7 @@ def entry_with_gil(function: Callable[P, R], *records: Any) -> Callable[P, R]:
 def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) -> Callable[P, R]:
     if config.DISABLE_JIT:
         return _quiet(function)
-    compiled: Any = njit(**{**ENTRY_OPTIONS, "nogil": nogil})(function)
+    compiled: Any = njit(**{**ENTRY_OPTIONS, "nogil": nogil}, pipeline_class=QuickCompiler)(function)
     keepable = function.__module__ in sys.modules and all(map(_importable, classes))
     folder = _kept_folder(fingerprint(function, classes)) if keepable else None
     if folder is not None:

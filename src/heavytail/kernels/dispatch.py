@@ -10,6 +10,7 @@ as reward laws.
 """
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar, cast
 
@@ -80,14 +81,11 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
             chosen = [methods[cls] for cls in classes if cls in methods]
             return [choose, *chosen] if default is None else [choose, *chosen, default]
 
-        @overload(call, jit_options=INLINED)
+        @overload(call, jit_options=INLINED, strict=False)
         # Numba wants names only.
         def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
             chosen = methods.get(getattr(record, "instance_class", None), default)
-            if chosen is None:
-                return None
-            # Numba wants these names.
-            return lambda record, *arguments: chosen(record, *arguments)  # noqa: PLW0108
+            return getattr(chosen, "py_func", None)
 
         verb = cast("Verb", call)
         attributes = {"parameters": parameters, "methods": methods, "method": method}
@@ -131,10 +129,7 @@ def switch(stub: Callable[..., Any]) -> Switch:
 
     def chain() -> Callable[..., Any]:
         if not sealed:
-            built = kernel(_no_case)
-            for code in sorted(cases):
-                built = _one_case(code, cases[code], built)
-            sealed.append(built)
+            sealed.append(kernel(_choose_among(cases, inspect.signature(stub))))
         return sealed[0]
 
     def call(code: int, *arguments: Any) -> Any:
@@ -154,13 +149,10 @@ def switch(stub: Callable[..., Any]) -> Switch:
 
         return register
 
-    @overload(call, jit_options=INLINED)
+    @overload(call, jit_options=INLINED, strict=False)
     # Numba wants names only.
     def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
-        if not isinstance(code, types.Integer):
-            return None
-        built = chain()
-        return lambda code, *arguments: built(code, *arguments)  # noqa: PLW0108 - numba wants these names
+        return getattr(chain(), "py_func", None) if isinstance(code, types.Integer) else None
 
     vars(call).update(cases=cases, case=case, compiled_parts=lambda classes: [choose, chain()])
     _take_name(call, stub)
@@ -172,14 +164,15 @@ def _take_name(call: Callable[..., Any], stub: Callable[..., Any]) -> None:
         setattr(call, attribute, getattr(stub, attribute))
 
 
-def _no_case(code: int, *arguments: Any) -> float:
-    return float("nan")
-
-
-def _one_case(code: int, then: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
-    def choose(given: int, *arguments: Any) -> Any:
-        if given == code:
-            return then(*arguments)
-        return otherwise(given, *arguments)
-
-    return kernel(choose)
+def _choose_among(cases: dict[int, Callable[..., Any]], signature: inspect.Signature) -> Callable[..., Any]:
+    """Write the function that runs one of the cases: compiled, one is much less than one each."""
+    code, *arguments = signature.parameters
+    lines = [f"def choose({code}, {', '.join(arguments)}):"]
+    for number in sorted(cases):
+        lines += [f"    if {code} == {number}:", f"        return case_{number}({', '.join(arguments)})"]
+    lines.append("    return nan")
+    names: dict[str, Any] = {"__name__": __name__, "nan": math.nan}
+    names |= {f"case_{number}": case for number, case in cases.items()}
+    exec("\n".join(lines), names)  # noqa: S102 - of these lines
+    chosen: Callable[..., Any] = names["choose"]
+    return chosen

@@ -63,16 +63,28 @@ def any_pool_full(record: Record) -> bool:
     return full(record) or any(any_pool_full(value) for value in record if hasattr(value, "_fields"))
 
 
-@overload(any_pool_full, jit_options=INLINED)
+@overload(any_pool_full, jit_options=INLINED, strict=False)
 # Numba wants the name only.
 def _any_pool_full(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     if not isinstance(record, types.BaseNamedTuple):
         return None
-    is_full: Callable[[Record], bool] = kernel(_full)
+    is_full: Any = full.methods.get(cast("Any", record).instance_class, _never_full)
     for i, kind in enumerate(cast("Any", record).types):
-        if isinstance(kind, types.BaseNamedTuple):
+        if _can_be_full(kind):
             is_full = _or_inside(i, is_full)
-    return lambda record: is_full(record)  # noqa: PLW0108 - numba wants a function of this name
+    return is_full.py_func
+
+
+def _can_be_full(kind: Any) -> bool:
+    if not isinstance(kind, types.BaseNamedTuple):
+        return False
+    record: Any = kind
+    return record.instance_class in full.methods or any(map(_can_be_full, record.types))
+
+
+@kernel
+def _never_full(record: Record) -> bool:
+    return False
 
 
 def _or_inside(i: int, before: Callable[[Record], bool]) -> Callable[[Record], bool]:
@@ -80,5 +92,11 @@ def _or_inside(i: int, before: Callable[[Record], bool]) -> Callable[[Record], b
 
 
 vars(any_pool_full).update(
-    compiled_parts=lambda classes: [_any_pool_full, _or_inside, *full.compiled_parts(classes)]
+    compiled_parts=lambda classes: [
+        _any_pool_full,
+        _can_be_full,
+        _never_full,
+        _or_inside,
+        *full.compiled_parts(classes),
+    ]
 )
