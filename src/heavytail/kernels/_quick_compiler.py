@@ -1,8 +1,8 @@
 """Numba's compiler without what kernels do not need.
 
-Most of that time is numba's own Python, and much of it finds out again what was found before: which function
-is meant by a sum of two floats is asked hundreds of times while one entry is compiled, of a dozen templates
-each. Here it is asked once. Passes over functions that cannot change them are left out.
+Most of the time of a compilation is numba's own Python, and much of it finds out again what was found before:
+which function is meant by a sum of two floats is asked hundreds of times while one entry is compiled, of a
+dozen templates each. Here it is asked once. Passes over functions that cannot change them are left out.
 
 It reaches into numba's compiler, which has no option for this; tests compare all results with plain Python.
 """
