@@ -1,5 +1,6 @@
 import copy
 import random
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -125,6 +126,7 @@ def test_every_field_of_a_part_but_its_keys_is_in_its_id() -> None:
         "seed": 5,
         "phase": "tuning",
         "replicates": (1, 2),
+        "regret": "gaps",
         "variants": ({"x": 1},),
     }
     assert others.keys() == Part.model_fields.keys() - {"keys"}
@@ -356,3 +358,35 @@ def test_the_parts_of_a_run_that_agents_share_name_them_all() -> None:
     keys = {part.agent: part.run_keys for cell in cells for part in cell.parts}
     assert keys["random"] == (("one,two", "six_arms,again"),) * 3
     assert keys["q_learning"] == (("q_learning", "six_arms,again"),) * 3
+
+
+def test_regret_by_gaps_is_another_result_of_the_same_runs(tmp_path: Path) -> None:
+    spec = {
+        "name": "luck",
+        "episodes": 50,
+        "seeds": 2,
+        "checkpoints": 10,
+        "envs": {"river_swim": {}},
+        "agents": {"psrl": {}},
+    }
+    by_rewards = ht.Study(spec, tmp_path / "rewards")
+    by_gaps = ht.Study({**spec, "regret": "gaps"}, tmp_path / "gaps")
+    for study in (by_rewards, by_gaps):
+        study.run(engine="inline")
+    curves = [study.curves() for study in (by_rewards, by_gaps)]
+    assert set(curves[0]["run"]).isdisjoint(curves[1]["run"])
+    assert curves[0]["realised_reward"].equals(curves[1]["realised_reward"])
+    assert not curves[0]["regret"].equals(curves[1]["regret"])
+    assert (curves[1]["regret"] > -1e-9).all()
+
+
+def test_gaps_of_deep_environments_are_not_known(tmp_path: Path) -> None:
+    spec = {
+        "name": "deep",
+        "steps": 100,
+        "regret": "gaps",
+        "envs": {"mountain_car": {}},
+        "agents": {"dqn": {}},
+    }
+    with pytest.raises(ht.InputError, match=r"known of MDPs only, and not of envs\.mountain_car"):
+        ht.Study(spec, tmp_path)

@@ -21,9 +21,16 @@ class ChangingMDP(NamedTuple):
 
     mdps: tuple[MDP, ...]
     at: tuple[int, ...]  # episodes, or steps in a continuing problem, after which the next MDP begins
+    # the same MDPs with what runs record in the place of expected rewards, where that is something else
+    recorded: tuple[MDP, ...] = ()
 
     def __repr__(self) -> str:
         return f"ChangingMDP({self.mdps[0]!r} first, changes={len(self.at):,})"
+
+    @property
+    def played(self) -> tuple[MDP, ...]:
+        """The MDPs in which runs step, with what they record."""
+        return self.recorded or self.mdps
 
     def which(self, units: int) -> int:
         """Return the index of the MDP after so many episodes or steps."""

@@ -131,6 +131,11 @@ def digest_mdp(mdp: AnyMDP) -> str:
 
 def _changing_to_arrays(changing: ChangingMDP) -> Arrays:
     """Collect the arrays of all MDPs, each under its path."""
+    if changing.recorded:
+        raise InputError(
+            "this MDP is one whose runs record gaps, which follow from the MDP itself: give that one, and"
+            ' regret = "gaps" to a study'
+        )
     return {f"mdp{i}/{name}": a for i, mdp in enumerate(changing.mdps) for name, a in _to_arrays(mdp).items()}
 
 

@@ -36,6 +36,7 @@ from heavytail.planning.episodic import (
     policy_value,
     policy_values,
 )
+from heavytail.planning.gaps import regret_by_gaps
 from heavytail.planning.hitting_times import diameter, times_to
 from heavytail.planning.policy_enumeration import all_gains, policy_gap
 from heavytail.planning.reward_moments import reward_moments
@@ -54,6 +55,7 @@ __all__ = [
     "policy_gap",
     "policy_value",
     "policy_values",
+    "regret_by_gaps",
     "reward_moments",
     "span",
     "stationary_distribution",

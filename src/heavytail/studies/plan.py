@@ -22,7 +22,16 @@ from heavytail.registry import version_of
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.backend import Backend
 from heavytail.studies.seeds import SpawnKey, spawn_seed
-from heavytail.studies.specs.spec import Kind, Spec, canonical, env_kind, envs_for, grid_points, single_point
+from heavytail.studies.specs.spec import (
+    Kind,
+    Regret,
+    Spec,
+    canonical,
+    env_kind,
+    envs_for,
+    grid_points,
+    single_point,
+)
 
 # raised by hand when results change, tests/golden says when; of one agent only: `register(version=...)`
 RESULTS_VERSION: dict[Kind, int] = {"tabular": 3, "deep": 1}
@@ -61,6 +70,7 @@ class Part(BaseModel):
     seed: int
     phase: Phase
     replicates: tuple[int, ...]  # one for each run
+    regret: Regret = "rewards"
     variants: tuple[dict[str, Any], ...] = ()  # where runs differ in parameters too: in which, run by run
     # what the spec calls agent and environment, run by run, or once for all; no result depends on it
     keys: tuple[tuple[str, str], ...] = ()
@@ -74,7 +84,10 @@ class Part(BaseModel):
     @cached_property
     def shared(self) -> dict[str, Any]:
         """The fields that are the same for all its runs."""
-        return self.model_dump(mode="json", exclude={"replicates", "variants", "keys"})
+        fields = self.model_dump(mode="json", exclude={"replicates", "variants", "keys"})
+        if self.regret == "rewards":
+            del fields["regret"]  # runs of older versions keep their ids
+        return fields
 
     @property
     def run_keys(self) -> tuple[tuple[str, str], ...]:
@@ -296,6 +309,7 @@ def bare_part(spec: Spec, request: CellRequest, phase: Phase) -> Part:
         seed=spec.seed,
         phase=phase,
         replicates=(),
+        regret=spec.regret,
     )
 
 

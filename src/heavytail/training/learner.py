@@ -253,7 +253,7 @@ class Learner:
             **flatten("run_state", self.run_state),
         }
         if isinstance(self.runner, MDPRunner):
-            metadata["changes"] = self.runner.mdp.at
+            metadata |= {"changes": self.runner.mdp.at, "by_gaps": bool(self.runner.mdp.recorded)}
             for i, mdp in enumerate(self.runner.mdp.mdps):
                 arrays |= flatten(f"mdp{i}", mdp)
         else:

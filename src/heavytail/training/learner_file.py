@@ -14,6 +14,7 @@ from heavytail.mdp.builders import mdp_from_slots
 from heavytail.mdp.changing import changing_mdp
 from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
+from heavytail.planning.gaps import regret_by_gaps
 from heavytail.registry import find
 from heavytail.training import fused
 from heavytail.training.agent_file import restore, restore_valid
@@ -84,4 +85,5 @@ def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
     smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
     count = len(metadata["changes"]) + 1
     mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]
-    return MDPRunner(changing_mdp(mdps, metadata["changes"]))
+    mdp = changing_mdp(mdps, metadata["changes"])
+    return MDPRunner(regret_by_gaps(mdp) if metadata.get("by_gaps") else mdp)

@@ -48,11 +48,11 @@ class MDPRunner:
         on_chunk: OnChunk,
     ) -> None:
         """Learn until `until` units are done, from change to change of the MDP."""
-        for mdp in self.mdp.mdps:
+        for mdp in self.mdp.played:
             check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
         while run_state.episodes_or_steps[0] < until:
             units = int(run_state.episodes_or_steps[0])
-            mdp, change = self.mdp.mdps[self.mdp.which(units)], self.mdp.until(units)
+            mdp, change = self.mdp.played[self.mdp.which(units)], self.mdp.until(units)
             stop = until if change is None else min(until, change)
             agent = fused.run(agent, mdp, streams, run_state, recorded, stop, on_chunk)
 

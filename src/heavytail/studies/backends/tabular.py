@@ -2,13 +2,16 @@
 
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from heavytail.arrays import Floats, Ints
 from heavytail.envs import make_changing_mdp
 from heavytail.kernels.verbs import counter_names
+from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.planning.best_rewards import best_rates, best_rewards
+from heavytail.planning.gaps import regret_by_gaps
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.training.curve import place_checkpoints
@@ -33,6 +36,15 @@ class TabularBackend:
         self.unit: Literal["episode", "step"] = "episode" if self.problem.horizon else "step"
         self.horizon = max(self.problem.horizon, 1)
         self._rates: list[float] | None = None
+
+    @cached_property
+    def mdp_with_gaps(self) -> ChangingMDP:
+        """The MDP for runs that record gaps."""
+        return regret_by_gaps(self.mdp)
+
+    def mdp_for(self, part: "Part") -> ChangingMDP:
+        """The MDP in which the runs of a part step."""
+        return self.mdp_with_gaps if part.regret == "gaps" else self.mdp
 
     def best(self, at: Ints) -> Floats:
         """The mean cumulative reward of the best policy of each MDP while it lasts."""
@@ -76,7 +88,9 @@ class TabularBackend:
     def _run(self, part: "Part", run: "Run") -> RunCurve:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a study plans its own steps, and nobody sees a worker's
-            learner = make_agent(part.agent, self.mdp, seed=part.seed_for(run.replicate), **run.parameters)
+            learner = make_agent(
+                part.agent, self.mdp_for(part), seed=part.seed_for(run.replicate), **run.parameters
+            )
             amount: dict[str, Any] = {learner.unit: part.units}
             curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)
         return RunCurve(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from heavytail.arrays import Ints, Record
 from heavytail.kernels.rng import Streams, streams
+from heavytail.mdp.changing import ChangingMDP
 from heavytail.registry import find
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.plan import Part, Run
@@ -46,7 +47,7 @@ class LaneBatch(NamedTuple):
         """Put all lanes on the GPU, before their first step."""
         agents = deduplicate([lane.agent for lane in self.lanes], [id(lane.agent) for lane in self.lanes])
         mdp = deduplicate(
-            [_tabular(lane.part).mdp for lane in self.lanes], [id(lane.part.backend) for lane in self.lanes]
+            [_mdp(lane.part) for lane in self.lanes], [id(lane.part.backend) for lane in self.lanes]
         )
         seeds = [(lane.part.seed, lane.part.phase, lane.run.replicate) for lane in self.lanes]
         lanes = deduplicate(list(self.lanes), seeds)
@@ -64,9 +65,11 @@ def lane_batches(parts: Sequence[Part], max_lanes: int) -> Iterator[LaneBatch]:
 
 def _in_common(part: Part) -> str:
     """A key of what parts must have in common to run together."""
-    mdp = _tabular(part).mdp
-    shapes = [repr(record_shape(mdp)) for mdp in mdp.mdps]
-    return canonical([part.combination, part.units, part.checkpoints, part.spacing, mdp.at, shapes])
+    mdp = _mdp(part)
+    shapes = [repr(record_shape(mdp)) for mdp in mdp.played]
+    return canonical(
+        [part.combination, part.units, part.checkpoints, part.spacing, part.regret, mdp.at, shapes]
+    )
 
 
 def split_batches(lanes: Sequence[LaneRun], max_lanes: int) -> Iterator[LaneBatch]:
@@ -113,6 +116,10 @@ def _agent(part: Part, run: Run, known: dict[tuple[int, str], Record]) -> Record
 
 def _tabular(part: Part) -> TabularBackend:
     return cast("TabularBackend", part.backend)
+
+
+def _mdp(part: Part) -> ChangingMDP:
+    return _tabular(part).mdp_for(part)
 
 
 def _streams(lane: LaneRun) -> Streams:

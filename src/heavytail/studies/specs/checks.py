@@ -25,6 +25,10 @@ def check_spec(spec: Spec, where: str) -> Spec:
     for key, env in spec.envs.items():
         if env_kind(env.env) == "tabular":
             call_with_prefix(f"{where}: envs.{key}", partial(find, "env", env.env))
+        elif spec.regret == "gaps":
+            raise InputError(
+                f'{where}: regret is "gaps", which are known of MDPs only, and not of envs.{key}'
+            )
     for key, agent in spec.agents.items():
         _check_agent(spec, agent, f"{where}: agents.{key}")
         _check_grid(agent, f"{where}: agents.{key}")

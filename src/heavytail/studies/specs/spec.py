@@ -19,6 +19,9 @@ from heavytail.studies.specs.sweeps import SweepSpec
 Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
 
 
+Regret: TypeAlias = Literal["rewards", "gaps"]  # what it is measured by; see heavytail.planning.gaps
+
+
 class AgentSpec(Frozen):
     """An agent of a study; with a grid, the best point for each environment is found on tuning seeds."""
 
@@ -58,6 +61,7 @@ class Spec(Frozen):
     seed: Annotated[int, Ge(0), Le(2**63 - 1)] = 0
     checkpoints: Annotated[int, Ge(10), Le(100_000)] = 100
     spacing: Literal["even", "log"] = "even"
+    regret: Regret = "rewards"  # by expected rewards, or by gaps, without the luck of transitions
     envs: dict[Name, EnvSpec] = Field(default_factory=dict)
     families: dict[Name, FamilySpec] = Field(default_factory=dict)  # their members are environments too
     agents: dict[Name, AgentSpec]
@@ -70,9 +74,10 @@ class Spec(Frozen):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out maps and plugins where there are none: studies without them keep their digest."""
+        """Leave out what most studies do without: those keep their digest."""
         values: dict[str, Any] = serialise(self)
-        return {key: value for key, value in values.items() if value or key not in ("maps", "plugins")}
+        defaults: dict[str, Any] = {"maps": {}, "plugins": [], "regret": "rewards"}
+        return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
     def digest(self) -> str:
         """A digest of all that the study says."""

@@ -85,6 +85,7 @@ def _bare_part(spec: Spec, key: str, env: str) -> Part:
         seed=spec.seed,
         phase="map",
         replicates=(),
+        regret=spec.regret,
         keys=((key, env),),
     )
 

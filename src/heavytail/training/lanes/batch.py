@@ -111,7 +111,7 @@ class Lanes:
         """Run to the end; `on_chunk` is called after each chunk."""
         first: ChangingMDP = self.mdps.unique[0]
         for k, until in enumerate((*first.at, int(self.at[-1]))):
-            current = Deduplicated([changing.mdps[k] for changing in self.mdps.unique], self.mdps.which)
+            current = Deduplicated([changing.played[k] for changing in self.mdps.unique], self.mdps.which)
             self._run_until(in_lanes(_pad(current)), min(until, int(self.at[-1])), on_chunk)
 
     def share(self) -> float:
