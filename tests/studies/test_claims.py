@@ -1,5 +1,6 @@
 """Claims about made-up curves, of which it is known what is true."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -126,6 +127,14 @@ def test_a_ratio_of_regrets_is_decided_by_its_interval() -> None:
     assert found(0.05).verdict == "not reproduced"
     assert found(0.2).tests[0].estimate == pytest.approx(0.1, abs=0.02)
     assert found(0.2).tests[0].low < found(0.2).tests[0].estimate < found(0.2).tests[0].high
+
+
+def test_against_an_agent_without_regret_no_ratio_holds() -> None:
+    condition = {"test": "ratio_at_most", "agent": "good", "than": "bad", "metric": "final_regret"}
+    flawless = runs("bad", 2.0).assign(regret=0.0)
+    found = verdict(spec({**condition, "value": 5.0}), runs("good", 1.9), flawless)
+    assert found.verdict == "not reproduced"
+    assert found.tests[0].estimate == math.inf
 
 
 def test_stuck_runs_are_counted_by_the_end_of_their_curves() -> None:

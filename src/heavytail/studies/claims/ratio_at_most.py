@@ -48,9 +48,9 @@ class RatioAtMost(ComparisonKind):
         tails = [0.5 * (1.0 - spec.confidence), 0.5 * (1.0 + spec.confidence)]
         low, high = np.quantile(tops - evidence.value * bottoms, tails)
         verdict: Verdict = "reproduced" if high <= 0.0 else "not reproduced" if low > 0.0 else "undecided"
-        with np.errstate(divide="ignore", invalid="ignore"):
-            estimate = float(np.median(a) / np.median(b))
-            ends = np.quantile(tops / bottoms, tails) if (bottoms > 0.0).all() else (np.nan, np.nan)
+        top, bottom = float(np.median(a)), float(np.median(b))
+        estimate = top / bottom if bottom > 0.0 else np.inf if top > 0.0 else np.nan
+        ends = np.quantile(tops / bottoms, tails) if (bottoms > 0.0).all() else (np.nan, np.nan)
         return TestResult(
             condition,
             evidence.env,
