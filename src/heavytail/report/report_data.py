@@ -189,6 +189,7 @@ def _make_task(spec: Spec, key: str, curves: "pd.DataFrame", prefix: str) -> Tas
         optimum=None if best is None else float(best[0]) / length,
         agents=agents,
         aggregation=aggregation,
+        regret=spec.regret,
         bounds=bound_lines(env, agents[0].runs.at.astype(np.float64)) if agents and not env.family else (),
     )
 

@@ -15,6 +15,7 @@ from heavytail.statistics import Interval
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
 from heavytail.studies.bound_lines import BoundLine
 from heavytail.studies.seeds import SpawnKey, make_rng
+from heavytail.studies.specs.spec import Regret
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +61,7 @@ class Task(NamedTuple):
     optimum: float | None  # the best mean reward per unit; None where it is unknown
     agents: list[Agent]
     aggregation: "Aggregation"
+    regret: Regret = "rewards"  # what it is measured by
     bounds: tuple[BoundLine, ...] = ()  # on regret, along the run
 
     @property

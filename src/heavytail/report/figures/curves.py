@@ -10,6 +10,12 @@ from heavytail.registry import register
 from heavytail.report.figures.figure import Axis, Curves, Figure, ReferenceLine, Styles, make_curve
 from heavytail.studies.bound_lines import BoundLine, describe_bounds
 from heavytail.studies.results import Agent, Task
+from heavytail.studies.specs.spec import Regret
+
+MEASURED: dict[Regret, str] = {
+    "rewards": "with mean rewards",
+    "gaps": "by what each action loses against the best one of its state, without luck of transitions",
+}
 
 
 @register("figure", "regret")
@@ -19,7 +25,7 @@ def regret(task: Task, styles: Styles) -> Figure | None:
         return None
     caption = (
         f"Median over seeds; the band is its {task.aggregation.confidence:.0%} bootstrap interval."
-        " Regret is measured with mean rewards."
+        f" Regret is measured {MEASURED[task.regret]}."
     )
     content = along_run(task, styles, lambda agent: agent.regret, Axis("cumulative regret (reward)"))
     return Figure("Regret", caption, content, order=1, wide=True)
