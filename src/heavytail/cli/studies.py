@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heavytail.report.report import CompanionStudy
     from heavytail.report.watch import Watch
     from heavytail.studies.plan_size import PhaseSize
-    from heavytail.studies.progress import Stage
+    from heavytail.studies.stages import Stage
     from heavytail.studies.store import Store
     from heavytail.studies.study import Study
 

@@ -22,8 +22,9 @@ from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell, Part
 from heavytail.studies.plan_size import PhaseSize
-from heavytail.studies.progress import ALL, ProgressListener, Stage, label_agents, steps_by_agent
+from heavytail.studies.progress import ALL, ProgressListener, label_agents, steps_by_agent
 from heavytail.studies.results import gather_runs, reward_rates
+from heavytail.studies.stages import Stage
 from heavytail.studies.store import Store
 from heavytail.studies.study import Study
 
