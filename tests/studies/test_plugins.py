@@ -341,8 +341,8 @@ def test_a_plugin_beside_the_spec_is_found_wherever_one_is(own: Path) -> None:
     assert opened.returncode == 2
     assert opened.stderr.endswith(
         "plugins: the module 'own' cannot be imported (ModuleNotFoundError: No module named 'own'); install"
-        " it, or name its folder, as in PYTHONPATH=FOLDER heavytail resume STUDY; beside a spec it is found by:"
-        " heavytail run SPEC\n"
+        " it, or name its folder, as in PYTHONPATH=FOLDER heavytail resume STUDY; beside a spec it is found"
+        " by: heavytail run SPEC\n"
     )
     again = heavytail(own.parent, *run)
     assert again.returncode == 0, again.stderr

@@ -57,8 +57,8 @@ def _remedy(module: str, folder: Path | None) -> str:
     if folder is not None:
         return f"; it must be installed, or lie in {folder.resolve()}"
     return (
-        "; install it, or name its folder, as in PYTHONPATH=FOLDER heavytail resume STUDY; beside a spec it is"
-        " found by: heavytail run SPEC"
+        "; install it, or name its folder, as in PYTHONPATH=FOLDER heavytail resume STUDY; beside a spec it"
+        " is found by: heavytail run SPEC"
     )
 
 
