@@ -8,9 +8,9 @@ Numba decides whether a kept entry is still good by looking at the entry's own f
 the loop lives in one file and the agent inlined into it in another, so an edited agent would be served from
 the old machine code. So entries are kept in a folder named by a fingerprint of every piece of code that can
 end up inside: the entry, the kernels it names, the kernels those name, the methods of the records' classes,
-and the constants that any of them reads; and of the compiler itself. The fingerprint is taken from the code objects that are loaded, not
-from the files: a file edited while a process runs cannot mislabel what that process compiled, and an edited
-comment recompiles nothing.
+and the constants that any of them reads; and of the compiler itself. The fingerprint is taken from the code
+objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what that
+process compiled, and an edited comment recompiles nothing.
 
 Where several processes need the same entry at once, one compiles it and the others wait and load it.
 
