@@ -80,11 +80,6 @@ def as_bools(name: str, value: Any, n: int) -> Bools:
     return array.astype(np.bool_)
 
 
-# Memory
-
-CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
-
-
 def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> None:
     """Refuse a table in which a column is missing, or is there twice."""
     for name in names:
@@ -93,6 +88,11 @@ def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> N
             raise InputError(f"{table} has no column {name!r}; its columns are {shown}")
         if (n := there.count(name)) > 1:
             raise InputError(f"{table} has {n} columns {name!r}; rename all but one of them")
+
+
+# Memory
+
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
 
 def require_memory(what: str, n_bytes: float) -> None:

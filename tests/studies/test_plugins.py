@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heavytail.laws.law import Law
-from heavytail.laws.table import draws
+from heavytail.laws.table import sampler
 from heavytail.registry import register
 
 
@@ -53,7 +53,7 @@ def outside_triangular(loc: float = 0.0) -> Triangular:
     return Triangular(loc)
 
 
-@draws("outside_triangular")
+@sampler("outside_triangular")
 def _draw(table, i, u, e):
     return table.parameters[i, 0] + u - math.exp(-e)
 ''',

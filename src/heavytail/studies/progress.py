@@ -85,7 +85,7 @@ class PlainListener(ProgressListener):
 
     def on_damage(self, part: str, what: str) -> None:
         """Print which part is damaged and computed again."""
-        _print(f"part {part} is {what}, and is done again")
+        _print(describe_damage(part, what))
 
 
 class JsonListener(ProgressListener):
@@ -196,10 +196,15 @@ class BarListener(ProgressListener):
 
     def on_damage(self, part: str, what: str) -> None:
         """A line above the bars."""
-        self._print(f"part {part} is {what}, and is done again")
+        self._print(describe_damage(part, what))
 
     def _print(self, line: str) -> None:
         self.progress.console.print(printable(line), markup=False, highlight=False)
+
+
+def describe_damage(part: str, what: str) -> str:
+    """Say what becomes of a damaged part."""
+    return f"part {part} is {what}, and is done again"
 
 
 def label_agents(spec: Spec, phase: Phase) -> dict[str, str]:

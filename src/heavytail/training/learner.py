@@ -94,7 +94,7 @@ class Learner:
         """Return the MDP in which it learns now; an error in a Gymnasium environment, which has none."""
         if isinstance(self.runner, GymRunner):
             raise InputError("this learner is in a Gymnasium environment; see learner.runner.env")
-        changing = self.runner.mdp
+        changing = self.runner.changing_mdp
         return changing.mdps[changing.which(int(self.run_state.episodes_or_steps[0]))]
 
     @property
@@ -253,8 +253,8 @@ class Learner:
             **flatten("run_state", self.run_state),
         }
         if isinstance(self.runner, MDPRunner):
-            metadata["changes"] = self.runner.mdp.at
-            for i, mdp in enumerate(self.runner.mdp.mdps):
+            metadata["changes"] = self.runner.changing_mdp.at
+            for i, mdp in enumerate(self.runner.changing_mdp.mdps):
                 arrays |= flatten(f"mdp{i}", mdp)
         else:
             metadata["spaces"] = describe_spaces(self.runner.env)
@@ -346,7 +346,7 @@ def make_agent(
     """
     name, env = name_first("make_agent", name, env)
     entry, runner = find("agent", name), make_runner(env, horizon, seed)
-    mdps = runner.mdp.mdps if isinstance(runner, MDPRunner) else ()
+    mdps = runner.changing_mdp.mdps if isinstance(runner, MDPRunner) else ()
     complete = entry.arguments(runner.problem, **with_true_values(name, parameters, runner.problem, mdps))
     del complete["problem"]
     agent = entry.builder(runner.problem, **complete)

@@ -34,8 +34,7 @@ class MDPRunner:
     """The fused loop in an MDP that may change; most never do."""
 
     def __init__(self, mdp: ChangingMDP) -> None:
-        self.mdp = mdp
-        self.changing_mdp: ChangingMDP | None = mdp
+        self.changing_mdp = mdp
         self.problem = make_problem(*map(check_mdp, mdp.mdps))
 
     def run(
@@ -48,11 +47,12 @@ class MDPRunner:
         on_chunk: OnChunk,
     ) -> None:
         """Learn until `until` units are done, from change to change of the MDP."""
-        for mdp in self.mdp.mdps:
+        changing = self.changing_mdp
+        for mdp in changing.mdps:
             check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
         while run_state.episodes_or_steps[0] < until:
             units = int(run_state.episodes_or_steps[0])
-            mdp, change = self.mdp.mdps[self.mdp.which(units)], self.mdp.until(units)
+            mdp, change = changing.mdps[changing.which(units)], changing.until(units)
             stop = until if change is None else min(until, change)
             agent = fused.run(agent, mdp, streams, run_state, recorded, stop, on_chunk)
 
@@ -74,7 +74,7 @@ class GymRunner:
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
-        self.changing_mdp: ChangingMDP | None = None  # nobody knows it
+        self.changing_mdp = None  # nobody knows it
         self.problem = _make_problem(env, horizon)
         self.own_horizon = horizon is None  # the environment's, not the user's
         self.sample: list[tuple[tuple[int, int], float]] = []  # the first rewards: (s, a), r
