@@ -34,6 +34,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number of Python's, as a file has them; True and False are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def as_floats(name: str, value: Any) -> Floats:
     """Cast an argument to an array of numbers."""
     try:

@@ -32,7 +32,7 @@ MEANINGS = {
 
 
 class Counters(NamedTuple):
-    """Make the table of the agents' counters at the end of runs."""
+    """The agents' counters at the end of runs."""
 
     html_id: str
     meanings: str
