@@ -75,9 +75,8 @@ def main() -> None:
     chosen = [arguments.only] if arguments.only else list(SECTIONS)
     figures = {}
     for name in chosen:
-        if measured := SECTIONS[name].measure(
-            arguments.quick
-        ):  # empty without its peer or device: keep the old
+        # Empty without its peer or device: the old figures are kept.
+        if measured := SECTIONS[name].measure(arguments.quick):
             figures[name] = measured
         print(f"Limited by {SECTIONS[name].limited_by}.")
     if arguments.quick:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from heavytail.registry import register, registered
     from heavytail.studies.study import Study
     from heavytail.training.curve import Curve
-    from heavytail.training.learner import Learner, load_agent, make_agent
+    from heavytail.training.learner import Learner
+    from heavytail.training.make_agent import load_agent, make_agent
     from heavytail.training.make_stepwise import make_stepwise
     from heavytail.training.stepwise import Stepwise
 
@@ -56,9 +57,9 @@ _HOME = {
     "changing_mdp": "mdp.changing",
     "describe": "description",
     "load": "loading",
-    "load_agent": "training.learner",
+    "load_agent": "training.make_agent",
     "load_mdp": "mdp.mdp_file",
-    "make_agent": "training.learner",
+    "make_agent": "training.make_agent",
     "make_changing_mdp": "envs",
     "make_mdp": "envs",
     "make_stepwise": "training.make_stepwise",

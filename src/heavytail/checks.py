@@ -34,6 +34,11 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number of Python's, as a file has them; True and False are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def as_floats(name: str, value: Any) -> Floats:
     """Cast an argument to an array of numbers."""
     try:
@@ -80,11 +85,6 @@ def as_bools(name: str, value: Any, n: int) -> Bools:
     return array.astype(np.bool_)
 
 
-# Memory
-
-CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
-
-
 def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> None:
     """Refuse a table in which a column is missing, or is there twice."""
     for name in names:
@@ -93,6 +93,11 @@ def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> N
             raise InputError(f"{table} has no column {name!r}; its columns are {shown}")
         if (n := there.count(name)) > 1:
             raise InputError(f"{table} has {n} columns {name!r}; rename all but one of them")
+
+
+# Memory
+
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
 
 def require_memory(what: str, n_bytes: float) -> None:

@@ -450,6 +450,15 @@ def test_the_fingerprint_sees_names_values_and_order() -> None:
     assert fingerprint(make("x + 1")) == marks[0]
 
 
+@pytest.mark.parametrize("method", ["QuickCompiler.define_pipelines", "Part.get_call_template"])
+def test_the_fingerprint_sees_the_compiler(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of it for each method: without one it is another."""
+    mark, others = fingerprint(_first), [x for x in compiling.COMPILER if not x.startswith(f"{method} ")]
+    assert len(others) == len(compiling.COMPILER) - 1
+    monkeypatch.setattr(compiling, "COMPILER", others)
+    assert fingerprint(_first) != mark
+
+
 def _module(**names: Any) -> types.ModuleType:
     module = types.ModuleType("made_up")
     vars(module).update(names)

@@ -247,7 +247,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 import heavytail as ht
 from heavytail.laws.law import Law
-from heavytail.laws.table import draws
+from heavytail.laws.table import sampler
 from heavytail.mdp.diagram import draw_mdp
 from heavytail.registry import register
 
@@ -265,7 +265,7 @@ class Lomax(Law):
 
 register("law", "lomax")(Lomax)
 
-@draws("lomax")
+@sampler("lomax")
 def draw(table, i, u, e):
     return table.parameters[i, 1] + math.exp(e / table.parameters[i, 0]) - 1.0
 

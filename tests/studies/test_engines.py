@@ -18,7 +18,7 @@ from heavytail.errors import InputError
 from heavytail.studies import Study, plan
 from heavytail.studies.engines import PartDone, make_engine
 from heavytail.studies.engines._scheduling import largest_first, next_part, run_scheduled
-from heavytail.studies.engines._worker import begin_worker, modules_for
+from heavytail.studies.engines._worker import begin_worker, plugins_for
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.plan import Part, evaluation_cells
@@ -219,4 +219,4 @@ def test_a_worker_has_the_environment_of_its_study_and_no_other() -> None:
 
 
 def test_own_modules_are_not_imported_twice() -> None:
-    assert not any(module.startswith("heavytail.") for module in modules_for(parts_for("random")))
+    assert not any(module.startswith("heavytail.") for module in plugins_for(parts_for("random")))

@@ -12,6 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from heavytail.errors import InputError
+from heavytail.studies.specs.reading import read_spec
 from support.small_studies import files
 
 MODULES = {
@@ -21,7 +23,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from heavytail.laws.law import Law
-from heavytail.laws.table import draws
+from heavytail.laws.table import sampler
 from heavytail.registry import register
 
 
@@ -51,7 +53,7 @@ def outside_triangular(loc: float = 0.0) -> Triangular:
     return Triangular(loc)
 
 
-@draws("outside_triangular")
+@sampler("outside_triangular")
 def _draw(table, i, u, e):
     return table.parameters[i, 0] + u - math.exp(-e)
 ''',
@@ -274,10 +276,105 @@ def test_a_missing_plugin_is_one_line(workplace: Path) -> None:
     assert ran.returncode == 2
     assert ran.stderr == (
         "heavytail: spec.toml: plugins: the module 'outside_law' cannot be imported"
-        " (ModuleNotFoundError: No module named 'outside_law'); install it, or name its folder, as in"
-        " PYTHONPATH=. heavytail run SPEC\n"
+        " (ModuleNotFoundError: No module named 'outside_law'); it must be installed, or lie in"
+        f" {workplace}\n"
     )
     assert not (workplace / "results").exists()
+
+
+OWN = """
+from typing import NamedTuple
+from helper import ACTION
+from heavytail.kernels import act, reset, update
+from heavytail.mdp.problem import Problem
+from heavytail.registry import register
+
+class First(NamedTuple):
+    action: int
+
+@register("agent", "own_first")
+def own_first(problem: Problem) -> First:
+    \"\"\"The first action.\"\"\"
+    return First(ACTION)
+
+@act.method(First)
+def _act(agent, s, h, rng):
+    return agent.action
+
+@update.method(First)
+def _update(agent, s, a, r, s_next, h, terminated, rng):
+    pass
+
+@reset.method(First)
+def _reset(record):
+    pass
+"""
+OWN_SPEC = """
+name = "own"
+plugins = ["own"]
+episodes = 20
+seeds = 2
+checkpoints = 10
+envs.six_arms = {}
+agents.own_first = {}
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A folder that has a plugin, another module that it imports, and a spec, beside each other."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "own.py").write_text(OWN)
+    (folder / "helper.py").write_text("ACTION = 0")
+    (folder / "spec.toml").write_text(OWN_SPEC)
+    return folder
+
+
+def test_a_plugin_beside_the_spec_is_found_wherever_one_is(own: Path) -> None:
+    """By the command, by its workers, and not by whoever only opens the study: that runs nothing."""
+    run = ("run", "mine/spec.toml", "--engine", "local", "--workers", "2", "--out", "out", "--no-report")
+    ran = heavytail(own.parent, *run)
+    assert ran.returncode == 0, ran.stderr
+    assert len(list((own.parent / "out/parts").iterdir())) > 0
+    opened = heavytail(own.parent, "status", "out")
+    assert opened.returncode == 2
+    assert opened.stderr.endswith(
+        "plugins: the module 'own' cannot be imported (ModuleNotFoundError: No module named 'own'); install"
+        " it, or name its folder, as in PYTHONPATH=FOLDER heavytail resume STUDY; beside a spec it is found"
+        " by: heavytail run SPEC\n"
+    )
+    again = heavytail(own.parent, *run)
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_worker_elsewhere_finds_a_plugin_by_its_folder(own: Path) -> None:
+    script = f"from heavytail.studies.plugins import import_located; import_located({{'own': {str(own)!r}}})"
+    subprocess.run([sys.executable, "-c", script], cwd=own.parent, check=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), [("own.py", "own"), ("sub/own.py", "sub.own"), ("./own.py", "own")]
+)
+def test_the_path_of_a_plugin_is_one_line_that_names_the_module(own: Path, path: str, name: str) -> None:
+    (own / "spec.toml").write_text(OWN_SPEC.replace('"own"]', f'"{path}"]'))
+    with pytest.raises(
+        InputError,
+        match=f"plugins: '{path}' is the path of a file; a module is named as in an import: '{name}'",
+    ):
+        read_spec(own / "spec.toml")
+
+
+def test_a_plugin_of_the_same_name_from_elsewhere_is_not_taken_for_the_one_beside(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (own / "json.py").write_text("ACTION = 1")
+    (own / "spec.toml").write_text(OWN_SPEC.replace('"own"]', '"json"]'))
+    with pytest.raises(
+        InputError, match=f"the module 'json' is .*, and {own / 'json.py'} is another; rename one"
+    ):
+        read_spec(own / "spec.toml")
 
 
 def test_an_unknown_engine_is_one_line(workplace: Path) -> None:

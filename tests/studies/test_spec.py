@@ -242,7 +242,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("plugins", "mine", "spec.toml: plugins is 'mine'; it must be a list"),
     ("plugins", ["not_there"],
      ("spec.toml: plugins: the module 'not_there' cannot be imported (ModuleNotFoundError: No module "
-      "named 'not_there'); install it, or name its folder, as in PYTHONPATH=. heavytail run SPEC")),
+      "named 'not_there'); install it, or name its folder, as in PYTHONPATH=FOLDER heavytail resume STUDY")),
     ("plugins", ["a b"],
      "spec.toml: plugins: the module 'a b' cannot be imported (ModuleNotFoundError: No module named 'a b');"),
     ("plugins", [".relative"], "spec.toml: plugins: the module '.relative' cannot be imported (TypeError: "),

@@ -13,7 +13,8 @@ from heavytail.studies import Study
 from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part
-from heavytail.studies.progress import ProgressListener, Stage
+from heavytail.studies.progress import ProgressListener
+from heavytail.studies.stages import Stage
 
 Files = dict[str, bytes]
 

@@ -51,9 +51,8 @@ class Bound:
     log_lower_order: Floats  # terms of lower order in T
     log_remainder: Floats  # what else the statement has, as its function says
     log_trivial: Floats  # R T: no agent has a larger regret; infinite for a lower bound
-    log_crossing: (
-        Floats  # T from which on the heavy tail is above the transitions; infinite: never; NaN: open
-    )
+    # T from which on the heavy tail is above the transitions; infinite: never; NaN: open
+    log_crossing: Floats
     holds: Bools  # whether the conditions of the statement are met
     kind: Literal["bound", "order"]  # "order": the statement leaves its constant open, and 1 stands for it
 

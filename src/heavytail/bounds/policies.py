@@ -16,8 +16,8 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
-from heavytail.planning.average_reward import RELATIVE_TOLERANCE, ROUNDING
-from heavytail.planning.matrices import require_stationary, transition_matrix
+from heavytail.planning.average_reward import RELATIVE_TOLERANCE
+from heavytail.planning.matrices import ROUNDING, require_stationary, transition_matrix
 
 MAX_POLICIES = 100_000
 CHUNK = 1024  # policies at once

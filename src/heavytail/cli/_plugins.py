@@ -1,6 +1,5 @@
 """The option `--plugin`: modules of one's own for commands that read no spec."""
 
-import sys
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -15,7 +14,6 @@ Plugins: TypeAlias = Annotated[
 def use_plugins(modules: list[str] | None) -> None:
     """Import modules, also from the folder that the command is given in."""
     if modules:
-        from heavytail.studies.specs.reading import import_plugins  # here, for start-up
+        from heavytail.studies.plugins import import_plugins  # here, for start-up
 
-        sys.path.insert(0, str(Path.cwd()))
-        import_plugins(modules)
+        import_plugins(modules, Path.cwd())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heavytail.report.report import CompanionStudy
     from heavytail.report.watch import Watch
     from heavytail.studies.plan_size import PhaseSize
-    from heavytail.studies.progress import Stage
+    from heavytail.studies.stages import Stage
     from heavytail.studies.store import Store
     from heavytail.studies.study import Study
 
@@ -71,8 +71,8 @@ def run(
         if dry_run:
             _print_sizes(study.check(), as_json)
             return
-        options = {"workers": workers, "address": address, "lanes": lanes}
-        _run_and_finish(study, engine, options, Display(as_json, watch), report)
+        computing, display = Computing(engine, workers, address, lanes), Display(as_json, watch)
+        _run_and_finish(study, computing, display, report)
 
 
 @app.command()
@@ -89,8 +89,8 @@ def resume(
 ) -> None:
     """Go on with a study that was interrupted."""
     with one_line_errors():
-        options = {"workers": workers, "address": address, "lanes": lanes}
-        _run_and_finish(_study_class().open(folder), engine, options, Display(as_json, watch), report)
+        computing, display = Computing(engine, workers, address, lanes), Display(as_json, watch)
+        _run_and_finish(_study_class().open(folder), computing, display, report)
 
 
 @app.command()
@@ -115,15 +115,12 @@ def reproduce(
 
     with one_line_errors():
         folder = out or Path("results") / (f"{study}-quick" if quick else study)
-        options = {"workers": workers, "address": address, "lanes": lanes}
+        computing, display = Computing(engine, workers, address, lanes), Display(as_json, watch)
         fresh = to_reproduce(study, folder, quick=quick)
         for name in left_out(study):
             message = f"{name} is not run here, only its published result is shown; to run it"
             typer.echo(f"{message} {install_extra('deep')}", err=True)
-        watches = [
-            _run(member, engine, options, Display(as_json, watch), _command(), page=fresh[0].store)
-            for member in fresh
-        ]
+        watches = [_run(member, computing, display, _command(), page=fresh[0].store) for member in fresh]
         report = _report(fresh[0], None, as_json, list(find_companions(study, fresh)))
         _finish(fresh[0], as_json, report, watches[-1])
 
@@ -196,6 +193,15 @@ def _print_sizes(sizes: "list[PhaseSize]", as_json: bool) -> None:
         typer.echo(str(size))
 
 
+class Computing(NamedTuple):
+    """Where a study is computed, as the options say."""
+
+    engine: str
+    workers: int | None
+    address: str | None
+    lanes: int | None
+
+
 class Display(NamedTuple):
     """How progress is shown."""
 
@@ -203,23 +209,21 @@ class Display(NamedTuple):
     watch: bool
 
 
-def _run_and_finish(
-    study: "Study", engine: str, options: dict[str, Any], display: Display, report: bool
-) -> None:
-    again = f"heavytail resume {study.store.folder}"
-    watch = _run(study, engine, options, display, again, page=study.store)
+def _run_and_finish(study: "Study", computing: Computing, display: Display, report: bool) -> None:
+    # Plugins that lie beside the spec are found only from there.
+    again = _command() if study.spec.plugins else f"heavytail resume {study.store.folder}"
+    watch = _run(study, computing, display, again, page=study.store)
     _finish(study, display.as_json, _report(study, None, display.as_json) if report else None, watch)
 
 
 def _run(
-    study: "Study", engine: str, options: dict[str, Any], display: Display, again: str, *, page: "Store"
+    study: "Study", computing: Computing, display: Display, again: str, *, page: "Store"
 ) -> "Watch | None":
     """Run what is left of a study.
 
     Args:
         study: which.
-        engine: where to compute.
-        options: of the engine.
+        computing: where.
         display: how progress is shown.
         again: the command that continues it after an interruption.
         page: the folder of the page to watch.
@@ -229,7 +233,6 @@ def _run(
     """
     from heavytail.studies.progress import choose_listener  # here, for start-up
 
-    chosen = {name: value for name, value in options.items() if value is not None}
     watch = None
     try:
         with choose_listener(study.spec, as_json=display.as_json) as listener:
@@ -237,7 +240,7 @@ def _run(
                 from heavytail.report.watch import Watch  # here, for start-up
 
                 listener = watch = Watch(study, listener, again, page)
-            study.run(engine, **chosen, listener=listener)
+            study.run(**computing._asdict(), listener=listener)
     except KeyboardInterrupt as stop:
         if watch:
             watch.write("stopped", at_once=True)

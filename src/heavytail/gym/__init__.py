@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from heavytail.gym.env import MDPEnv
     from heavytail.gym.observation_codes import SimHash
     from heavytail.gym.reward_noise import AddRewardNoise
-    from heavytail.gym.stable_baselines3 import VecTruncateReward
     from heavytail.gym.truncate_reward import TruncateReward
     from heavytail.gym.vec_denoise_reward import VecDenoiseReward
+    from heavytail.gym.vec_truncate_reward import VecTruncateReward
     from heavytail.gym.vector_denoise_reward import VectorDenoiseReward
     from heavytail.gym.vector_truncate_reward import VectorTruncateReward
     from heavytail.gym.visit_counts import VisitCounter, visit_counter
@@ -36,7 +36,7 @@ _HOME = {
     "SimHash": "observation_codes",
     "TruncateReward": "truncate_reward",
     "VecDenoiseReward": "vec_denoise_reward",
-    "VecTruncateReward": "stable_baselines3",
+    "VecTruncateReward": "vec_truncate_reward",
     "VectorDenoiseReward": "vector_denoise_reward",
     "VectorTruncateReward": "vector_truncate_reward",
     "VisitCounter": "visit_counts",

@@ -31,7 +31,7 @@ PREFIXES = (8, 16, BITS)  # bits of a hash: of two neighbourhoods, the wider fir
 MAX_CELLS = 2**15  # of 2.5 kB each
 INITIAL_CELLS = 64
 
-Path: TypeAlias = Ints
+Nested: TypeAlias = Ints  # the numbers of cells, from the widest to the narrowest
 
 
 class Cell(NamedTuple):
@@ -66,9 +66,10 @@ class Denoiser:
         self._observation_code = _make_code(observation_space)
         self._action_code = _make_code(action_space)
         self._cells: dict[Cell, int] = {RESIDUALS: _shrinkage.RESIDUALS, ALL: _shrinkage.RESIDUALS + 1}
-        self._paths: dict[tuple[Hashable, Hashable, bool], Path] = {}  # to the narrowest cells
+        self._paths: dict[tuple[Hashable, Hashable, bool], Nested] = {}  # to the narrowest cells
         self._sketch: Sketch = sketch(INITIAL_CELLS)
-        self._seconds = [0, 0]  # how often a cell saw a second reward, and one that was equal to the first
+        # How often a cell saw a second reward, and one that was equal to the first.
+        self._second_rewards = [0, 0]
 
     @property
     def cells(self) -> int:
@@ -93,7 +94,7 @@ class Denoiser:
         """Return cells, their samples and the hashes as arrays."""
         levels, ends, actions, observations = zip(*self._cells, strict=True)
         return {
-            "steps": np.array([self.steps, *self._seconds], np.int64),
+            "steps": np.array([self.steps, *self._second_rewards], np.int64),
             "levels": np.array(levels, np.int64),
             "ends": np.array(ends, np.bool_),
             "actions": codes_to_array(actions),
@@ -119,7 +120,7 @@ class Denoiser:
         # All is checked by now, so nothing is left half loaded.
         for name, hashed in hashes.items():
             hashed.projection = projections[name]
-        self.steps, *self._seconds = steps.tolist()
+        self.steps, *self._second_rewards = steps.tolist()
         self._cells, self._paths, self._sketch = cells, {}, loaded
 
     def _learn(self, code: Hashable, action: Hashable, reward: float, end: bool) -> Filtered:
@@ -128,23 +129,23 @@ class Denoiser:
         self._push(path, reward)
         samples = int(self._sketch.n[cell])
         if samples == 2:
-            self._seconds[0] += 1
-            self._seconds[1] += int(self._sketch.histogram.block[cell] < 0)
+            self._second_rewards[0] += 1
+            self._second_rewards[1] += int(self._sketch.histogram.block[cell] < 0)
         mean = self._estimate(path)
         self._push(np.array([_shrinkage.RESIDUALS]), reward - mean)
         self.steps += 1
         return mean, {"reward_samples": samples}
 
-    def _push(self, path: Path, x: float) -> None:
+    def _push(self, path: Nested, x: float) -> None:
         done, push_all = 0, _compiled(_shrinkage.push_all)
         while (done := push_all(self._sketch, path, done, x)) < len(path):
             self._sketch = with_larger_pools(self._sketch)
 
-    def _estimate(self, path: Path) -> float:
-        trust = self._seconds[1] / max(1, self._seconds[0])
+    def _estimate(self, path: Nested) -> float:
+        trust = self._second_rewards[1] / max(1, self._second_rewards[0])
         return float(_compiled(_shrinkage.estimate)(self._sketch, path, trust))
 
-    def _path(self, code: Hashable, action: Hashable, end: bool) -> Path:
+    def _path(self, code: Hashable, action: Hashable, end: bool) -> Nested:
         """Return the numbers of the cells around a visit, from the widest to its own; new ones are made."""
         key = code, action, end
         path = self._paths.get(key)

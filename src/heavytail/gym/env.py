@@ -110,10 +110,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         # Gymnasium makes a generator for each seed, and users may set one: whenever it is another, the
         # streams start anew.
         if self._stepper is None or self.np_random is not self._seeded_by:
-            self._stepper, self._seeded_by = (
-                MDPStepper(self.mdp, streams(self._stream_seed())),
-                self.np_random,
-            )
+            self._stepper = MDPStepper(self.mdp, streams(self._stream_seed()))
+            self._seeded_by = self.np_random
         self._state, self._h, self._running = int(self._stepper.reset()), 0, True
         return self._state, self._label()
 

@@ -8,9 +8,9 @@ Numba decides whether a kept entry is still good by looking at the entry's own f
 the loop lives in one file and the agent inlined into it in another, so an edited agent would be served from
 the old machine code. So entries are kept in a folder named by a fingerprint of every piece of code that can
 end up inside: the entry, the kernels it names, the kernels those name, the methods of the records' classes,
-and the constants that any of them reads. The fingerprint is taken from the code objects that are loaded, not
-from the files: a file edited while a process runs cannot mislabel what that process compiled, and an edited
-comment recompiles nothing.
+and the constants that any of them reads; and of the compiler itself. The fingerprint is taken from the code
+objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what that
+process compiled, and an edited comment recompiles nothing.
 
 Where several processes need the same entry at once, one compiles it and the others wait and load it.
 
@@ -44,6 +44,7 @@ import numpy as np
 from numba import njit
 
 from heavytail._startup import gc_paused, skip_blas_probe
+from heavytail.kernels import _part_compiler, _quick_compiler
 from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels._part_compiler import Part
 from heavytail.kernels._quick_compiler import QuickCompiler
@@ -238,7 +239,7 @@ def _locked(folder: Path) -> Iterator[None]:
 def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
     """Name the machine code that `function` would become with records of these classes."""
     options = (ENTRY_OPTIONS, KERNEL_OPTIONS, SUBROUTINE_OPTIONS)
-    lines = [*map(repr, options), *map(_describe_value, classes)]
+    lines = [*map(repr, options), *map(_describe_value, classes), *COMPILER]
     if config.BOUNDSCHECK:  # NUMBA_BOUNDSCHECK=1: an index out of range is an error, in other code
         lines.append("bounds are checked")
     seen: set[int] = set()
@@ -275,6 +276,14 @@ def _describe_code(code: types.CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _describe_code(inner)
+
+
+def _describe_module(module: types.ModuleType) -> list[str]:
+    loader: Any = module.__loader__
+    return list(_describe_code(loader.get_code(module.__name__)))
+
+
+COMPILER = [*_describe_module(_part_compiler), *_describe_module(_quick_compiler)]  # as it is loaded
 
 
 def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -49,9 +49,6 @@ def sampler(name: str) -> Callable[[F], F]:
     return draw_law.case(law_code(name))
 
 
-draws = sampler  # the former name, which plugins may use
-
-
 def law_table(laws: "Sequence[Law]") -> LawTable:
     """Build the table of these laws, in this order."""
     registered("law")  # all samplers are compiled into one kernel: find them all before it is

@@ -26,6 +26,7 @@ from heavytail.mdp.validation import SUM_TOLERANCE, check_slots, check_sums
 
 LONG_ROW = 16  # slots
 BYTES_PER_SLOT = 150  # while an MDP is being built, about
+ENDLESS = "terminal states need episodes: give horizon=, or let them lead back to the start"
 
 
 def require_memory_for_slots(env: str, n_slots: int) -> None:
@@ -77,7 +78,7 @@ def mdp_from_slots(
     horizon = parse_horizon(horizon, n_stages)
     terminal = np.zeros(len(row), np.bool_) if ends is None else as_bools("ends", ends, len(row))
     if horizon == 0 and terminal.any():
-        raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
+        raise InputError(ENDLESS)
     which, all_laws = _laws_by_slot(rewards, laws, law, len(row))
     kept, sums = p > 0, np.bincount(row, p, n_rows)
     row, which, p = row[kept], which[kept], p[kept] / sums[row[kept]]
@@ -176,7 +177,7 @@ def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
             f" {horizon}"
         )
     if horizon is None and mdp.ends.any():
-        raise InputError("terminal states need episodes: give horizon=, or let them lead back to the start")
+        raise InputError(ENDLESS)
     return mdp._replace(horizon=parse_horizon(horizon, 1) if mdp.n_stages == 1 else mdp.horizon)
 
 

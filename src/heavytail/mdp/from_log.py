@@ -19,6 +19,7 @@ from heavytail.mdp.builders import mdp_from_slots, parse_horizon, require_memory
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.log_rows import Column, LogColumns, LogRows, read_log
 from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.mdp import MDP
 
 Unvisited: TypeAlias = Literal["error", "stay", "end"]
 MAX_LISTED = 3  # cells in a message
@@ -79,8 +80,8 @@ def mdp_from_log(
         horizon = _one_step(horizon)
     if parse_horizon(horizon, 1) == 0 and (unvisited == "end" or rows.ended.any()):
         raise InputError("mdp_from_log: episodes end here, so give horizon=, the most steps that one has")
-    n_states, n_actions = shape = len(rows.states), len(rows.actions)
-    counts = np.bincount(rows.s * n_actions + rows.a, minlength=n_states * n_actions).reshape(shape)
+    shape = len(rows.states), len(rows.actions)
+    counts = np.bincount(rows.s * shape[1] + rows.a, minlength=shape[0] * shape[1]).reshape(shape)
     starts = _start_distribution(rows, start)
     terminal = _terminal_states(rows, starts)
     filled = (counts == 0) & ~terminal[:, None]
@@ -90,24 +91,8 @@ def mdp_from_log(
     cost = float(seen.mean().min()) if unvisited_reward is None else unvisited_reward
     filler = cast_value(cost, float, "mdp_from_log: unvisited_reward")
     slots = _with_filler(seen, counts, filled, ends=unvisited == "end", reward=filler)
-    require_memory_for_slots("this log", len(slots.row))
-    share = slots.n / np.bincount(slots.row, slots.n)[slots.row]
-    mdp = mdp_from_slots(
-        slots.row,
-        slots.successor,
-        share,
-        laws=[constant(0.0)],  # a place for those below, which are too many to be objects
-        law=np.zeros(len(slots.row)),
-        n_states=n_states,
-        n_actions=n_actions,
-        ends=slots.ends,
-        start=starts,
-        horizon=horizon,
-    )
     samples = rewards[np.repeat(seen.low != seen.high, seen.n)]
-    which, laws = _make_laws(slots, samples)
-    means = np.bincount(slots.row, share * slots.mean()).astype(np.float64)
-    mdp = mdp._replace(law=which.astype(np.uint32), laws=laws, row_means=means)
+    mdp = _make_mdp(slots, samples, shape, starts, horizon)
     return LoggedMDP(mdp, rows.states, rows.actions, counts, filled)
 
 
@@ -198,6 +183,30 @@ def _with_filler(seen: _Slots, counts: Ints, filled: Bools, *, ends: bool, rewar
     both = [np.concatenate(pair) for pair in zip(seen, added, strict=True)]
     order = np.argsort(both[0], kind="stable")
     return _Slots(*(column[order] for column in both))
+
+
+def _make_mdp(
+    slots: _Slots, samples: Floats, shape: tuple[int, int], start: Floats, horizon: int | None
+) -> MDP:
+    """Make the MDP of some slots; `samples` are the rewards of those that have different ones."""
+    require_memory_for_slots("this log", len(slots.row))
+    n_states, n_actions = shape
+    share = slots.n / np.bincount(slots.row, slots.n)[slots.row]
+    mdp = mdp_from_slots(
+        slots.row,
+        slots.successor,
+        share,
+        laws=[constant(0.0)],  # a place for those below, which are too many to be objects
+        law=np.zeros(len(slots.row)),
+        n_states=n_states,
+        n_actions=n_actions,
+        ends=slots.ends,
+        start=start,
+        horizon=horizon,
+    )
+    which, laws = _make_laws(slots, samples)
+    means = np.bincount(slots.row, share * slots.mean()).astype(np.float64)
+    return mdp._replace(law=which.astype(np.uint32), laws=laws, row_means=means)
 
 
 def _make_laws(slots: _Slots, samples: Floats) -> tuple[Ints, LawTable]:

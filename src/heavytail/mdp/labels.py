@@ -57,13 +57,9 @@ class Labels(Sequence[Hashable]):
 
     def code(self, label: Any, what: str) -> int:
         """Return the number of a label; an error that says `what` it should have been."""
-        if self.are_codes:
-            if not self.has(label):
-                raise self.unknown(label, what)
-            return operator.index(label)
         if not self.has(label):
-            raise self.unknown(label, what)
-        return self.codes[_hashable(label)]
+            raise self._unknown(label, what)
+        return operator.index(label) if self.are_codes else self.codes[_hashable(label)]
 
     def has(self, label: Any) -> bool:
         """Tell whether this is one of the labels."""
@@ -74,8 +70,7 @@ class Labels(Sequence[Hashable]):
         except TypeError:
             return False
 
-    def unknown(self, label: Any, what: str) -> InputError:
-        """Make the error for something that is none of them."""
+    def _unknown(self, label: Any, what: str) -> InputError:
         if self.are_codes:
             known = f"{what}s are whole numbers from 0 to {len(self) - 1}"
         else:

@@ -232,11 +232,9 @@ def _flags(frame: "pd.DataFrame", name: str | None) -> Bools:
 
 def _begins(frame: "pd.DataFrame", episode: str | None, s: Ints, s_next: Ints, ended: Bools) -> Bools:
     """Tell with which rows episodes begin."""
-    begins = np.ones(len(frame), np.bool_)
     if episode is None:
-        begins[1:] = ended[:-1] | (s[1:] != s_next[:-1])
-    else:
-        codes, _ = _encode(frame[episode], episode)
-        begins = np.zeros(len(frame), np.bool_)
-        begins[np.unique(codes, return_index=True)[1]] = True
+        return np.concatenate([[True], ended[:-1] | (s[1:] != s_next[:-1])])
+    codes, _ = _encode(frame[episode], episode)
+    begins = np.zeros(len(frame), np.bool_)
+    begins[np.unique(codes, return_index=True)[1]] = True
     return begins

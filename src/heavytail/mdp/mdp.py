@@ -87,9 +87,8 @@ class MDP(NamedTuple):
         return self.cumulative - before
 
     def _by_stage(self, array: Floats) -> Floats:
-        return (
-            array if self.n_stages > 1 else array[0]
-        ).copy()  # not a view, through which the MDP could be changed
+        shown = array if self.n_stages > 1 else array[0]
+        return shown.copy()  # not a view, through which the MDP could be changed
 
 
 # Stepping

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 RELATIVE_TOLERANCE = 1e-9
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
 MAX_IMPROVEMENTS = 10_000
 
 

@@ -19,7 +19,8 @@ from heavytail.arrays import Floats
 from heavytail.checks import require_memory
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
-from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.mdp.changing import ChangingMDP
+from heavytail.mdp.mdp_file import AnyMDP, as_changing
 from heavytail.planning.average_reward import average_plan
 from heavytail.planning.episodic import episodic_plan
 from heavytail.planning.matrices import transition_matrix
@@ -27,7 +28,7 @@ from heavytail.planning.matrices import transition_matrix
 GAIN_TOLERANCE = 1e-9  # of the largest gain
 
 
-def regret_by_gaps(mdp: MDP | ChangingMDP) -> ChangingMDP:
+def regret_by_gaps(mdp: AnyMDP) -> ChangingMDP:
     """Return the MDP, for runs that record gaps instead of expected rewards.
 
     Agents see and do the same in it. It takes a table for each step of an episode.
@@ -38,7 +39,7 @@ def regret_by_gaps(mdp: MDP | ChangingMDP) -> ChangingMDP:
     >>> bool(abs(curve.regret[-1]) < 1e-6)
     True
     """
-    changing = mdp if isinstance(mdp, ChangingMDP) else changing_mdp([mdp], at=[])
+    changing = as_changing(mdp)
     gaps = {id(each): _with_gaps(each) for each in changing.mdps}
     return changing._replace(recorded=tuple(gaps[id(each)] for each in changing.mdps))
 

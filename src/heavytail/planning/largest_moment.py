@@ -12,10 +12,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from heavytail.arrays import Floats, Ints
-from heavytail.laws.law import Law, laws_from_table
-from heavytail.laws.table import LawTable, law_code
+from heavytail.laws.table import LawTable
 from heavytail.mdp import MDP
-from heavytail.planning.reward_moments import Kind, moments_of_rows, slot_moments
+from heavytail.planning.reward_moments import Kind, laws_by_row, moments_of_rows, slot_moments
 
 ROUNDING = 1e-9  # by which a bound may be too small
 MAX_TIED = 256  # rows that are equal but for rounding; of more, these are computed
@@ -46,7 +45,7 @@ def usable_epsilon(mdp: MDP) -> float:
     0.05
     """
     _, members = np.unique(law_families(mdp.laws), return_index=True)
-    index = min((law.tail_index for law in _formulas(mdp.laws, members)), default=math.inf)
+    index = min((law.tail_index for law in laws_by_row(mdp.laws, members).values()), default=math.inf)
     return 1.0 if index > 2.0 else 0.5 * (index - 1.0)
 
 
@@ -57,15 +56,9 @@ def law_families(table: LawTable) -> Ints:
     family, members = np.zeros(len(columns), np.int64), np.zeros(1, np.int64)
     if varying.shape[1] > 0:
         _, members, family = np.unique(varying, axis=0, return_index=True, return_inverse=True)
-    if all(law.loc == law.row()[0] for law in _formulas(table, members)):
+    if all(law.loc == law.row()[0] for law in laws_by_row(table, members).values()):
         return family.reshape(-1)
     return np.arange(len(columns))  # a law of somebody's keeps `loc` elsewhere
-
-
-def _formulas(table: LawTable, rows: Ints) -> list[Law]:
-    """Return those of some laws of a table that are no samples."""
-    rows = rows[table.code[rows] != law_code("empirical")]
-    return laws_from_table(LawTable(table.code[rows], table.parameters[rows], table.samples))
 
 
 def _largest(mdp: MDP, p: float, kind: Kind) -> float:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 POLICY_TOLERANCE = 1e-6  # probabilities in single precision sum to one no better
-ROUNDING = 64 * float(np.finfo(np.float64).eps)
+ROUNDING = 64 * float(np.finfo(np.float64).eps)  # relative, of what exact planning computes
 
 
 def transition_matrix(mdp: MDP, *, restart: bool) -> "csr_matrix":

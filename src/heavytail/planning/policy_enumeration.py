@@ -5,9 +5,9 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
-from heavytail.planning.average_reward import RELATIVE_TOLERANCE, ROUNDING
+from heavytail.planning.average_reward import RELATIVE_TOLERANCE
 from heavytail.planning.markov_chains import gain_and_bias
-from heavytail.planning.matrices import require_stationary, transition_matrix
+from heavytail.planning.matrices import ROUNDING, require_stationary, transition_matrix
 
 MAX_POLICIES = 2_000_000
 POLICIES_AT_ONCE = 4096

@@ -56,25 +56,25 @@ def slot_moments(mdp: MDP, p: float, slots: Ints, centers: Floats) -> Floats:
     law = mdp.law[slots].astype(np.int64)
     order = np.lexsort((centers, law))
     new = (np.diff(law[order], prepend=-1) != 0) | (np.diff(centers[order], prepend=np.nan) != 0.0)
-    first, formulas = order[new], _formulas(mdp.laws, np.unique(law))
+    first, laws = order[new], laws_by_row(mdp.laws, np.unique(law))
     different = zip(law[first].tolist(), centers[first].tolist(), strict=True)
-    known = np.array([_law_moment(mdp.laws, formulas, i, p, center) for i, center in different])
+    known = np.array([_law_moment(mdp.laws, laws, i, p, center) for i, center in different])
     moments = np.empty(len(slots))
     moments[order] = known[np.cumsum(new) - 1]
     return moments
 
 
-def _law_moment(table: LawTable, formulas: dict[int, Law], i: int, p: float, center: float) -> float:
-    if i in formulas:
-        return _moment(formulas[i], p, center)
+def _law_moment(table: LawTable, laws: dict[int, Law], i: int, p: float, center: float) -> float:
+    if i in laws:
+        return _moment(laws[i], p, center)
     loc, scale, *_, first, length = table.parameters[i].tolist()
     samples = table.samples[int(first) : int(first) + int(length)]
     with np.errstate(over="ignore"):
         return float(np.add.reduce(np.abs(loc + scale * samples - center) ** p) / len(samples))
 
 
-def _formulas(table: LawTable, rows: Ints) -> dict[int, Law]:
-    """Return those laws of a table that are no samples, by their rows."""
+def laws_by_row(table: LawTable, rows: Ints) -> dict[int, Law]:
+    """Return the laws in some rows of a table, without those that are samples, which may be a million."""
     rows = rows[table.code[rows] != law_code("empirical")]
     laws = laws_from_table(LawTable(table.code[rows], table.parameters[rows], table.samples))
     return dict(zip(rows.tolist(), laws, strict=True))

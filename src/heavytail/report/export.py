@@ -22,7 +22,7 @@ from heavytail.report.sections.claims import sentence
 from heavytail.report.tables import format_parameters
 from heavytail.statistics import Interval
 from heavytail.studies.claims import say_verdict
-from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
+from heavytail.studies.results import Agent, Task, final_regret, final_reward
 from heavytail.studies.study import Study
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _results(data: ReportData) -> Iterator[dict[str, Any]]:
             "setting": agent.setting,
             "parameters": format_parameters({**known, **cell.point}),
             **_interval("final_regret", task.aggregation.median(final_regret(runs))),
-            **_interval("last_tenth", task.aggregation.median(mean_reward_in(runs, 0.9, 1.0))),
+            **_interval("last_tenth", task.aggregation.median(final_reward(runs))),
             "optimum": task.optimum,
             "runs": len(runs.replicates),
             "failed": runs.failed,

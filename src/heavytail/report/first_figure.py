@@ -21,7 +21,7 @@ from heavytail.report.figures.figure import (
 )
 from heavytail.report.leaderboard import Standing
 from heavytail.studies.families import Family
-from heavytail.studies.results import Agent, Task, mean_reward_in
+from heavytail.studies.results import Agent, Task, final_reward
 
 FIRST = "first"  # name of the figure
 MAX_PANELS = 16
@@ -87,7 +87,7 @@ def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]
 
 
 def _make_row(task: Task, agent: Agent, styles: Styles, whole: float) -> IntervalRow:
-    median = task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))
+    median = task.aggregation.median(final_reward(agent.runs))
     estimate, low, high = (float(x) / whole for x in median)
     return IntervalRow(agent.key, agent.label, styles[agent.key], estimate, low, high)
 

@@ -14,7 +14,7 @@ import numpy as np
 from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.statistics import Interval
-from heavytail.studies.results import Task, mean_reward_in
+from heavytail.studies.results import Task, final_reward
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.spec import Spec
 
@@ -28,9 +28,8 @@ class Standing(NamedTuple):
     of_optimum: Interval | None  # the interquartile mean of all runs; None where an optimum is unknown
     envs: int  # in which it ran
     level: int  # in how many of them no agent is significantly better
-    p_value: (
-        float | None
-    )  # that the first is not better, corrected; None of the first, and where they never met
+    # that the first is not better, corrected; None of the first, and where they never met
+    p_value: float | None
 
 
 class TaskScores(NamedTuple):
@@ -75,7 +74,7 @@ def _score_task(task: Task) -> TaskScores:
     """Rewards by agent and seed; runs in which no episode ended have none."""
     values = {}
     for agent in task.agents:
-        rewards = mean_reward_in(agent.runs, 0.9, 1.0)
+        rewards = final_reward(agent.runs)
         by_seed = zip(agent.runs.replicates.tolist(), rewards.tolist(), strict=True)
         if known := {seed: reward for seed, reward in by_seed if np.isfinite(reward)}:
             values[agent.key] = known

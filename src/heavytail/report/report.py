@@ -94,9 +94,8 @@ def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
     for html_id, figures in data.figures.items():
         for figure in figures:
             yield figure_file(html_id, figure.name), figure
-    named = {
-        task.html_id: task for task in data.tasks.values()
-    }  # of a family the last member, as in its table
+    # of a family the last member, as in its table
+    named = {task.html_id: task for task in data.tasks.values()}
     for grid in data.grids:
         task = data.tasks[grid.env]
         if named[task.html_id] is not task:

@@ -22,8 +22,9 @@ from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell, Part
 from heavytail.studies.plan_size import PhaseSize
-from heavytail.studies.progress import ALL, ProgressListener, Stage, label_agents, steps_by_agent
+from heavytail.studies.progress import ALL, ProgressListener, describe_damage, label_agents, steps_by_agent
 from heavytail.studies.results import gather_runs, reward_rates
+from heavytail.studies.stages import Stage
 from heavytail.studies.store import Store
 from heavytail.studies.study import Study
 
@@ -57,9 +58,8 @@ class Watch(ProgressListener):
         self.shares: dict[str, float] = {}  # part -> how much of it is done
         self.kept: set[str] = set()  # parts that were done before this run
         self.unread: list[Part] = []
-        self.rates: dict[
-            str, dict[str, list[Floats]]
-        ] = {}  # environment -> agent -> [checkpoint] of its runs
+        # environment -> agent -> [checkpoint] of its runs
+        self.rates: dict[str, dict[str, list[Floats]]] = {}
         self.failures: list[str] = []
         self.words: list[str] = []
         self.broken = False
@@ -100,7 +100,7 @@ class Watch(ProgressListener):
 
     def on_damage(self, part: str, what: str) -> None:
         """Show that a part is done again."""
-        self.words.append(f"part {part} is {what}, and is done again")
+        self.words.append(describe_damage(part, what))
         self.then.on_damage(part, what)
 
     def write(self, state: str, *, at_once: bool = False, report: str = "") -> None:

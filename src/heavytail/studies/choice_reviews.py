@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats
+from heavytail.checks import is_number
 from heavytail.errors import key_path
 from heavytail.statistics.groups import two_groups
 from heavytail.studies.plan import Choices
@@ -118,10 +119,6 @@ def _medians(samples: Floats) -> Floats:
 
 def _edges(point: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> Iterator[Edge]:
     for name, values in grid.items():
-        numbers, value = {float(v) for v in values if _is_number(v)}, point[name]
-        if len(numbers) >= MIN_LEVELS and _is_number(value) and value in (min(numbers), max(numbers)):
+        numbers, value = {float(v) for v in values if is_number(v)}, point[name]
+        if len(numbers) >= MIN_LEVELS and is_number(value) and value in (min(numbers), max(numbers)):
             yield Edge(name, float(value), "smallest" if value == min(numbers) else "largest")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -17,7 +17,7 @@ from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import BoundLine, lines_across
 from heavytail.studies.plan import run_length
-from heavytail.studies.results import Agent, Runs, Task, final_regret, mean_reward_in
+from heavytail.studies.results import Agent, Runs, Task, final_regret, final_reward
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.envs import LENGTHS, EnvSpec
 from heavytail.studies.specs.spec import Spec
@@ -53,7 +53,7 @@ class Family(NamedTuple):
 
     def last_rewards(self, key: str) -> Floats:
         """The mean rewards [run, member] in the last tenth of an agent's runs, of the same seeds."""
-        return self._values(key, lambda runs: mean_reward_in(runs, 0.9, 1.0))
+        return self._values(key, final_reward)
 
     def _values(self, key: str, measure: Callable[[Runs], Floats]) -> Floats:
         runs = [next(agent.runs for agent in task.agents if agent.key == key) for task in self.members]
@@ -89,6 +89,7 @@ def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping
     family = spec.families[key]
     at = np.array([env.at for env in members.values()], np.float64)
     lengths = [run_length(spec, name) for name in members]
+    stakes = (_at_stake(env, n) for env, n in zip(members.values(), lengths, strict=True))
     return Family(
         key=key,
         html_id=tasks[next(iter(members))].html_id,
@@ -97,9 +98,7 @@ def _family(spec: Spec, key: str, members: Mapping[str, EnvSpec], tasks: Mapping
         grows=family.axis in LENGTHS,
         members=[tasks[name] for name in members],
         at=at,
-        at_stake=np.array([_at_stake(env, n) for env, n in zip(members.values(), lengths, strict=True)])
-        if family.over_gap
-        else None,
+        at_stake=np.array(list(stakes)) if family.over_gap else None,
         bounds=lines_across(list(members.values()), at, lengths),
     )
 

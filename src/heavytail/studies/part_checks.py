@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from heavytail.checks import is_number
 from heavytail.studies.parts import KEY_COLUMNS, flat_counters, schema, schema_with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import canonical
@@ -41,16 +42,15 @@ def is_sidecar(value: Any) -> bool:
         return False
     told = {key: word for key, word in value.items() if key != "part"}
     numbers = (told.get("seconds", 0.0), told.get("parts", 1))
-    return all(map(_is_number, numbers)) and all(_is_word(key) and _is_word(told[key]) for key in told)
+    return all(map(_is_amount, numbers)) and all(_is_word(key) and _is_word(told[key]) for key in told)
 
 
 def _is_word(value: Any) -> bool:
-    return _is_number(value) or (isinstance(value, str) and len(value) <= MAX_WORD)
+    return _is_amount(value) or (isinstance(value, str) and len(value) <= MAX_WORD)
 
 
-def _is_number(value: Any) -> bool:
-    is_real = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_real and math.isfinite(value) and 0 <= value < 1e18
+def _is_amount(value: Any) -> bool:
+    return is_number(value) and math.isfinite(value) and 0 <= value < 1e18
 
 
 def size_problem(part: Part, file: "pq.ParquetFile") -> str | None:

@@ -6,27 +6,18 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import printable
 from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.plan import Cell, Part, Phase, Sweep
 from heavytail.studies.plan_size import PhaseSize
 from heavytail.studies.specs.spec import Spec
+from heavytail.studies.stages import Stage
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
-
-
-class Stage(NamedTuple):
-    """A phase of a study: its cells, its parts, and those that are missing."""
-
-    phase: Phase
-    cells: list[Cell] | list[Sweep]
-    parts: list[Part]
-    missing: list[Part]
-    damaged: dict[str, str]  # part id -> what is wrong
 
 
 class ProgressListener:
@@ -94,7 +85,7 @@ class PlainListener(ProgressListener):
 
     def on_damage(self, part: str, what: str) -> None:
         """Print which part is damaged and computed again."""
-        _print(f"part {part} is {what}, and is done again")
+        _print(describe_damage(part, what))
 
 
 class JsonListener(ProgressListener):
@@ -205,10 +196,15 @@ class BarListener(ProgressListener):
 
     def on_damage(self, part: str, what: str) -> None:
         """A line above the bars."""
-        self._print(f"part {part} is {what}, and is done again")
+        self._print(describe_damage(part, what))
 
     def _print(self, line: str) -> None:
         self.progress.console.print(printable(line), markup=False, highlight=False)
+
+
+def describe_damage(part: str, what: str) -> str:
+    """Say what becomes of a damaged part."""
+    return f"part {part} is {what}, and is done again"
 
 
 def label_agents(spec: Spec, phase: Phase) -> dict[str, str]:

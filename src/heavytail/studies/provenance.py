@@ -26,7 +26,7 @@ def count_values(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
     for sidecar in sidecars:
         for key in sidecar.keys() - PER_PART:
             values, value = counts.setdefault(key, {}), str(sidecar[key])
-            values[value] = values.get(value, 0) + _parts(sidecar)
+            values[value] = values.get(value, 0) + count_parts(sidecar)
     return {key: dict(sorted(values.items())) for key, values in sorted(counts.items())}
 
 
@@ -39,7 +39,7 @@ def mixed(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     }
 
 
-def _parts(sidecar: Mapping[str, Any]) -> int:
+def count_parts(sidecar: Mapping[str, Any]) -> int:
     """Count the parts that a sidecar describes: those of a sweep are merged."""
     return int(sidecar.get("parts", 1))
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 SPEC_COLUMNS = {"agent_key", "env_key", "point", "phase", "env", "env_parameters", "agent", "parameters"}
 RUN_COLUMNS = {"run", "replicate", "at", "mean_reward", "realised_reward", "regret", "error"}
 
+LAST_TENTH = (0.9, 1.0)  # of a run, in which an agent shows what it has learnt
+
 
 class Runs(NamedTuple):
     """The complete runs of a cell; rewards and regret are cumulative."""
@@ -149,6 +151,11 @@ def _per(rewards: Floats, scored: Floats) -> Floats:
     return np.divide(rewards, scored, out=np.full(rewards.shape, np.nan), where=scored > 0)
 
 
+def final_reward(runs: Runs) -> Floats:
+    """The mean reward per unit in the last tenth of the run [run]."""
+    return mean_reward_in(runs, *LAST_TENTH)
+
+
 def final_regret(runs: Runs) -> Floats:
     """The regret of the whole run [run]."""
     return runs.regret[:, -1]
@@ -218,6 +225,6 @@ def _scores(frame: "pd.DataFrame") -> dict[int, float]:
     if not len(runs.replicates):
         return {}
     optimum = (runs.regret[0, -1] + runs.mean_reward[0, -1]) / runs.at[-1]
-    earned = mean_reward_in(runs, 0.9, 1.0) / (1.0 if np.isnan(optimum) else optimum)
+    earned = final_reward(runs) / (1.0 if np.isnan(optimum) else optimum)
     scores = zip(runs.replicates.tolist(), earned.tolist(), strict=True)
     return {seed: score for seed, score in scores if np.isfinite(score)}

@@ -11,16 +11,17 @@ from heavytail.errors import InputError
 from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
 from heavytail.studies.packed import open_store, pack_study
 from heavytail.studies.parts import to_frame
-from heavytail.studies.plan import Cell, Part, Phase, Sweep, evaluation_cells, tuning_cells, unique_parts
+from heavytail.studies.plan import Cell, Sweep, evaluation_cells, tuning_cells
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.plan_size import PhaseSize, plan_sizes
-from heavytail.studies.progress import ProgressListener, Stage
+from heavytail.studies.progress import ProgressListener
 from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.results import score_matrices
-from heavytail.studies.specs.differences import list_differences, result_relevant
+from heavytail.studies.specs.differences import require_same_results
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
-from heavytail.studies.store import SWEEPS, Store
+from heavytail.studies.stages import Stage, find_stage, finished_parts
+from heavytail.studies.store import Store
 from heavytail.studies.sweeps.plan import plan_sweeps
 
 if TYPE_CHECKING:
@@ -129,7 +130,15 @@ class Study:
                     self._handle(event, listener)
                 if stage.phase == "tuning" and stage.missing:
                     self._remark_on_choices(listener)
-            self._write_summary(engine)
+            if self.sweeps:
+                from heavytail.studies.sweeps.stored import write_summary  # here: pyarrow starts slowly
+
+                write_summary(self.store, self.sweeps, self._command_with(engine))
+
+    def _command_with(self, engine: str | Engine) -> str:
+        """The command that runs it, for those who read the results; empty if it is not known."""
+        name = engine if isinstance(engine, str) else type(engine).__name__
+        return shlex.join([*self.command, "--engine", name]) if self.command else ""
 
     def _handle(self, event: Event, listener: ProgressListener) -> None:
         """Keep a part that is done, and tell the listener."""
@@ -154,22 +163,9 @@ class Study:
             return
         metadata, spec = self.store.metadata(), self.spec.model_dump(mode="json")
         if metadata["spec"] != spec:
-            self._require_same_results(self.store.spec())
+            require_same_results(self.store.spec(), self.spec, self.store.folder)
             self.store.write_json("study.json", {**metadata, "spec": spec})
         self.store.keep_mdps(self.spec)
-
-    def _require_same_results(self, stored: Spec) -> None:
-        """Raise InputError if results depend on what differs from the stored spec.
-
-        Words, claims and statistics may change at any time.
-        """
-        old, new = (result_relevant(spec.model_dump(mode="json")) for spec in (stored, self.spec))
-        if different := list_differences(old, new):
-            raise InputError(
-                f"{self.store.folder} holds another study: {'; '.join(different[:3])}"
-                f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
-                f" with --out, or go on with the old one by: heavytail resume {self.store.folder}"
-            )
 
     # What there is to compute
 
@@ -212,47 +208,28 @@ class Study:
     def _stages(self) -> Iterator[Stage]:
         """Tuning, then evaluation at what it chose, then sweeps."""
         if self.tuning_cells:
-            yield self._stage("tuning", self.tuning_cells)
-        yield self._stage("evaluation", self.evaluation_cells)
+            yield find_stage(self.store, "tuning", self.tuning_cells)
+        yield find_stage(self.store, "evaluation", self.evaluation_cells)
         yield from self._sweep_stages()
 
     def _sweep_stages(self) -> Iterator[Stage]:
-        """Sweeps, if there are any; nothing of them is missing where there is a summary."""
-        if not self.sweeps:
-            return
-        if self._stored_summary() is None:
-            yield self._stage("map", self.sweeps)
-        else:
-            yield Stage("map", self.sweeps, unique_parts(self.sweeps), [], {})
+        if self.sweeps:
+            from heavytail.studies.sweeps.stored import find_sweep_stage  # here: pyarrow starts slowly
 
-    def _stage(self, phase: Phase, cells: list[Cell] | list[Sweep]) -> Stage:
-        parts = unique_parts(cells)
-        problems = {part.id: problem for part in parts if (problem := self.store.integrity_problem(part))}
-        damaged = {name: what for name, what in problems.items() if what not in ("missing", "unfinished")}
-        return Stage(phase, cells, parts, [part for part in parts if part.id in problems], damaged)
+            yield find_sweep_stage(self.store, self.sweeps)
 
     def stages(self) -> list[Stage]:
         """The phases so far; evaluation is only known when tuning is done."""
         stages: list[Stage] = []
         if self.tuning_cells:
-            stages.append(self._stage("tuning", self.tuning_cells))
+            stages.append(find_stage(self.store, "tuning", self.tuning_cells))
             if stages[0].missing:
                 return stages
         try:
             cells = self.evaluation_cells
         except InputError:  # every run of a grid failed: nothing was chosen, and there is no evaluation
             return stages
-        return [*stages, self._stage("evaluation", cells), *self._sweep_stages()]
-
-    def _finished_parts(self, phase: Phase, cells: list[Cell] | list[Sweep]) -> list[Part]:
-        """All parts of a phase, or an error if any is missing."""
-        stage = self._stage(phase, cells)
-        if stage.missing:
-            done, every = len(stage.parts) - len(stage.missing), len(stage.parts)
-            raise InputError(
-                f"{self.store.folder}: {done} of {every} parts of the {phase} are done; {self.store.advice()}"
-            )
-        return stage.parts
+        return [*stages, find_stage(self.store, "evaluation", cells), *self._sweep_stages()]
 
     # Sweeps
 
@@ -265,38 +242,9 @@ class Study:
             raise InputError(
                 f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec says what they are"
             )
-        return self._stored_summary() or self._new_summary("")
+        from heavytail.studies.sweeps.stored import make_summary, read_summary  # here: pyarrow starts slowly
 
-    def _stored_summary(self) -> "Summary | None":
-        """The summary in the store, if it was made from what the plan says."""
-        from heavytail.studies.sweeps.summary import from_table  # here: pyarrow starts slowly
-
-        table = self.store.read_sweeps()
-        return None if table is None else from_table(table, self.sweeps)
-
-    def _new_summary(self, command: str) -> "Summary":
-        from heavytail.studies.sweeps.final_values import COLUMNS  # here: pyarrow starts slowly
-        from heavytail.studies.sweeps.summary import summarise_sweeps
-
-        sidecars = self.store.sidecars(self._finished_parts("map", self.sweeps))
-        return summarise_sweeps(
-            self.sweeps, lambda sweep: self.store.columns(sweep.parts, COLUMNS), command, sidecars
-        )
-
-    def _write_summary(self, engine: str | Engine) -> None:
-        """Write the summary of sweeps, if it is not there."""
-        if not self.sweeps or self._stored_summary():
-            return
-        from heavytail.studies.sweeps.summary import (  # here: pyarrow starts slowly
-            sweep_digest,
-            to_parquet,
-            with_metadata,
-        )
-
-        name = engine if isinstance(engine, str) else type(engine).__name__
-        command = shlex.join([*self.command, "--engine", name]) if self.command else ""
-        table = with_metadata(self._new_summary(command), sweep_digest(self.sweeps))
-        self.store.write_file(SWEEPS, to_parquet(table))
+        return read_summary(self.store, self.sweeps) or make_summary(self.store, self.sweeps)
 
     # Results
 
@@ -325,7 +273,9 @@ class Study:
         from heavytail.studies.tuning import score_cells  # here: pyarrow starts slowly
 
         cells = self.tuning_cells
-        return score_cells(cells, self.store.table(self._finished_parts("tuning", cells))) if cells else []
+        return (
+            score_cells(cells, self.store.table(finished_parts(self.store, "tuning", cells))) if cells else []
+        )
 
     def curves(self, phase: CurvePhase = "evaluation") -> "pd.DataFrame":
         """All curves as one DataFrame, a row per checkpoint.
@@ -335,7 +285,7 @@ class Study:
         import pandas as pd
 
         cells = self.cells(phase)
-        frame = to_frame(self.store.table(self._finished_parts(phase, cells)))
+        frame = to_frame(self.store.table(finished_parts(self.store, phase, cells)))
         keys = pd.DataFrame(
             [
                 {"run": run, "agent_key": cell.agent, "env_key": cell.env, "point": canonical(cell.point)}
@@ -393,16 +343,15 @@ class Study:
         Args:
             path: of the file; FOLDER.parquet, beside the folder, if left out.
         """
-        from heavytail.studies.sweeps.summary import (  # here: pyarrow starts slowly
-            sweep_digest,
-            with_metadata,
-        )
+        from heavytail.studies.sweeps.stored import to_table  # here: pyarrow starts slowly
 
         folder = self.store.folder
         target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")
-        self._require_same_results(self.store.spec())
+        require_same_results(self.store.spec(), self.spec, self.store.folder)
         metadata = {**self.store.metadata(), "spec": self.spec.model_dump(mode="json")}
-        parts = [part for phase in CURVE_PHASES for part in self._finished_parts(phase, self.cells(phase))]
-        sweeps = with_metadata(self.maps(), sweep_digest(self.sweeps)) if self.sweeps else None
+        parts = [
+            part for phase in CURVE_PHASES for part in finished_parts(self.store, phase, self.cells(phase))
+        ]
+        sweeps = to_table(self.maps(), self.sweeps) if self.sweeps else None
         pack_study(self.store, metadata, parts, sweeps, target)
         return target

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from heavytail.errors import InputError
 from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell
-from heavytail.studies.results import gather_runs, mean_reward_in
+from heavytail.studies.results import final_reward, gather_runs
 
 
 class GridScore(BaseModel):
@@ -69,10 +69,7 @@ def last_tenths(table: pa.Table) -> dict[str, float]:
     import pyarrow.compute as pc
 
     without = to_frame(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
-    return {
-        str(run): float(mean_reward_in(gather_runs(frame), 0.9, 1.0)[0])
-        for run, frame in without.groupby("run")
-    }
+    return {str(run): float(final_reward(gather_runs(frame))[0]) for run, frame in without.groupby("run")}
 
 
 def choose(scores: Sequence[GridScore]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -31,7 +31,7 @@ def question_moment(
     if moment is None or steps < MIN_STEPS or truncated <= MAX_SHARE * steps:
         return None
     if isinstance(runner, MDPRunner):
-        order, suggested = largest_moment(runner.mdp.mdps, epsilon)
+        order, suggested = largest_moment(runner.changing_mdp.mdps, epsilon)
         source = "the MDP's laws have"
     else:
         order = 1.0 + float(epsilon or 0.0)

@@ -17,7 +17,7 @@ from heavytail._startup import gc_paused
 from heavytail.arrays import Floats, Indices, Ints, Record
 from heavytail.errors import InputError
 from heavytail.kernels.array_ops import as_int
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import entry, kernel
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
@@ -25,8 +25,10 @@ from heavytail.mdp import MDP, first_state
 from heavytail.ranges import COUNT, FLAG, Range
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
+from heavytail.training.rewards import NAN_REWARD
 
 CHUNK_SECONDS = 0.1
+NEVER = 2**62  # units
 FIRST_CHUNK = 50  # steps; planning among 100,000 states, one may take 20 ms
 MEAN, REALISED, FIRST_COUNTER = 0, 1, 2  # columns of a curve: two cumulative rewards, then counters
 
@@ -43,7 +45,7 @@ class Status(IntEnum):
 
 DONE, PAUSED, FULL, NAN, BAD_ACTION = (int(status) for status in Status)
 ERROR_MESSAGES = {
-    NAN: "the reward of step {step} (in state {state}) is nan; rewards may be infinite, but must be numbers",
+    NAN: NAN_REWARD,
     BAD_ACTION: (
         "at step {step} (in state {state}) the agent chose an action that does not exist; `act` must"
         " return 0 to A - 1"
@@ -116,6 +118,69 @@ def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:
     return Checkpoints(at, np.zeros(1, np.int64), np.full((len(at), columns), np.nan))
 
 
+class Progress(NamedTuple):
+    """What a few steps change besides the agent; the compiler keeps it in registers."""
+
+    s: int
+    k: int  # steps of the episode so far; in a continuing problem, of these few
+    mean_total: float
+    realised_total: float
+    ended: bool  # whether the episode has
+    status: int
+
+
+@kernel
+def play(
+    agent: Record, mdp: MDP, streams: Streams, batch: RewardBatch, start: Progress, stop: int
+) -> Progress:
+    """Make steps until there are `stop` of them, or the episode ends."""
+    s, k, mean_total, realised_total, ended, status = start
+    offset, prefilled = batch.used[0] - k, batch.prefilled[0] == 1
+    while k < stop:
+        if any_pool_full(agent):
+            status = FULL
+            break
+        h = k if mdp.horizon > 0 else 0
+        a = act(agent, s, h, streams.agent)
+        if not 0 <= a < mdp.n_actions:
+            status = BAD_ACTION
+            break
+        s_next, r, terminated, mean = step_in_batch(
+            mdp, s, a, h, streams.transitions, batch, prefilled, offset + k, streams.rewards
+        )
+        if math.isnan(r):
+            status = NAN
+            break
+        k += 1
+        update(agent, s, a, r, s_next, h, terminated, streams.agent)
+        ended = terminated or k == mdp.horizon
+        mean_total += mean
+        realised_total += r
+        s = s_next
+        if ended:
+            break
+    return Progress(s, k, mean_total, realised_total, ended, status)
+
+
+@kernel
+def record_checkpoint(
+    agent: Record, checkpoints: Checkpoints, mean_total: float, realised_total: float
+) -> None:
+    """Write the next row of the curve."""
+    row = checkpoints.reached[0]
+    checkpoints.values[row, MEAN] = mean_total
+    checkpoints.values[row, REALISED] = realised_total
+    write_counters(agent, checkpoints.values[row, FIRST_COUNTER:])
+    checkpoints.reached[0] += 1
+
+
+@kernel
+def next_checkpoint(checkpoints: Checkpoints) -> int:
+    """Return at how many units the next row is due; NEVER after the last."""
+    reached = checkpoints.reached[0]
+    return checkpoints.at[reached] if reached < checkpoints.at.size else NEVER
+
+
 def run_chunk(
     agent: Record,
     mdp: MDP,
@@ -130,7 +195,6 @@ def run_chunk(
     steps, units, in_episode = run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0]
     s, k = as_int(run_state.state[0]), as_int(run_state.h[0])
     mean_total, realised_total = run_state.totals[0], run_state.totals[1]
-    reached = checkpoints.reached[0]
     episodic = mdp.horizon > 0
     last = steps + max_steps
     status = PAUSED if units < until else DONE
@@ -140,36 +204,12 @@ def run_chunk(
             begin(agent, s, streams.agent)
         if batch.used[0] == batch.first.size:
             refill(batch, streams.rewards)
-        # The inner loop ends with the episode or the batch; in a continuing problem, at the next unit at
-        # which something is due.
-        due = min(until, checkpoints.at[reached]) if reached < checkpoints.at.size else until
-        offset, prefilled = batch.used[0] - k, batch.prefilled[0] == 1
-        steps_left = mdp.horizon - k if episodic else due - units
-        first, ended = k, False
+        # Steps up to the end of the episode or the batch; in a continuing problem, until something is due.
+        due = next_checkpoint(checkpoints)
+        steps_left = mdp.horizon - k if episodic else min(until, due) - units
         stop = k + min(last - steps, batch.first.size - batch.used[0], steps_left)
-        while k < stop:
-            if any_pool_full(agent):
-                status = FULL
-                break
-            h = k if episodic else 0
-            a = act(agent, s, h, streams.agent)
-            if not 0 <= a < mdp.n_actions:
-                status = BAD_ACTION
-                break
-            s_next, r, terminated, mean = step_in_batch(
-                mdp, s, a, h, streams.transitions, batch, prefilled, offset + k, streams.rewards
-            )
-            if math.isnan(r):
-                status = NAN
-                break
-            k += 1
-            update(agent, s, a, r, s_next, h, terminated, streams.agent)
-            ended = terminated or k == mdp.horizon
-            mean_total += mean
-            realised_total += r
-            s = s_next
-            if ended:
-                break
+        first, start = k, Progress(s, k, mean_total, realised_total, False, PAUSED)
+        s, k, mean_total, realised_total, ended, status = play(agent, mdp, streams, batch, start, stop)
         steps += k - first
         batch.used[0] += k - first + (1 if status == NAN else 0)  # a NaN reward uses up its pair too
         if episodic:
@@ -179,18 +219,14 @@ def run_chunk(
         else:
             units += k - first
             k = 0
-        if reached < checkpoints.at.size and units == checkpoints.at[reached]:
-            checkpoints.values[reached, MEAN] = mean_total
-            checkpoints.values[reached, REALISED] = realised_total
-            write_counters(agent, checkpoints.values[reached, FIRST_COUNTER:])
-            reached += 1
+        if units == due:
+            record_checkpoint(agent, checkpoints, mean_total, realised_total)
         if units == until:
             status = DONE
     rewind(batch, streams.rewards)
     run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0] = steps, units, in_episode
     run_state.state[0], run_state.h[0] = s, k
     run_state.totals[0], run_state.totals[1] = mean_total, realised_total
-    checkpoints.reached[0] = reached
     return status
 
 

@@ -14,12 +14,11 @@ import numpy as np
 
 from heavytail.arrays import Ints, Record
 from heavytail.errors import InputError, one_line, short_repr
-from heavytail.kernels.rng import Seed, Streams, streams
+from heavytail.kernels.rng import Seed, Streams
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp import MDP
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
-from heavytail.registry import find
 from heavytail.training import fused
 from heavytail.training.advice import note_policy_per_step, question_moment
 from heavytail.training.agent_file import (
@@ -30,15 +29,13 @@ from heavytail.training.agent_file import (
 )
 from heavytail.training.beliefs import tabulate_beliefs
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
-from heavytail.training.default_agent import name_first
 from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
 from heavytail.training.frozen_policy import FrozenPolicy, freeze_policy
 from heavytail.training.learner_file import describe_spaces, restore_learner
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import Place, progress_bar
-from heavytail.training.runners import GymRunner, MDPRunner, make_runner
+from heavytail.training.runners import GymRunner, MDPRunner
 from heavytail.training.stepwise import Stepwise
-from heavytail.training.true_values import with_true_values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +91,7 @@ class Learner:
         """Return the MDP in which it learns now; an error in a Gymnasium environment, which has none."""
         if isinstance(self.runner, GymRunner):
             raise InputError("this learner is in a Gymnasium environment; see learner.runner.env")
-        changing = self.runner.mdp
+        changing = self.runner.changing_mdp
         return changing.mdps[changing.which(int(self.run_state.episodes_or_steps[0]))]
 
     @property
@@ -253,8 +250,9 @@ class Learner:
             **flatten("run_state", self.run_state),
         }
         if isinstance(self.runner, MDPRunner):
-            metadata |= {"changes": self.runner.mdp.at, "by_gaps": bool(self.runner.mdp.recorded)}
-            for i, mdp in enumerate(self.runner.mdp.mdps):
+            changing = self.runner.changing_mdp
+            metadata |= {"changes": changing.at, "by_gaps": bool(changing.recorded)}
+            for i, mdp in enumerate(changing.mdps):
                 arrays |= flatten(f"mdp{i}", mdp)
         else:
             metadata["spaces"] = describe_spaces(self.runner.env)
@@ -318,44 +316,3 @@ class Learner:
 
     def _place(self) -> Place:
         return Place(int(self.run_state.episodes_or_steps[0]), int(self.run_state.steps[0]))
-
-
-def make_agent(
-    name: Any, env: Any = None, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
-) -> Learner:
-    """Make a learner: of the agent of this name, or, of an environment alone, of "heavy_psrl".
-
-    Args:
-        name: the agent's id; ``heavytail.registered("agent")`` lists them. It may be left out:
-            ``make_agent(env)`` is the agent that must be told nothing.
-        env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium
-            environment with discrete spaces, one step at a time.
-        seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the
-            same noise.
-        horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes
-            shorter.
-        **parameters: the agent's own; ``ht.describe("q_learning")``, or ``heavytail list q_learning`` in a
-            shell, says what each means, with its type and default. ``moment="true"`` is computed from the
-            laws of an MDP.
-
-    >>> import heavytail as ht
-    >>> ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=1)
-    Learner('q_learning', episodes=0, steps=0)
-    >>> ht.make_agent(ht.make_mdp("six_arms"), seed=1)
-    Learner('heavy_psrl', episodes=0, steps=0)
-    """
-    name, env = name_first("make_agent", name, env)
-    entry, runner = find("agent", name), make_runner(env, horizon, seed)
-    mdps = runner.mdp.mdps if isinstance(runner, MDPRunner) else ()
-    complete = entry.arguments(runner.problem, **with_true_values(name, parameters, runner.problem, mdps))
-    del complete["problem"]
-    agent = entry.builder(runner.problem, **complete)
-    return Learner(name, complete, agent, runner, streams(seed), fused.new_run_state())
-
-
-def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:
-    """Read a learner from the file that ``learner.save(path)`` wrote.
-
-    To learn on, one that was in a Gymnasium environment needs it as `env`; to predict it does not.
-    """
-    return Learner.load(path, env)

@@ -7,9 +7,8 @@ from typing import Protocol
 
 from heavytail.errors import InputError
 
-_lock = (
-    Lock()
-)  # one for all learners, held for an instant; a lock in each could be neither copied nor pickled
+# One for all learners, held for an instant: a lock in each could be neither copied nor pickled.
+_lock = Lock()
 
 
 class Owned(Protocol):

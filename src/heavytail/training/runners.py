@@ -15,9 +15,10 @@ from heavytail.errors import InputError, one_line, short_repr
 from heavytail.kernels.rng import Seed, Streams, seed_sequence
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
-from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.from_gymnasium import max_episode_steps
 from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.mdp_file import as_changing
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, step_loop
@@ -34,8 +35,7 @@ class MDPRunner:
     """The fused loop in an MDP that may change; most never do."""
 
     def __init__(self, mdp: ChangingMDP) -> None:
-        self.mdp = mdp
-        self.changing_mdp: ChangingMDP | None = mdp
+        self.changing_mdp = mdp
         self.problem = make_problem(*map(check_mdp, mdp.mdps))
 
     def run(
@@ -48,11 +48,12 @@ class MDPRunner:
         on_chunk: OnChunk,
     ) -> None:
         """Learn until `until` units are done, from change to change of the MDP."""
-        for mdp in self.mdp.played:
+        changing = self.changing_mdp
+        for mdp in changing.played:
             check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
         while run_state.episodes_or_steps[0] < until:
             units = int(run_state.episodes_or_steps[0])
-            mdp, change = self.mdp.played[self.mdp.which(units)], self.mdp.until(units)
+            mdp, change = changing.played[changing.which(units)], changing.until(units)
             stop = until if change is None else min(until, change)
             agent = fused.run(agent, mdp, streams, run_state, recorded, stop, on_chunk)
 
@@ -74,7 +75,7 @@ class GymRunner:
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
-        self.changing_mdp: ChangingMDP | None = None  # nobody knows it
+        self.changing_mdp = None  # nobody knows it
         self.problem = _make_problem(env, horizon)
         self.own_horizon = horizon is None  # the environment's, not the user's
         self.sample: list[tuple[tuple[int, int], float]] = []  # the first rewards: (s, a), r
@@ -195,17 +196,13 @@ def _reward_shift(env: Any) -> float | None:
 
 def make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRunner:
     """Make the runner of an environment: an MDP, a changing one or a Gymnasium environment."""
-    if isinstance(env, LoggedMDP):
-        env = env.mdp
-    if isinstance(env, MDP):
-        env = changing_mdp([env], [])
-    if isinstance(env, ChangingMDP):
-        if horizon not in (None, env.mdps[0].horizon or None):
+    if isinstance(env, MDP | ChangingMDP | LoggedMDP):
+        changing = as_changing(env)
+        if horizon not in (None, own := changing.mdps[0].horizon or None):
             raise InputError(
-                f"make_agent: horizon is {horizon}, but an MDP has its own,"
-                f" {env.mdps[0].horizon or None}; build it with another one"
+                f"make_agent: horizon is {horizon}, but an MDP has its own, {own}; build it with another one"
             )
-        return MDPRunner(env)
+        return MDPRunner(changing)
     if not all(hasattr(env, name) for name in ("reset", "step", "observation_space", "action_space")):
         raise InputError(
             f"make_agent: env is a {type(env).__name__}; it must be an MDP, such as"

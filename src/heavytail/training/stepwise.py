@@ -5,9 +5,6 @@ than a microsecond: its record is packed (`heavytail.kernels.packed`), and what 
 compiled code.
 """
 
-import copy
-import math
-import numbers
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +26,8 @@ from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
 from heavytail.training.beliefs import tabulate_beliefs
 from heavytail.training.frozen_policy import freeze_policy
+from heavytail.training.next_episode import begin_aside
+from heavytail.training.rewards import check_reward
 from heavytail.training.session import (
     ACT,
     BAD_ACTION,
@@ -95,6 +94,7 @@ class Stepwise:
         # None where they are the labels themselves, which is quicker to ask than whether they are.
         self._codes = None if self.states.are_codes else self.states.codes
         self._action_codes = None if self.actions.are_codes else self.actions.codes
+        self._steps = Labels(range(max(problem.horizon, 1)))
         self._autosave: Autosave | None = None
         spare = stream(0) if predictions is None else predictions
         self._attach(Packed(new_session(with_larger_pools(agent), rng, spare, problem)))
@@ -104,7 +104,7 @@ class Stepwise:
         self._lock = Lock()  # of whoever froze the session
         self._act: Callable[..., int] = self._first_act
         self._update: Callable[..., int] = self._first_update
-        self._twin: Stepwise | None = None
+        self._aside: Packed | None = None  # the next episode, begun aside
 
     def __repr__(self) -> str:
         return (
@@ -162,7 +162,7 @@ class Stepwise:
 
     def begin(self, s: Any) -> None:
         """Start an episode in state `s`, also where the one before has not ended."""
-        self._ask(s, None, BEGIN)
+        self._ask(s, None, BEGIN, self._packed)
 
     def act(self, s: Any, h: int | None = None) -> Any:
         """Return the action to take in state `s`, and begin an episode if none is under way.
@@ -173,22 +173,20 @@ class Stepwise:
         """
         try:
             code = s if self._codes is None else self._codes[s]
-            a = self._act(self._address, code, OWN_STEP if h is None else self._step(h), ACT)
+            a = self._act(self._address, code, OWN_STEP if h is None else self._steps.code(h, "step"), ACT)
         except TypeError:
             a = BAD_ARGUMENT
         if a < 0:
-            return self._ask(s, h, ACT)
+            return self._ask(s, h, ACT, self._packed)
         return a if self._action_codes is None else self.actions[a]
 
     def predict(self, s: Any, h: int | None = None) -> Any:
         """Return the action that the agent would take; what it does or learns later does not depend on it.
 
         In an episode that is by the plan it has. Between episodes, or where it was only shown what others
-        did, a copy plans as `act` would; agents that draw their plan draw another.
+        did, a copy of an agent that plans does so as `act` would; one that draws its plan draws another.
         """
-        if not self.session.in_episode[0]:
-            return self._begun().predict(s, h)
-        return self._ask(s, h, PREDICT)
+        return self._ask(s, h, PREDICT, self._planned())
 
     def policy(self) -> npt.NDArray[Any]:
         """Return what `predict` says in each state: actions [S], or [H, S] where an episode has H > 1 steps.
@@ -198,36 +196,21 @@ class Stepwise:
         >>> dict(zip(agent.states, agent.policy()))
         {'idle': 'wait', 'busy': 'wait'}
         """
-        if not self.session.in_episode[0]:
-            return self._begun().policy()
+        planned = self._planned()
         with self._frozen():
-            codes = freeze_policy(self.agent, self.problem, self.session.predictions).actions
+            codes = freeze_policy(planned.record.agent, self.problem, self.session.predictions).actions
         named = self.actions.name_codes(codes)
         return named if self.problem.horizon > 1 else named[0]
 
-    def _begun(self) -> "Stepwise":
-        """Return a copy that has begun an episode; one serves until more is learnt."""
+    def _planned(self) -> Packed:
+        """Return the session whose plan it predicts by: its own, or between episodes the next one's."""
+        if self.session.in_episode[0]:
+            return self._packed
         with self._frozen():
-            if self._twin is None or self._twin.updates != self.updates:
-                self._twin = self._begin_copy()
-            return self._twin
-
-    def _begin_copy(self) -> "Stepwise":
-        agent, predictions = copy.deepcopy(self.agent), self.session.predictions
-        # A stream of its own after each update: a posterior drawn by the same numbers again explores little.
-        rng = stream(np.random.SeedSequence([*map(int, self.session.rng), self.updates]))
-        twin = Stepwise(
-            agent,
-            rng,
-            self.problem,
-            predictions=predictions,
-            name=self.name,
-            states=self.states,
-            actions=self.actions,
-        )
-        twin.session.updates[0] = self.updates
-        twin.begin(self.states[0])
-        return twin
+            if self._aside is None or self._aside.record.updates[0] != self.updates:
+                self._aside = None  # first: two copies of a large agent may not fit
+                self._aside = Packed(begin_aside(self.session, self.problem))
+            return self._aside
 
     def beliefs(self) -> "pd.DataFrame":
         """Return what the agent believes of the rewards of each state and action, as `Learner.beliefs` does.
@@ -246,10 +229,10 @@ class Stepwise:
         with self._frozen():
             return tabulate_beliefs(self.name, self.agent, self.states, self.actions)
 
-    def _ask(self, s: Any, h: int | None, mode: int) -> Any:
-        step = OWN_STEP if h is None else self._step(h)
+    def _ask(self, s: Any, h: int | None, mode: int, session: Packed) -> Any:
+        step = OWN_STEP if h is None else self._steps.code(h, "step")
         code = self.states.code(s, "state")
-        while (a := self._act(self._address, code, step, mode)) == BUSY:
+        while (a := self._act(session.address, code, step, mode)) == BUSY:
             self._wait()
         if a == BAD_ACTION:
             raise InputError(f"{self.name} chose an action that does not exist in state {short_repr(s)}")
@@ -296,7 +279,7 @@ class Stepwise:
             if not (terminated or self.problem.horizon == 1):
                 raise InputError("update: s_next is missing; only what terminated, or was one step, has none")
             s_next, terminated = s, True
-        step = OWN_STEP if h is None else self._step(h)
+        step = OWN_STEP if h is None else self._steps.code(h, "step")
         codes, action_codes = self._codes, self._action_codes
         try:
             outcome = self._update(
@@ -319,7 +302,7 @@ class Stepwise:
     def _update_slowly(self, s: Any, a: Any, r: Any, s_next: Any, *rest: Any) -> int:
         """Check everything, say what is wrong if anything is, and learn as soon as that is possible."""
         codes = self.states.code(s, "state"), self.actions.code(a, "action")
-        reward, next_state = self._reward(s, r), self.states.code(s_next, "state")
+        reward, next_state = check_reward(r, s, self.updates), self.states.code(s_next, "state")
         while (outcome := self._update(self._address, *codes, reward, next_state, *rest)) >= REFUSED:
             if outcome == FULL:
                 self._grow()
@@ -379,34 +362,10 @@ class Stepwise:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
-        own = ("_act", "_update", "_address", "_lock", "_autosave", "_twin")
+        own = ("_act", "_update", "_address", "_lock", "_autosave", "_aside")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _autosave=None)
         self._attach(state["_packed"])
         self.session.due[0] = NEVER
-
-    def _step(self, h: Any) -> int:
-        return _within(h, max(self.problem.horizon, 1), "step")
-
-    def _reward(self, s: Any, r: Any) -> float:
-        if not isinstance(r, numbers.Real):
-            raise InputError(f"a reward must be a number, got {short_repr(r)}")
-        try:
-            reward = float(r)
-        except OverflowError:
-            raise InputError(f"the reward {short_repr(r)} is too large; for infinity say inf") from None
-        if math.isnan(reward):
-            raise InputError(
-                f"the reward of step {self.updates} (in state {short_repr(s)}) is nan; rewards may be"
-                " infinite, but must be numbers"
-            )
-        return reward
-
-
-def _within(value: Any, n: int, what: str) -> int:
-    labels = Labels(range(n))
-    if not labels.has(value):
-        raise labels.unknown(value, what)
-    return int(value)

@@ -15,9 +15,8 @@ NODE = 0.85  # of which a state and the visible ends of an arrow take so much
 MAX_ROW = 8
 
 Pairs = frozenset[tuple[int, int]]  # states that an arrow connects
-Placement = tuple[
-    Sequence[tuple[float, float]], Sequence[float]
-]  # positions, and outward directions in degrees
+# positions, and outward directions in degrees
+Placement = tuple[Sequence[tuple[float, float]], Sequence[float]]
 
 
 class Layout(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from heavytail.report.figures.figure import Figure
 from heavytail.report.figures.heat_maps import HeatMap, Measure, make_heat_map_figure
-from heavytail.studies.results import Task, mean_reward_in
+from heavytail.studies.results import Task, final_reward
 from heavytail.studies.specs.spec import Spec, env_kind
 
 MIN_SIDE = 3  # agents and environments; fewer are seen at a glance in their tables
@@ -46,7 +46,7 @@ def make_agent_env_matrices(spec: Spec, tasks: Mapping[str, Task]) -> list[EnvMa
 
 def _make_matrix(kind: str, spec: Spec, tasks: Sequence[Task]) -> EnvMap:
     medians = {
-        (agent.key, task.key): float(np.median(mean_reward_in(agent.runs, 0.9, 1.0)))
+        (agent.key, task.key): float(np.median(final_reward(agent.runs)))
         for task in tasks
         for agent in task.agents
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from heavytail.checks import is_number
 from heavytail.report.figures.agent_env_matrix import EnvMap
 from heavytail.report.figures.heat_maps import HeatMap, Measure
 from heavytail.studies.results import Task
@@ -40,13 +41,9 @@ def _find_grids(families: Mapping[str, FamilySpec]) -> Iterator[tuple[str, str, 
         names = {name for each in parameters for name in each}
         differing = [name for name in names if len({repr(each.get(name)) for each in parameters}) > 1]
         numbers = [each.get(differing[0]) for each in parameters] if len(differing) == 1 else []
-        if len(keys) > 1 and len(set(map(repr, numbers))) == len(keys) and all(map(_is_number, numbers)):
+        if len(keys) > 1 and len(set(map(repr, numbers))) == len(keys) and all(map(is_number, numbers)):
             ordered = sorted(keys, key=lambda key: families[key].parameters[differing[0]])
             yield env, axis, differing[0], ordered
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _make_maps(spec: Spec, tasks: Mapping[str, Task], keys: Sequence[str], name: str) -> list[HeatMap]:

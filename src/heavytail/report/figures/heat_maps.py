@@ -1,9 +1,9 @@
 """Heat maps: a number at every point of a grid, or of every agent in every environment.
 
-Tiles are bright where the number is good.
-The two parameters of a grid with the most values are the sides of a map; of the others every combination has
-a map of its own. Colours of regrets are logarithmic, since the worst point of a grid may be a thousand times
-worse than the best, and cividis, which looks alike to all kinds of colour vision.
+Tiles are bright where the number is good. The two parameters of a grid with the most values are the sides of
+a map; of the others every combination has a map of its own. Colours of regrets are logarithmic, since the
+worst point of a grid may be a thousand times worse than the best, and cividis, which looks alike to all kinds
+of colour vision.
 """
 
 import itertools

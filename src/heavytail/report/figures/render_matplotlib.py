@@ -5,24 +5,16 @@ from functools import singledispatch
 from typing import Any, TypeAlias
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis as MatplotlibAxis
-from matplotlib.cm import ScalarMappable
-from matplotlib.collections import LineCollection
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from heavytail.report.figures.figure import (
     AgentCurve,
     Axis,
-    ColourScale,
     Curves,
     Figure,
     Intervals,
-    Panel,
     ReferenceLine,
     SmallMultiples,
     Strips,
@@ -30,20 +22,14 @@ from heavytail.report.figures.figure import (
     count_columns,
     jitter,
 )
-from heavytail.report.number_format import short_number
-from heavytail.report.theme import OUTLINE, PAPER_DASHES, PAPER_MARKERS, AgentStyle, is_bright
+from heavytail.report.figures.matplotlib_axes import FONT, plain_text, style_axes
+from heavytail.report.figures.matplotlib_tiles import render_tiles
+from heavytail.report.theme import PAPER_DASHES, PAPER_MARKERS, AgentStyle
 
 WIDTH, HEIGHT = 4.2, 2.7  # inches of curves
 SMALL_WIDTH = 3.3  # inches of a small multiple
 LEGEND_ROW = 0.15  # inches
-PANEL = 1.75  # inches of a side of tiles without texts
-TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
-LETTER = 0.055  # inches across
-MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are set at an angle
-FONT, SMALL_FONT = 8.0, 7.5  # points: of curves, and of tiles
 GREY = "#777777"
-COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#dddddd")
-MISSING = (0.9, 0.9, 0.9, 1.0)
 
 Legend: TypeAlias = dict[str, AgentCurve]  # by key of agent
 
@@ -80,7 +66,7 @@ def _render_multiples(content: SmallMultiples, title: str) -> MatplotlibFigure:
             _draw_curves(axes, panel)
         elif isinstance(panel, Intervals):
             _draw_intervals(axes, panel, named=i % columns == 0)
-        axes.set_title(_plain(name), fontsize=FONT + 1.5)
+        axes.set_title(plain_text(name), fontsize=FONT + 1.5)
     _draw_legend(drawn, legend)
     return drawn
 
@@ -102,7 +88,7 @@ def _draw_curves(axes: Axes, content: Curves) -> None:
         _draw_curve(axes, curve)
     for line in content.references:
         _draw_reference(axes, line)
-    _style_axes(axes, content.x, content.y)
+    style_axes(axes, content.x, content.y)
 
 
 def _draw_curve(axes: Axes, curve: AgentCurve) -> None:
@@ -121,7 +107,7 @@ def _draw_reference(axes: Axes, line: ReferenceLine) -> None:
     if line.labelled:
         middle = (float(line.x[len(line.x) // 2]), float(line.y[len(line.x) // 2]))
         offset: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points", "ha": "right"}
-        axes.annotate(_plain(line.label), middle, color=GREY, fontsize=6, **offset)
+        axes.annotate(plain_text(line.label), middle, color=GREY, fontsize=6, **offset)
 
 
 def _line_style(style: AgentStyle) -> dict[str, Any]:
@@ -140,7 +126,7 @@ def _make_legend(content: Curves) -> Legend:
 
 def _draw_legend(drawn: MatplotlibFigure, legend: Legend) -> None:
     handles = [
-        Line2D([], [], label=_plain(curve.label), **_line_style(curve.style)) for curve in legend.values()
+        Line2D([], [], label=plain_text(curve.label), **_line_style(curve.style)) for curve in legend.values()
     ]
     if handles:
         drawn.legend(
@@ -204,155 +190,10 @@ def _style_rows(axes: Axes, x: Axis, labels: Sequence[str], reference: float | N
     """Name the rows, from the top."""
     if reference is not None:
         axes.axvline(reference, color=GREY, linewidth=0.8, zorder=0)
-    _style_axes(axes, x, Axis(""))
-    axes.set_yticks(range(len(labels)), [_plain(label) for label in labels])
+    style_axes(axes, x, Axis(""))
+    axes.set_yticks(range(len(labels)), [plain_text(label) for label in labels])
     axes.set_ylim(max(len(labels), 1) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
 
 
-# Tiles
-
-
-@_render.register
-def _render_tiles(content: Tiles, title: str) -> MatplotlibFigure:
-    n = len(content.panels)
-    columns = count_columns(n)
-    rows = -(-n // columns)
-    drawn = MatplotlibFigure(_tiles_size(content, title, rows, columns), layout="constrained")
-    drawn.suptitle(_plain(title), fontsize=SMALL_FONT + 1.5)
-    panels = [drawn.add_subplot(rows, columns, i + 1) for i in range(n)]
-    norm, colours = _make_norm(content.scale)
-    for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
-        values = np.ma.masked_invalid(panel.values)
-        tiles = axes.pcolormesh(content.x.edges, content.y.edges, values, cmap=colours, norm=norm)
-        tiles.set_edgecolor("face")  # else hairlines are seen between them
-        tiles.set_rasterized(not panel.texts)  # many tiles are one picture inside the file, few are shapes
-        _draw_on_tiles(axes, panel)
-        _name_sides(axes, content, left=i % columns == 0, below=i >= n - columns)
-    if content.scale:
-        _draw_colour_bar(drawn, panels, content.scale)
-    _draw_tile_legend(drawn, content)
-    return drawn
-
-
-def _tiles_size(content: Tiles, title: str, rows: int, columns: int) -> tuple[float, float]:
-    """Inches across and down."""
-    lines = title.split("\n")
-    legend = 0.16 * len(content.marks) + (0.25 if content.outline_label else 0.0)
-    if not content.panels[0].texts:
-        return columns * PANEL + 1.3, rows * PANEL + 0.3 + legend
-    wide = TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.tick_labels)
-    high = TILE_HEIGHT * len(content.y.ticks) + 0.75
-    if _is_angled(content):
-        high += 0.5 * LETTER * _longest(content.x.tick_labels)
-    width = max(columns * wide, 3.0, 1.35 * LETTER * _longest(lines))
-    return width, rows * high + 0.15 * (1 + len(lines)) + legend
-
-
-def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
-    if scale is None:
-        return Normalize(0.0, 1.0), COLOUR_MAP
-    return LogNorm(scale.low, scale.high), COLOUR_MAP.reversed()
-
-
-def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
-    for i, row in enumerate(panel.texts):
-        for j, text in enumerate(row):
-            value = float(panel.values[i, j])
-            red, green, blue, _ = COLOUR_MAP(value) if np.isfinite(value) else MISSING
-            ink = "black" if is_bright(red, green, blue) else "white"
-            axes.text(j, i, _plain(text), ha="center", va="center", fontsize=SMALL_FONT - 1, color=ink)
-    axes.add_collection(LineCollection(list(panel.outline), colors=OUTLINE, linewidths=1.4))
-    for mark in panel.marks:
-        axes.plot(mark.x, mark.y, clip_on=False, zorder=5, **_mark_style(mark.symbol))
-    axes.set_title(_plain(panel.title), fontsize=SMALL_FONT)
-
-
-def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
-    x, y, texts = content.x, content.y, bool(content.panels[0].texts)
-    angle = (30 if texts else 45) if _is_angled(content) else 0
-    slant: dict[str, Any] = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"} if angle else {}
-    axes.set_xticks(x.ticks, [_plain(label) for label in x.tick_labels], **slant)
-    axes.set_yticks(y.ticks, [_plain(label) for label in y.tick_labels])
-    axes.set_xlim(x.edges[0], x.edges[-1])
-    axes.set_ylim(y.edges[0], y.edges[-1])
-    if texts:
-        axes.invert_yaxis()  # rows are read from the top
-    axes.tick_params(labelsize=SMALL_FONT - 0.5, length=0 if texts else 2)
-    axes.tick_params(labelleft=left or texts, labelbottom=below or texts)
-    axes.set_xlabel(_plain(x.label) if below else "", fontsize=SMALL_FONT)
-    axes.set_ylabel(_plain(y.label) if left else "", fontsize=SMALL_FONT)
-
-
-def _draw_colour_bar(drawn: MatplotlibFigure, panels: list[Axes], scale: ColourScale) -> None:
-    bar = drawn.colorbar(ScalarMappable(*_make_norm(scale)), ax=panels, aspect=30, pad=0.015)
-    bar.set_ticks(list(scale.ticks), labels=list(scale.tick_labels))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.tick_params(labelsize=SMALL_FONT - 0.5)
-    bar.set_label(scale.label, fontsize=SMALL_FONT)
-
-
-def _draw_tile_legend(drawn: MatplotlibFigure, content: Tiles) -> None:
-    handles = [Line2D([], [], label=_plain(mark.label), **_mark_style(mark.symbol)) for mark in content.marks]
-    if content.outline_label:
-        handles.append(Line2D([], [], color=OUTLINE, linewidth=1.4, label=_plain(content.outline_label)))
-    if handles:
-        drawn.legend(handles=handles, loc="outside lower left", fontsize=SMALL_FONT - 0.5, frameon=False)
-
-
-def _mark_style(symbol: str) -> dict[str, Any]:
-    return {
-        "marker": PAPER_MARKERS[symbol],
-        "markersize": 8,
-        "markerfacecolor": "white",
-        "markeredgecolor": "black",
-        "linestyle": "none",
-    }
-
-
-def _is_angled(content: Tiles) -> bool:
-    """Tell whether the labels of columns need an angle, because tiles are too narrow for them."""
-    return not content.panels[0].texts or _longest(content.x.tick_labels) > MAX_LEVEL_LABEL
-
-
-def _longest(labels: Sequence[str]) -> int:
-    return max(map(len, labels), default=0)
-
-
-# Axes
-
-
-def _style_axes(axes: Axes, x: Axis, y: Axis) -> None:
-    """Label both axes, set their scales, and leave out the frame."""
-    axes.set_xlabel(_plain(x.label), fontsize=FONT)
-    axes.set_ylabel(_plain(y.label), fontsize=FONT)
-    if x.log:
-        axes.set_xscale("log")
-    if y.log:
-        axes.set_yscale("log")
-    if x.limits:
-        axes.set_xlim(*x.limits)
-    if y.limits:
-        axes.set_ylim(*y.limits)
-    _style_ticks(axes.xaxis, x)
-    _style_ticks(axes.yaxis, y)
-    axes.tick_params(which="both", labelsize=FONT - 0.5)
-    axes.tick_params(length=2.5)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def _style_ticks(drawn: MatplotlibAxis, axis: Axis) -> None:
-    if axis.ticks:
-        drawn.set_ticks([place for place, _ in axis.ticks], [_plain(words) for _, words in axis.ticks])
-    elif axis.percent:
-        if axis.log:
-            drawn.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            drawn.set_minor_formatter(NullFormatter())
-        drawn.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.3g}%"))
-    elif not axis.log:
-        drawn.set_major_formatter(FuncFormatter(lambda value, _: short_number(value, 6)))
-
-
-def _plain(text: str) -> str:
-    """Text as it is: a dollar starts mathematics in matplotlib."""
-    return text.replace("$", r"\$")
+_render.register(Tiles, render_tiles)

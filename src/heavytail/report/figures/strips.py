@@ -5,7 +5,7 @@ from collections.abc import Callable
 from heavytail.arrays import Floats
 from heavytail.registry import register
 from heavytail.report.figures.figure import Axis, Figure, Strip, Strips, Styles
-from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
+from heavytail.studies.results import Agent, Task, final_regret, final_reward
 
 MIN_HEIGHT = 380  # pixels, beside curves
 
@@ -18,7 +18,7 @@ def last_tenth(task: Task, styles: Styles) -> Figure:
     caption = (
         f"{what.capitalize()} in the last tenth of the run, one point per seed; the bar is the median{best}."
     )
-    strips = _make_strips(task, styles, lambda agent: mean_reward_in(agent.runs, 0.9, 1.0))
+    strips = _make_strips(task, styles, lambda agent: final_reward(agent.runs))
     content = Strips(Axis(f"{what}, last tenth"), strips, task.optimum)
     min_height = MIN_HEIGHT if task.optimum is None else 0  # else it stands beside other strips
     return Figure("Where each seed ended up", caption, content, order=6, min_height=min_height)

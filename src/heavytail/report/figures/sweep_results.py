@@ -11,7 +11,7 @@ from heavytail.arrays import Floats
 from heavytail.report.figures.sweep_axes import SweepAxis
 from heavytail.report.figures.sweep_maps import Mark, SweepMap
 from heavytail.studies.plan import Cell, Sweep
-from heavytail.studies.results import Agent, Task, final_regret, mean_reward_in
+from heavytail.studies.results import Agent, Task, final_regret, final_reward
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.sweeps.summary import Summary
 
@@ -82,6 +82,6 @@ def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[Cell], task: Task) -> 
 
 def _make_mark(agent: Agent, at: dict[str, float], optimum: float) -> Mark:
     runs = agent.runs
-    earns = float(np.median(mean_reward_in(runs, 0.9, 1.0))) / optimum
+    earns = float(np.median(final_reward(runs))) / optimum
     regret = float(np.median(final_regret(runs))) / (optimum * float(runs.at[-1]))
     return Mark(agent.label, at, earns, regret)

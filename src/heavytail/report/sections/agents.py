@@ -16,7 +16,7 @@ from heavytail.report.tables import (
 )
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
 from heavytail.studies.plan import Cell
-from heavytail.studies.results import Agent, Task, counter_names, final_regret, mean_reward_in
+from heavytail.studies.results import Agent, Task, counter_names, final_regret, final_reward
 
 MEANINGS = {
     "phases": "how often a new policy was computed",
@@ -32,7 +32,7 @@ MEANINGS = {
 
 
 class Counters(NamedTuple):
-    """Make the table of the agents' counters at the end of runs."""
+    """The agents' counters at the end of runs."""
 
     html_id: str
     meanings: str
@@ -77,7 +77,7 @@ def _make_regret_cell(agent: Agent, task: Task) -> TableCell:
 
 def _make_last_tenth_cell(agent: Agent, task: Task) -> TableCell:
     """The reward itself, and where there is an optimum its share of it."""
-    median = [float(x) for x in task.aggregation.median(mean_reward_in(agent.runs, 0.9, 1.0))]
+    median = [float(x) for x in task.aggregation.median(final_reward(agent.runs))]
     share = f"{percent(*(x / task.optimum for x in median))} of the optimum" if task.optimum else ""
     return make_number_cell(interval(*median), median[0], share)
 

@@ -8,7 +8,7 @@ from heavytail.report.number_format import duration
 from heavytail.report.report_data import StudySection
 from heavytail.report.sections.section import Section
 from heavytail.report.tables import Link
-from heavytail.studies.provenance import _parts, count_values, mixed, total_seconds
+from heavytail.studies.provenance import count_parts, count_values, mixed, total_seconds
 
 ORIGIN = "origin"  # id of the section
 
@@ -35,7 +35,8 @@ def _list_facts(study: StudySection) -> dict[str, str]:
     data = study.data
     times = {
         f"time in {phase}": (
-            f"{duration(total_seconds(sidecars))} in {sum(map(_parts, sidecars))} parts, all workers together"
+            f"{duration(total_seconds(sidecars))} in {sum(map(count_parts, sidecars))} parts,"
+            " all workers together"
         )
         for phase, sidecars in data.sidecars.items()
     }

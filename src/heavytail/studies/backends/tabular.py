@@ -15,7 +15,7 @@ from heavytail.planning.gaps import regret_by_gaps
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.training.curve import place_checkpoints
-from heavytail.training.learner import make_agent
+from heavytail.training.make_agent import make_agent
 from heavytail.training.true_values import with_true_values
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.registry import find
-from heavytail.studies.results import Runs, final_regret, gather_runs, mean_reward_in
+from heavytail.studies.results import LAST_TENTH, Runs, final_regret, gather_runs, mean_reward_in
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.claims import Claim, Condition
 from heavytail.studies.specs.spec import Spec, StatisticsSpec, envs_for
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Verdict: TypeAlias = Literal["reproduced", "not reproduced", "undecided"]
-SPANS = {"first_hundredth": (0.0, 0.01), "first_tenth": (0.0, 0.1), "last_tenth": (0.9, 1.0)}
+SPANS = {"first_hundredth": (0.0, 0.01), "first_tenth": (0.0, 0.1), "last_tenth": LAST_TENTH}
 
 
 class TestResult(NamedTuple):

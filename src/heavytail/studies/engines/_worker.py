@@ -1,6 +1,5 @@
 """The work of one worker process: compute a part, time it, report progress."""
 
-import importlib
 import os
 import signal
 import threading
@@ -11,39 +10,34 @@ from pathlib import Path
 from typing import Any
 
 from heavytail.errors import InputError
-from heavytail.registry import find, plugin_modules
+from heavytail.registry import find
 from heavytail.studies import given_mdps
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines import Message, PartProgress, Result
 from heavytail.studies.parts import run_part
 from heavytail.studies.plan import Part
+from heavytail.studies.plugins import import_located, locate_plugins
 from heavytail.studies.specs.spec import env_kind
 
 
 def run_part_in_worker(
     part_json: str,
-    modules: Sequence[str] = (),
+    plugins: Mapping[str, str] | None = None,
     resume_folder: str | None = None,
     send: Callable[[PartProgress | Message], None] | None = None,
     mdp: bytes | None = None,
 ) -> Result:
-    """Compute a part, given as JSON, after importing the modules of plugins.
+    """Compute a part, given as JSON, after importing the plugins.
 
     Args:
         part_json: the part.
-        modules: of plugins.
+        plugins: modules and the folders they are in.
         resume_folder: where a long part saves its state; it lies in the study's folder.
         send: is told how it goes on; if left out, the process that started this worker.
         mdp: the part's environment, where it was given as an object and the study's folder cannot be seen.
     """
     send = send or _send
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise InputError(
-                f"a worker cannot import {module}, in which something is registered: {error}"
-            ) from None
+    import_located(plugins or {})
     started, part = time.perf_counter(), Part.model_validate_json(part_json)
     if part.env.startswith(given_mdps.PREFIX):
         _take_mdp(part.env, resume_folder, mdp)
@@ -91,8 +85,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def modules_for(parts: Sequence[Part]) -> list[str]:
-    """List the modules outside heavytail that register something: workers import them first."""
+def plugins_for(parts: Sequence[Part]) -> dict[str, str]:
+    """Return the modules outside heavytail that register something, which workers import first."""
     tabular = [part for part in parts if env_kind(part.env) == "tabular"]
     for part in tabular:
         for entry in (find("agent", part.agent), find("env", part.env)):
@@ -102,4 +96,4 @@ def modules_for(parts: Sequence[Part]) -> list[str]:
                     " processes cannot find it; put it into a module that the script imports, or use"
                     " engine='inline'"
                 )
-    return plugin_modules()
+    return locate_plugins()

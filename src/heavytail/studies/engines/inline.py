@@ -24,6 +24,6 @@ class InlineEngine:
         """Compute these parts."""
         for part in parts:
             told: list[Event] = []
-            done = run_part_in_worker(part.model_dump_json(), (), str(resume_folder), told.append)
+            done = run_part_in_worker(part.model_dump_json(), None, str(resume_folder), told.append)
             yield from told
             yield PartDone(part, *done)

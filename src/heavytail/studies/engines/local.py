@@ -24,7 +24,7 @@ from heavytail.errors import InputError
 from heavytail.registry import register
 from heavytail.studies.engines import Event, Message, PartProgress, Result
 from heavytail.studies.engines._scheduling import run_scheduled
-from heavytail.studies.engines._worker import begin_worker, modules_for, run_part_in_worker
+from heavytail.studies.engines._worker import begin_worker, plugins_for, run_part_in_worker
 from heavytail.studies.plan import Part
 from heavytail.training.interrupts import deferred_interrupts
 
@@ -51,7 +51,7 @@ class LocalEngine:
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
-        modules, context = modules_for(parts), _starting_context()
+        plugins, context = plugins_for(parts), _starting_context()
         done: SimpleQueue[Future[Result]] = SimpleQueue()
         updates = context.SimpleQueue()
         pool = ProcessPoolExecutor(
@@ -63,7 +63,7 @@ class LocalEngine:
 
         def submit(part: Part) -> Future[Result]:
             with _starting_processes():
-                future = pool.submit(run_part_in_worker, part.model_dump_json(), modules, str(resume_folder))
+                future = pool.submit(run_part_in_worker, part.model_dump_json(), plugins, str(resume_folder))
             future.add_done_callback(done.put)
             return future
 

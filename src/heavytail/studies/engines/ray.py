@@ -19,7 +19,7 @@ from heavytail.registry import register
 from heavytail.studies import given_mdps
 from heavytail.studies.engines import Event, Result
 from heavytail.studies.engines._scheduling import run_scheduled
-from heavytail.studies.engines._worker import modules_for, run_part_in_worker
+from heavytail.studies.engines._worker import plugins_for, run_part_in_worker
 from heavytail.studies.plan import Part
 
 SECONDS_TO_ANSWER = 10
@@ -72,13 +72,13 @@ class RayEngine:
             else 0
         )
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_in_worker)
-        modules, started = modules_for(parts), dict[Any, None]()
+        plugins, started = plugins_for(parts), dict[Any, None]()
         names = {part.env for part in parts if part.env.startswith(given_mdps.PREFIX)}
         mdps = {name: ray.put(given_mdps.to_bytes(name)) for name in names}
 
         def submit(part: Part) -> Any:
             given = {"mdp": mdps[part.env]} if part.env in mdps else {}
-            reference = task.remote(part.model_dump_json(), modules, **given)
+            reference = task.remote(part.model_dump_json(), plugins, **given)
             started[reference] = None
             return reference
 

@@ -1,9 +1,25 @@
 """How two specs differ, in what results depend on."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from heavytail.studies.specs.spec import canonical
+from heavytail.errors import InputError
+from heavytail.studies.specs.spec import Spec, canonical
+
+
+def require_same_results(stored: Spec, spec: Spec, folder: Path) -> None:
+    """Raise InputError if results depend on what differs from the spec that a folder has.
+
+    Words, claims and statistics may change at any time.
+    """
+    old, new = (result_relevant(each.model_dump(mode="json")) for each in (stored, spec))
+    if different := list_differences(old, new):
+        raise InputError(
+            f"{folder} holds another study: {'; '.join(different[:3])}"
+            f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
+            f" with --out, or go on with the old one by: heavytail resume {folder}"
+        )
 
 
 def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:

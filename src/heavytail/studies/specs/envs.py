@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeAlias
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field
 
+from heavytail.checks import is_number
 from heavytail.errors import InputError
 
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=80)]
@@ -68,10 +69,7 @@ def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
     axis = family.vary[family.axis]
     if len({len(values) for values in family.vary.values()}) > 1 or len(axis) < 2:
         raise InputError("vary must hold lists of one length, of two values or more")
-    if (
-        any(isinstance(x, bool) or not isinstance(x, (int, float)) or x < 0 for x in axis)
-        or sorted(set(axis)) != axis
-    ):
+    if not all(is_number(x) and x >= 0 for x in axis) or sorted(set(axis)) != axis:
         raise InputError(f"vary.{family.axis} is the axis, and must be numbers of at least 0 that ascend")
     same = {name: getattr(family, name) for name in EnvSpec.model_fields}
     rows = [{name: values[i] for name, values in family.vary.items()} for i in range(len(axis))]

@@ -15,8 +15,8 @@ def with_given_envs(raw: Mapping[str, Any], where: str, folder: Path) -> dict[st
 
     Args:
         raw: the spec: under `envs` an MDP, a Gymnasium environment or a table, whose `env` may be one.
-        where: the spec is, for messages.
-        folder: in which files are that it names.
+        where: what messages call the spec.
+        folder: where the files are that it names.
     """
     envs = raw.get("envs")
     if not isinstance(envs, Mapping):

@@ -1,15 +1,15 @@
 """Read a spec: TOML or a dictionary into models, or one line that says what is wrong and where."""
 
-import importlib
 import math
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from heavytail.errors import InputError, key_path, short_repr
+from heavytail.studies.plugins import import_plugins
 from heavytail.studies.specs.checks import check_spec
 from heavytail.studies.specs.claims import Condition
 from heavytail.studies.specs.envs import expand_family, with_members
@@ -62,37 +62,22 @@ def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = Fals
     return _make_both(raw, where)[quick]
 
 
-def _make_both(raw: Mapping[str, Any], where: str, folder: Path = Path()) -> tuple[Spec, Spec]:
+def _make_both(raw: Mapping[str, Any], where: str, folder: Path | None = None) -> tuple[Spec, Spec]:
     if not isinstance(raw, Mapping):
         raise InputError(f"{where} must be a table of keys, got {short_repr(raw)}")
-    plain = _plain(with_given_envs(raw, where, folder), where)
-    spec = _validated(plain, where)
+    plain = _plain(with_given_envs(raw, where, folder or Path()), where)
+    spec = _validated(plain, where, folder)
     if not spec.quick:
         return spec, spec
-    return spec, _validated({**_with_changes(plain, spec.quick), "quick": {}}, f"{where} with [quick]")
+    changed = {**_with_changes(plain, spec.quick), "quick": {}}
+    return spec, _validated(changed, f"{where} with [quick]", folder)
 
 
-def _validated(raw: dict[str, Any], where: str) -> Spec:
+def _validated(raw: dict[str, Any], where: str, folder: Path | None) -> Spec:
     with error_prefix(where):
         spec = _with_families(Spec.model_validate(raw))
-        import_plugins(spec.plugins)
+        import_plugins(spec.plugins, folder)
     return check_spec(_with_names(spec), where)
-
-
-def import_plugins(modules: Sequence[str]) -> None:
-    """Import modules that register something; what goes wrong there is one line."""
-    for module in modules:
-        try:
-            importlib.import_module(module)
-        except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
-            reason = " ".join(f"{type(error).__name__}: {error}".split())
-            missing = isinstance(error, ModuleNotFoundError) and error.name == module
-            remedy = (
-                "; install it, or name its folder, as in PYTHONPATH=. heavytail run SPEC" if missing else ""
-            )
-            raise InputError(
-                f"plugins: the module {module!r} cannot be imported ({reason}){remedy}"
-            ) from error
 
 
 def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

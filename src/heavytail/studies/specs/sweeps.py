@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from annotated_types import Ge, Le
 from pydantic import Field
 
+from heavytail.checks import is_number
 from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.specs.envs import Frozen, Parameters, Seeds
 from heavytail.training.true_values import TRUE
@@ -53,8 +54,7 @@ def _check_axis(name: str, values: Sequence[Any]) -> None:
     if not values:
         raise InputError(f"{where} is empty; it must list at least one value")
     for value in values:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not is_number and (name, value) != ("moment", TRUE):
+        if not is_number(value) and (name, value) != ("moment", TRUE):
             raise InputError(
                 f"{where} has {short_repr(value)}; it must be a number, since what is none may need"
                 " another program: a map of its own"

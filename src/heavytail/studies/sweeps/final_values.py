@@ -9,6 +9,7 @@ import pyarrow as pa
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
 from heavytail.studies.plan import Part, Sweep
+from heavytail.studies.results import LAST_TENTH
 
 COLUMNS = ("run", "replicate", "at", "mean_reward", "regret", "counters", "error")
 
@@ -76,7 +77,7 @@ def _last_tenths(part: Part, table: pa.Table, n_runs: int) -> Floats:
     at = _column(table, "at").reshape(n_runs, -1)[0]
     best = part.backend.best(at)
     assert best is not None  # sweeps are of tabular agents, where it is known
-    weights = _gained_weights(at, 0.9, 1.0)
+    weights = _gained_weights(at, *LAST_TENTH)
     return np.asarray(_column(table, "mean_reward").reshape(n_runs, -1) @ weights / (best @ weights))
 
 

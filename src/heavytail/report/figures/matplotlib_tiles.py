@@ -1,0 +1,134 @@
+"""Tiles for papers: heat maps in panels, with texts or outlines and marks on them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure as MatplotlibFigure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
+from heavytail.report.figures.figure import ColourScale, Panel, Tiles, count_columns
+from heavytail.report.figures.matplotlib_axes import SMALL_FONT, plain_text
+from heavytail.report.theme import OUTLINE, PAPER_MARKERS, is_bright
+
+PANEL = 1.75  # inches of a side of tiles without texts
+TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
+LETTER = 0.055  # inches across
+MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are set at an angle
+COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#dddddd")
+MISSING = (0.9, 0.9, 0.9, 1.0)
+
+
+def render_tiles(content: Tiles, title: str) -> MatplotlibFigure:
+    """Draw panels of tiles on common axes, under a title."""
+    n = len(content.panels)
+    columns = count_columns(n)
+    rows = -(-n // columns)
+    drawn = MatplotlibFigure(_tiles_size(content, title, rows, columns), layout="constrained")
+    drawn.suptitle(plain_text(title), fontsize=SMALL_FONT + 1.5)
+    panels = [drawn.add_subplot(rows, columns, i + 1) for i in range(n)]
+    norm, colours = _make_norm(content.scale)
+    for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
+        values = np.ma.masked_invalid(panel.values)
+        tiles = axes.pcolormesh(content.x.edges, content.y.edges, values, cmap=colours, norm=norm)
+        tiles.set_edgecolor("face")  # else hairlines are seen between them
+        tiles.set_rasterized(not panel.texts)  # many tiles are one picture inside the file, few are shapes
+        _draw_on_tiles(axes, panel)
+        _name_sides(axes, content, left=i % columns == 0, below=i >= n - columns)
+    if content.scale:
+        _draw_colour_bar(drawn, panels, content.scale)
+    _draw_tile_legend(drawn, content)
+    return drawn
+
+
+def _tiles_size(content: Tiles, title: str, rows: int, columns: int) -> tuple[float, float]:
+    """Inches across and down."""
+    lines = title.split("\n")
+    legend = 0.16 * len(content.marks) + (0.25 if content.outline_label else 0.0)
+    if not content.panels[0].texts:
+        return columns * PANEL + 1.3, rows * PANEL + 0.3 + legend
+    wide = TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.tick_labels)
+    high = TILE_HEIGHT * len(content.y.ticks) + 0.75
+    if _is_angled(content):
+        high += 0.5 * LETTER * _longest(content.x.tick_labels)
+    width = max(columns * wide, 3.0, 1.35 * LETTER * _longest(lines))
+    return width, rows * high + 0.15 * (1 + len(lines)) + legend
+
+
+def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
+    if scale is None:
+        return Normalize(0.0, 1.0), COLOUR_MAP
+    return LogNorm(scale.low, scale.high), COLOUR_MAP.reversed()
+
+
+def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
+    for i, row in enumerate(panel.texts):
+        for j, text in enumerate(row):
+            value = float(panel.values[i, j])
+            red, green, blue, _ = COLOUR_MAP(value) if np.isfinite(value) else MISSING
+            ink = "black" if is_bright(red, green, blue) else "white"
+            axes.text(j, i, plain_text(text), ha="center", va="center", fontsize=SMALL_FONT - 1, color=ink)
+    axes.add_collection(LineCollection(list(panel.outline), colors=OUTLINE, linewidths=1.4))
+    for mark in panel.marks:
+        axes.plot(mark.x, mark.y, clip_on=False, zorder=5, **_mark_style(mark.symbol))
+    axes.set_title(plain_text(panel.title), fontsize=SMALL_FONT)
+
+
+def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
+    x, y, texts = content.x, content.y, bool(content.panels[0].texts)
+    angle = (30 if texts else 45) if _is_angled(content) else 0
+    slant: dict[str, Any] = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"} if angle else {}
+    axes.set_xticks(x.ticks, [plain_text(label) for label in x.tick_labels], **slant)
+    axes.set_yticks(y.ticks, [plain_text(label) for label in y.tick_labels])
+    axes.set_xlim(x.edges[0], x.edges[-1])
+    axes.set_ylim(y.edges[0], y.edges[-1])
+    if texts:
+        axes.invert_yaxis()  # rows are read from the top
+    axes.tick_params(labelsize=SMALL_FONT - 0.5, length=0 if texts else 2)
+    axes.tick_params(labelleft=left or texts, labelbottom=below or texts)
+    axes.set_xlabel(plain_text(x.label) if below else "", fontsize=SMALL_FONT)
+    axes.set_ylabel(plain_text(y.label) if left else "", fontsize=SMALL_FONT)
+
+
+def _draw_colour_bar(drawn: MatplotlibFigure, panels: list[Axes], scale: ColourScale) -> None:
+    bar = drawn.colorbar(ScalarMappable(*_make_norm(scale)), ax=panels, aspect=30, pad=0.015)
+    bar.set_ticks(list(scale.ticks), labels=list(scale.tick_labels))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    bar.ax.tick_params(labelsize=SMALL_FONT - 0.5)
+    bar.set_label(scale.label, fontsize=SMALL_FONT)
+
+
+def _draw_tile_legend(drawn: MatplotlibFigure, content: Tiles) -> None:
+    handles = [
+        Line2D([], [], label=plain_text(mark.label), **_mark_style(mark.symbol)) for mark in content.marks
+    ]
+    if content.outline_label:
+        label = plain_text(content.outline_label)
+        handles.append(Line2D([], [], color=OUTLINE, linewidth=1.4, label=label))
+    if handles:
+        drawn.legend(handles=handles, loc="outside lower left", fontsize=SMALL_FONT - 0.5, frameon=False)
+
+
+def _mark_style(symbol: str) -> dict[str, Any]:
+    return {
+        "marker": PAPER_MARKERS[symbol],
+        "markersize": 8,
+        "markerfacecolor": "white",
+        "markeredgecolor": "black",
+        "linestyle": "none",
+    }
+
+
+def _is_angled(content: Tiles) -> bool:
+    """Tell whether the labels of columns need an angle, because tiles are too narrow for them."""
+    return not content.panels[0].texts or _longest(content.x.tick_labels) > MAX_LEVEL_LABEL
+
+
+def _longest(labels: Sequence[str]) -> int:
+    return max(map(len, labels), default=0)
