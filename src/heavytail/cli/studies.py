@@ -40,6 +40,10 @@ Lanes = Annotated[
     int | None,
     typer.Option("--lanes", min=1, help="Runs at a time on a GPU; 65,536 or what fits if left out."),
 ]
+Reuse = Annotated[
+    list[Path] | None,
+    typer.Option("--reuse", help="Another study, whose parts are taken where they fit; may be given again."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Watched = Annotated[
     bool, typer.Option("--watch", help="Write FOLDER/watch.html, a page to look at meanwhile in a browser.")
@@ -57,6 +61,7 @@ def run(
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
+    reuse: Reuse = None,
     as_json: Json = False,
     watch: Watched = False,
     report: Report = True,
@@ -71,7 +76,7 @@ def run(
         if dry_run:
             _print_sizes(study.check(), as_json)
             return
-        options = {"workers": workers, "address": address, "lanes": lanes}
+        options = {"workers": workers, "address": address, "lanes": lanes, "reuse": reuse}
         _run_and_finish(study, engine, options, Display(as_json, watch), report)
 
 
