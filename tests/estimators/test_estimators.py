@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.arrays import Floats, Stream
+from heavytail.arrays import Floats, Ints, Stream
 from heavytail.errors import InputError
 from heavytail.kernels.array_ops import median
 from heavytail.kernels.compiling import entry
@@ -50,8 +50,8 @@ def test_a_constant_is_estimated_exactly(name: str) -> None:
 def test_scaling_the_samples_scales_the_estimate_and_the_radius(name: str) -> None:
     x = ht.laws.student_t(df=1.8).sample(2000, seed=3)
     one, ten = (
-        new(name, epsilon=0.5, moment=2.0),
-        new(name, epsilon=0.5, moment=2.0 * 8.0**1.5, **({"scale": 8.0} if name == "sample_mean" else {})),
+        new(name, epsilon=0.5, moment=2.0, scale=1.0),
+        new(name, epsilon=0.5, moment=2.0 * 8.0**1.5, scale=8.0),
     )
     one.push(x)
     ten.push(8.0 * x)
@@ -138,6 +138,13 @@ def test_samples_may_come_as_any_array(kind: Callable[[Any], Any]) -> None:
     estimator.push(x)
     other.push(kind(x))
     assert other.mean() == estimator.mean()
+
+
+def test_an_estimator_that_names_no_moment_needs_none() -> None:
+    class Bare(NamedTuple):
+        n: Ints
+
+    assert E.Estimator(Bare(np.zeros(1, np.int64))).moment_kind is None
 
 
 def test_help_says_that_an_estimator_is_made() -> None:

@@ -53,7 +53,12 @@ def moment_kind_of(name: str) -> Literal["raw", "central"] | None:
     ('central', None)
     """
     entry = find("estimator", name)
-    kind: Literal["raw", "central"] | None = entry.builder(1, **entry.example).moment_kind()
+    return _moment_kind(entry.builder(1, **entry.example))
+
+
+def _moment_kind(record: Record) -> Literal["raw", "central"] | None:
+    """Ask a record; one without the method needs no moment."""
+    kind: Literal["raw", "central"] | None = getattr(record, "moment_kind", lambda: None)()
     return kind
 
 
@@ -117,8 +122,7 @@ class Estimator:
     @property
     def moment_kind(self) -> str | None:
         """The moment that it needs a bound on: "raw" (of X), "central" (of X less its mean), or None."""
-        kind: str | None = self.record.moment_kind()
-        return kind
+        return _moment_kind(self.record)
 
     @property
     def bytes_per_cell(self) -> float:
