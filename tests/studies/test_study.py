@@ -115,12 +115,12 @@ def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     scope: dict[str, Any] = {}
     for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(snippet, scope)  # noqa: S102 - the snippet is ours
-    assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning"}
+    assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning", "heavy_psrl"}
     queries = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
     assert queries
     for query in queries:
         rows = duckdb.connect().execute(query).df()
-        assert set(rows["agent_key"]) == {"q_learning", "heavy"}
+        assert set(rows["agent_key"]) == {"q_learning", "heavy_q_learning", "heavy"}
         assert set(rows["env_key"]) == {"six_arms", "chain"}
         assert rows["regret"].notna().all()
     assert Path("results/mine/report.html").exists()
