@@ -121,7 +121,7 @@ class Estimator:
 
     @property
     def moment_kind(self) -> str | None:
-        """The moment that it needs a bound on: "raw" (of X), "central" (of X less its mean), or None."""
+        """Which moment it needs a bound on, "raw" (of X) or "central" (of X less its mean); None if none."""
         return _moment_kind(self.record)
 
     @property
@@ -142,8 +142,9 @@ def standalone(builder: Callable[P, Record]) -> Callable[P, Estimator]:
     def build(*args: P.args, **kwargs: P.kwargs) -> Estimator:
         return Estimator(builder(*args, **kwargs))
 
-    signature = inspect.signature(builder).replace(return_annotation=Estimator)  # for help()
-    build.__signature__ = signature  # type: ignore[attr-defined]
+    # for help() and for the site, each of which looks elsewhere
+    build.__annotations__ = {**builder.__annotations__, "return": Estimator}
+    build.__signature__ = inspect.signature(builder).replace(return_annotation=Estimator)  # type: ignore[attr-defined]
     return build
 
 
