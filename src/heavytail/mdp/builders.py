@@ -226,7 +226,13 @@ def _distinct_laws(values: npt.NDArray[np.object_]) -> dict[str, Any]:
 
 
 def _as_law(value: Any) -> Law:
-    return value if isinstance(value, Law) else constant(value)
+    if isinstance(value, Law):
+        return value
+    if not isinstance(value, numbers.Real):
+        raise InputError(
+            f"laws hold {short_repr(value)}; each must be a law or a number (for data ht.laws.empirical)"
+        )
+    return constant(float(value))
 
 
 def _laws_by_slot(
