@@ -25,6 +25,7 @@ SIZES = (100, 1_000, 10_000, 100_000)
 REPEATS = 400
 SPEED_SIZE = 10_000_000
 NEEDS = ("no", "perhaps", "yes")
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,9 @@ def header() -> list[str]:
 
 
 def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """Make the table of the page."""
-    rows = (header(), ["---"] * len(header()), *lines)
+    """Make the table of the page, with numbers that stay in one line."""
+    unbroken = ([name, *(cell.replace(" ", NO_BREAK) for cell in rest)] for name, *rest in lines)
+    rows = (header(), ["---"] * len(header()), *unbroken)
     return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
 
 

@@ -47,15 +47,18 @@ def as_floats(name: str, value: Any) -> Floats:
         array = np.array("ragged")
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} must be a regular array of numbers, got {short_repr(value)}")
-    return array.astype(np.float64)
+    floats = array.astype(np.float64)
+    if np.ma.is_masked(value):  # what is masked is missing, and its number anything
+        floats[np.ma.getmaskarray(value)] = np.nan
+    return floats
 
 
-def as_finite_floats(name: str, value: Any) -> Floats:
-    """Cast an argument to an array of finite numbers."""
+def as_finite_floats(name: str, value: Any, each: str = "reward") -> Floats:
+    """Cast an argument to an array of finite numbers, each of which is such a thing."""
     array = as_floats(name, value)
     for place in np.argwhere(~np.isfinite(array))[:1]:
         raise InputError(
-            f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every reward must be a"
+            f"{name}[{', '.join(map(str, place))}] is {array[tuple(place)]}; every {each} must be a"
             " finite number"
         )
     return array

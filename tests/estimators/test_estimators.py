@@ -1,16 +1,18 @@
 """Estimators against slow twins, against their promises, and at their edges."""
 
+import inspect
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.arrays import Floats, Stream
+from heavytail.arrays import Floats, Ints, Stream
 from heavytail.errors import InputError
 from heavytail.kernels.array_ops import median
 from heavytail.kernels.compiling import entry
@@ -48,8 +50,8 @@ def test_a_constant_is_estimated_exactly(name: str) -> None:
 def test_scaling_the_samples_scales_the_estimate_and_the_radius(name: str) -> None:
     x = ht.laws.student_t(df=1.8).sample(2000, seed=3)
     one, ten = (
-        new(name, epsilon=0.5, moment=2.0),
-        new(name, epsilon=0.5, moment=2.0 * 8.0**1.5, **({"scale": 8.0} if name == "sample_mean" else {})),
+        new(name, epsilon=0.5, moment=2.0, scale=1.0),
+        new(name, epsilon=0.5, moment=2.0 * 8.0**1.5, scale=8.0),
     )
     one.push(x)
     ten.push(8.0 * x)
@@ -99,9 +101,13 @@ def test_mistakes_are_one_line(name: str) -> None:
     estimator = new(name)
     cases: list[tuple[Callable[[], Any], str]] = [
         (lambda: estimator.push(math.nan), "push: sample 0 is nan"),
+        (lambda: estimator.push([1.0, "2"]), "push: samples must be a regular array of numbers, got"),
+        (lambda: estimator.push(np.ma.array([1.0, 2.0], mask=[False, True])), "push: sample 1 is nan"),
         (lambda: estimator.push(1.0, cell=1), "there is no cell 1; cells go from 0 to 0"),
-        (lambda: estimator.mean(0.0), "log_confidence is 0.0; it must be above 0"),
-        (lambda: estimator.radius(math.inf), "log_confidence is inf; it must be above 0 and finite"),
+        (lambda: estimator.mean(0.0), "log_confidence must be above 0, got 0.0"),
+        (lambda: estimator.radius(math.inf), "log_confidence must be finite, got inf"),
+        (lambda: estimator.mean("95%"), "log_confidence must be a number, got '95%'"),
+        (lambda: estimator.interval(95), "confidence must be below 1, got 95"),
         (lambda: new(name, n_cells=0), f"{name}: n_cells must be at least 1"),
     ]
     for call, message in cases:
@@ -113,6 +119,36 @@ def test_mistakes_are_one_line(name: str) -> None:
 def test_a_moment_order_above_2_is_one_line(name: str) -> None:
     with pytest.raises(InputError, match=f"{name}: epsilon must be at most 1"):
         new(name, epsilon=2.0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_interval_is_the_mean_plus_and_minus_the_radius_of_its_confidence(name: str) -> None:
+    estimator = new(name)
+    assert estimator.interval() == (-math.inf, math.inf)
+    estimator.push(ht.laws.normal(1.0, 1.0).sample(3000, seed=0))
+    centre, reach = estimator.mean(math.log(20.0)), estimator.radius(math.log(20.0))
+    assert estimator.interval(0.9) == pytest.approx((centre - reach, centre + reach))
+    assert estimator.interval() == estimator.interval(0.95)
+    assert estimator.interval()[0] <= estimator.mean() <= estimator.interval()[1]
+
+
+@pytest.mark.parametrize("kind", [list, np.float32, pd.Series])
+def test_samples_may_come_as_any_array(kind: Callable[[Any], Any]) -> None:
+    x, estimator, other = np.arange(12.0) / 8.0, E.sketch(), E.sketch()
+    estimator.push(x)
+    other.push(kind(x))
+    assert other.mean() == estimator.mean()
+
+
+def test_an_estimator_that_names_no_moment_needs_none() -> None:
+    class Bare(NamedTuple):
+        n: Ints
+
+    assert E.Estimator(Bare(np.zeros(1, np.int64))).moment_kind is None
+
+
+def test_help_says_that_an_estimator_is_made() -> None:
+    assert inspect.signature(E.sketch).return_annotation is E.Estimator
 
 
 # Slow twins

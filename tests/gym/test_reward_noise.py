@@ -359,6 +359,14 @@ def test_mistakes_are_said_in_one_line(law: Any, parameters: dict[str, Any], mes
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize("env", ["CartPole-v1", gymnasium.make_vec("CartPole-v1", num_envs=2)])
+def test_what_is_no_single_environment_is_refused_with_the_way_for_vectors(env: Any) -> None:
+    with pytest.raises(
+        ht.InputError, match=r"it must be a Gymnasium environment; for a vector give gymnasium\.make_vec"
+    ):
+        AddRewardNoise(env, ht.laws.normal())
+
+
 def test_a_reward_that_is_no_number_is_an_error() -> None:
     env = AddRewardNoise(Still(reward=math.nan), ht.laws.constant(1.0))
     env.reset(seed=0)

@@ -391,6 +391,14 @@ def test_the_class_makes_a_wrapper_from_its_file(options: dict[str, Any], tmp_pa
     assert vector.transform.mode == env.transform.mode
 
 
+def test_the_state_of_another_wrapper_is_called_so(tmp_path: Path) -> None:
+    env = ht.gym.DenoiseReward(noisy("CartPole-v1"))
+    rollout(env, 10, seed=0)
+    env.save(tmp_path / "rewards.npz")
+    with pytest.raises(ht.InputError, match="it is the state of DenoiseReward, not of TruncateReward"):
+        TruncateReward.load(tmp_path / "rewards.npz", noisy("CartPole-v1"))
+
+
 def test_a_counter_of_ones_own_is_given_again(tmp_path: Path) -> None:
     env = TruncateReward(Paying(1.0), **GROWING, counter=str)
     rollout(env, 10, seed=0)

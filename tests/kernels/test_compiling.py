@@ -318,7 +318,7 @@ def test_a_process_that_compiles_for_long_says_so_once(
 ) -> None:
     lines: Queue[str] = Queue()
     monkeypatch.setattr(compiling, "SECONDS_OF_SILENCE", 0.0)
-    monkeypatch.setattr(compiling.log, "warning", lambda line, *rest: lines.put(line % rest))
+    monkeypatch.setattr(compiling.log, "log", lambda _, line, *rest: lines.put(line % rest))
     compiling._say_that_it_compiles.cache_clear()
     with compiling._said_if_long(tmp_path if kept else None):
         line = lines.get(timeout=60)

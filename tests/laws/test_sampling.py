@@ -269,6 +269,11 @@ def test_a_negative_number_of_draws_is_refused(law: Law) -> None:
         law.sample(-1)
 
 
+def test_more_draws_than_fit_the_memory_are_refused() -> None:
+    with pytest.raises(InputError, match=r"normal\.sample: 1,000,000,000,000 samples"):
+        normal().sample(10**12)
+
+
 @pytest.mark.parametrize("law", EXTREME, ids=str)
 def test_extreme_parameters_give_infinities_but_no_nan(law: Law) -> None:
     assert not np.isnan(law.sample(N, seed=46)).any()

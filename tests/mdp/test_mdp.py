@@ -176,7 +176,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"mean_rewards": None, "laws": [[0.0], [ht.laws.student_t(0.9)]]},
         "StudentT(df=0.9, loc=0.0, scale=1.0) has no finite mean",
     ),
-    ({"mean_rewards": None, "laws": [["x"], [0.0]]}, "constant: loc must be a number, got 'x'"),
+    ({"mean_rewards": None, "laws": [["x"], [0.0]]}, "laws hold 'x'; each must be a law or a number"),
+    (
+        {"mean_rewards": None, "laws": [[np.array([1.0, 2.0])], [0.0]]},
+        "laws hold array([1., 2.]); each must be a law or a number (for data ht.laws.empirical)",
+    ),
     (
         {"transitions": np.full((2, 2, 2), 0.5), "mean_rewards": np.zeros((2, 2, 2)), "horizon": 2},
         "mean_rewards of shape (2, 2, 2) may be [S, A, S] or",

@@ -120,7 +120,7 @@ def test_without_words_of_the_spec_the_leaderboard_speaks() -> None:
         [], [standing("A", None), standing("B", 0.2), standing("C", 0.01)], [], 0.05
     )
     assert leader.endswith(
-        "beats a run of another agent in 80.0 [70.0, 90.0] % of cases; B cannot be told from it."
+        "beats a run of another agent in 80.0 [70.0, 90.0] % of cases; to tell B from it takes more seeds."
     )
     assert breadth == "In 2 of 3 environments no agent is significantly better than it."
 

@@ -3,6 +3,7 @@
 And workers need nothing but what a user would expect.
 """
 
+import logging
 import os
 import signal
 import subprocess
@@ -11,12 +12,13 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import PartDone, make_engine
+from heavytail.studies.engines import Message, PartDone, PartProgress, _worker, make_engine
 from heavytail.studies.engines._scheduling import largest_first, next_part, run_scheduled
 from heavytail.studies.engines._worker import begin_worker, plugins_for
 from heavytail.studies.engines.inline import InlineEngine
@@ -216,6 +218,22 @@ def test_a_worker_has_the_environment_of_its_study_and_no_other() -> None:
     with pool:
         assert pool.submit(os.getenv, "ONLY").result() == "this"
         assert pool.submit(os.getenv, "PATH").result() is None
+
+
+def test_a_study_hears_once_what_its_workers_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers compile for many seconds, in which nothing else is heard of them."""
+    updates: Queue[Message] = Queue()
+    monkeypatch.setattr(_worker, "_updates", updates)
+    log, engine = logging.getLogger("a worker of a test"), LocalEngine()
+    _worker.send_logs(log)
+    log.info("compiling %s", "much")
+    log.info("compiling %s", "much")
+    first, second = updates.get_nowait(), updates.get_nowait()
+    assert first == Message("compiling much")
+    assert engine.is_news(first)
+    assert not engine.is_news(second)
+    assert engine.is_news(PartProgress("part", 0.5))
+    assert engine.is_news(PartProgress("part", 0.5))
 
 
 def test_own_modules_are_not_imported_twice() -> None:

@@ -760,8 +760,8 @@ def test_a_changed_spec_says_what_differs_and_starts_nothing(
         Study({**raw, **change}, tmp_path).run("inline", listener=notes)
     assert str(caught.value).startswith(f"{tmp_path} holds another study: {what}")
     assert str(caught.value).endswith(
-        "Nothing was started; choose another folder with --out, or go on with the old one by:"
-        f" heavytail resume {tmp_path}"
+        f"Nothing was started; choose another folder with --out (--reuse {tmp_path} takes over what it has),"
+        f" or go on with the old one by: heavytail resume {tmp_path}"
     )
     assert "\n" not in str(caught.value)
     assert not notes.stages

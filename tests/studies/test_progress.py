@@ -9,7 +9,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from heavytail.cli import app
-from heavytail.studies import Study
+from heavytail.studies import Study, progress
 from heavytail.studies.engines import Message
 from heavytail.studies.progress import BarListener, JsonListener, PlainListener, make_bars
 from support.small_studies import done, small
@@ -20,9 +20,9 @@ SHOWN = r"[/x] [bold]\x1b[31m\n[link=https://example.org]"
 
 def test_labels_are_no_markup_beside_bars(tmp_path: Path) -> None:
     out = io.StringIO()
-    with make_bars(Console(file=out, width=200)) as progress:
+    with make_bars(Console(file=out, width=200)) as bars:
         study = Study(small(agents={"random": {"label": HOSTILE}}), tmp_path)
-        listener = BarListener(study.spec, progress)
+        listener = BarListener(study.spec, bars)
         study.run("inline", listener=listener)
         listener.on_message(Message(HOSTILE))
         listener.on_damage("part", HOSTILE)
@@ -37,6 +37,17 @@ def test_messages_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
     assert plain == SHOWN
     assert damage == f"part part is {SHOWN}, and is done again"
     assert json.loads(as_json) == {"event": "said", "words": HOSTILE}
+
+
+def test_a_log_says_now_and_then_how_many_parts_are_done(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_OF_SILENCE", -1.0)
+    Study(small(agents={"random": {}, "q_learning": {}}), tmp_path).run("inline", listener=PlainListener())
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.endswith("done")] == [
+        f"evaluation: {n} of 4 parts done" for n in range(1, 5)
+    ]
 
 
 def test_a_title_is_no_markup_in_status(tmp_path: Path) -> None:

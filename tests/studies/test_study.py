@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.studies.engines import PartDone
+from heavytail.studies.plan import Part
 from heavytail.studies.plan_checks import check_plan
+from heavytail.studies.progress import ProgressListener
 from heavytail.studies.specs.reading import make_spec
 
 SPEC: dict[str, Any] = {
@@ -25,6 +28,18 @@ SPEC: dict[str, Any] = {
         "here": {"agent": "psrl", "envs": ["two"]},
     },
 }
+
+
+class Parts(ProgressListener):
+    """Note which parts were computed."""
+
+    def __init__(self) -> None:
+        self.parts: list[Part] = []
+
+    def on_part_done(self, event: PartDone) -> None:
+        self.parts.append(event.part)
+
+
 DOCS = Path(__file__).parent.parent.parent / "docs" / "studies.md"
 
 
@@ -42,9 +57,37 @@ def test_words_may_change_and_work_may_not(tmp_path: Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
     assert ht.Study.open(tmp_path).spec.claims[0].claim == "It plays."
     with pytest.raises(
-        ht.InputError, match=r"holds another study: seeds was 3 and is 4\. Nothing was started"
+        ht.InputError,
+        match=r"holds another study: seeds was 3 and is 4\. Nothing was started; .*--reuse .* takes over",
     ):
         ht.Study({**words, "seeds": 4}, tmp_path).run("inline")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_parts_of_other_studies_are_taken_over_where_they_fit(packed: bool, tmp_path: Path) -> None:
+    """As if they had been computed here, byte for byte, also where a key of the spec is another."""
+    halves: list[Path] = []
+    for key, agent in {"first": "random", "q_learning": "q_learning"}.items():
+        half = ht.Study({**SPEC, "agents": {key: {**SPEC["agents"][agent], "agent": agent}}}, tmp_path / key)
+        half.run("inline")
+        halves.append(half.pack() if packed else half.store.folder)
+    grown = {**SPEC, "envs": {**SPEC["envs"], "swim": {"env": "river_swim"}}}
+    ht.Study(grown, tmp_path / "whole").run("inline")
+    listener = Parts()
+    ht.Study(grown, tmp_path / "grown").run("inline", reuse=halves, listener=listener)
+    assert {(part.agent, part.env) for part in listener.parts} == {
+        ("random", "river_swim"),
+        ("q_learning", "river_swim"),
+        ("psrl", "two_state"),
+    }
+    for part in (tmp_path / "whole" / "parts").iterdir():
+        assert (tmp_path / "grown" / "parts" / part.name).read_bytes() == part.read_bytes()
+
+
+def test_what_is_no_study_cannot_be_taken_over(tmp_path: Path) -> None:
+    with pytest.raises(ht.InputError, match="nothing holds no study"):
+        ht.Study(SPEC, tmp_path / "new").run("inline", reuse=[tmp_path / "nothing"])
+    assert not (tmp_path / "new").exists()
 
 
 def test_scores_for_rliable_are_shares_of_the_optimum(tmp_path: Path) -> None:
@@ -72,12 +115,12 @@ def test_the_documentation_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     scope: dict[str, Any] = {}
     for snippet in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(snippet, scope)  # noqa: S102 - the snippet is ours
-    assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning"}
+    assert set(scope["frame"]["agent"]) == {"q_learning", "heavy_q_learning", "heavy_psrl"}
     queries = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
     assert queries
     for query in queries:
         rows = duckdb.connect().execute(query).df()
-        assert set(rows["agent_key"]) == {"q_learning", "heavy"}
+        assert set(rows["agent_key"]) == {"q_learning", "heavy_q_learning", "heavy"}
         assert set(rows["env_key"]) == {"six_arms", "chain"}
         assert rows["regret"].notna().all()
     assert Path("results/mine/report.html").exists()

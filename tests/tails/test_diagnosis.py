@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 import heavytail as ht
 from heavytail.arrays import Floats
 from heavytail.laws.law import Law
+from heavytail.tails import diagnose
 
 RNG = np.random.default_rng(0)
 # a tail of two sizes, whose likelihood has two maxima
@@ -138,3 +139,42 @@ def test_a_diagnosis_is_words_and_numbers() -> None:
     assert numbers["lower"]["hill"] is None
     assert numbers["advice"] == list(found.advice)
     assert "rewards" not in numbers
+
+
+# Rewards that are not what intervals are made for
+
+
+def test_of_a_list_that_is_drawn_from_again_and_again_the_list_is_diagnosed() -> None:
+    data = ht.laws.student_t(1.5).sample(2000, seed=3)
+    found, drawn = diagnose(data), diagnose(ht.laws.empirical(data).sample(100_000, seed=0))
+    assert drawn.n == pytest.approx(2000, rel=0.01)
+    assert "repeat a list of about" in drawn.advice[0]
+    for side in ("upper", "lower"):
+        expected, got = getattr(found, side), getattr(drawn, side)
+        assert (got.index_low, got.index_high) == pytest.approx(
+            (expected.index_low, expected.index_high), rel=0.1
+        )
+    assert found.mean_low < drawn.mean < found.mean_high
+
+
+@pytest.mark.parametrize("m", [20, 40, 45])
+def test_a_short_list_has_no_tail(m: int) -> None:
+    listed = ht.laws.empirical(ht.laws.student_t(1.5).sample(m, seed=0))
+    found = diagnose(listed.sample(5000, seed=0))
+    assert (found.n, found.need) == (5000, "no")
+
+
+@pytest.mark.parametrize("step", [0.0, 1e-2, 0.1, 1.0])
+@pytest.mark.parametrize("law", [ht.laws.pareto(1.5), ht.laws.normal(0.0, 3.0), ht.laws.log_normal(1.0)])
+def test_rounded_rewards_are_no_list(law: Law, step: float) -> None:
+    x = law.sample(20_000, seed=0)
+    assert diagnose(np.round(x / step) * step if step else x).n == 20_000
+
+
+def test_sizes_that_come_in_clusters_are_said() -> None:
+    rng = np.random.default_rng(0)
+    volatility = np.exp(np.repeat(rng.normal(size=100), 20))
+    clustered = diagnose(volatility * rng.normal(size=2000))
+    assert "they are not independent, and the intervals are too short" in clustered.advice[0]
+    shuffled = diagnose(rng.permutation(clustered.rewards))
+    assert not any("independent" in sentence for sentence in shuffled.advice)

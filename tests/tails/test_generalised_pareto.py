@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heavytail.arrays import Floats
+from heavytail.errors import InputError
 from heavytail.tails.generalised_pareto import (
     MAX_SHAPE,
     MIN_SHAPE,
@@ -88,3 +89,9 @@ def test_confidence_is_what_it_says() -> None:
         y = draw(0.5, 200, seed)
         found.append(confidence_below(y, fit_excesses(y), 0.5))
     assert kstest(found, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("excesses", [[1.0], [], [-1.0, 2.0], [0.0, 0.0]])
+def test_what_no_law_of_excesses_fits_is_refused(excesses: list[float]) -> None:
+    with pytest.raises(InputError, match="they must be two or more numbers above 0"):
+        fit_excesses(excesses)

@@ -1,7 +1,12 @@
+import math
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import heavytail as ht
+from heavytail.errors import InputError
 from heavytail.tails.location import largest_share, robust_mean, sample_mean, spread_around
 
 
@@ -29,3 +34,20 @@ def test_shares_and_means_of_plain_samples() -> None:
     assert largest_share(np.zeros(3)) == 0.0
     mean, low, high = sample_mean(np.array([1.0, 2.0, 3.0]))
     assert (low, mean, high) == pytest.approx((0.868, 2.0, 3.132), abs=1e-3)
+
+
+def test_samples_may_come_as_any_array_and_must_be_finite_numbers() -> None:
+    x = np.array([1.0, 2.0, 4.0, -1.0])
+    assert (
+        robust_mean(x.tolist()) == robust_mean(pd.Series(x)) == robust_mean(x.reshape(2, 2)) == robust_mean(x)
+    )
+    cases: dict[str, Any] = {
+        "samples is empty": [],
+        r"samples\[1\] is nan; every sample must be a finite number": [1.0, math.nan],
+        r"samples\[0\] is inf": [math.inf],
+        r"samples\[2\] is nan": np.ma.array([1.0, 2.0, 3.0], mask=[False, False, True]),
+        "samples must be a regular array of numbers, got 'a'": "a",
+    }
+    for message, samples in cases.items():
+        with pytest.raises(InputError, match=message):
+            robust_mean(samples)

@@ -1,9 +1,11 @@
+import math
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -88,6 +90,25 @@ def test_what_is_no_table_of_rewards_gets_one_line(text: str, message: str, tmp_
     with pytest.raises(ht.InputError) as error:
         read_rewards(tmp_path / "log")
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_rows_without_a_reward_are_left_out_if_asked_for(kind: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"close": [100.0, 101.0, 99.0], "day": ["a", "b", "a"]})
+    frame["return"] = frame["close"].pct_change()  # the first day has none
+    path = tmp_path / f"prices.{kind}"
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path)
+    with pytest.raises(
+        ht.InputError, match=r"is empty in row 1; .* leave such rows out, as --skip-empty does"
+    ):
+        read_rewards(path, "return")
+    found = read_rewards(path, "return", by=["day"], skip_empty=True)
+    assert {label: len(rewards) for label, rewards in found.items()} == {("a",): 1, ("b",): 1}
+
+
+def test_numbers_that_are_none_are_empty_too(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"reward": [1.0, math.nan, 2.0]}), tmp_path / "log")
+    assert read_rewards(tmp_path / "log", skip_empty=True)[()].tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00reward", bytes(range(256)), b"reward\n\xff\xff\n"])

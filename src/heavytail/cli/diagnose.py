@@ -25,6 +25,10 @@ def diagnose(
         str,
         typer.Option("--by", help="Columns that tell groups apart, as in state,action: one row for each."),
     ] = "",
+    skip_empty: Annotated[
+        bool,
+        typer.Option("--skip-empty", help="Leave rows without a reward out, as the first of daily returns."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     figure: Annotated[
         Path | None,
@@ -36,7 +40,7 @@ def diagnose(
 
     names = [name.strip() for name in by.split(",") if name.strip()]
     with one_line_errors():
-        diagnoses, left_out = _diagnose_all(names, read_rewards(file, column, names))
+        diagnoses, left_out = _diagnose_all(names, read_rewards(file, column, names, skip_empty=skip_empty))
         if figure:
             _draw(names, diagnoses, figure)
     if as_json:

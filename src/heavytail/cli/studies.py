@@ -40,6 +40,10 @@ Lanes = Annotated[
     int | None,
     typer.Option("--lanes", min=1, help="Runs at a time on a GPU; 65,536 or what fits if left out."),
 ]
+Reuse = Annotated[
+    list[Path] | None,
+    typer.Option("--reuse", help="Another study, whose parts are taken where they fit; may be given again."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Watched = Annotated[
     bool, typer.Option("--watch", help="Write FOLDER/watch.html, a page to look at meanwhile in a browser.")
@@ -57,6 +61,7 @@ def run(
     workers: Workers = None,
     address: Address = None,
     lanes: Lanes = None,
+    reuse: Reuse = None,
     as_json: Json = False,
     watch: Watched = False,
     report: Report = True,
@@ -71,8 +76,8 @@ def run(
         if dry_run:
             _print_sizes(study.check(), as_json)
             return
-        computing, display = Computing(engine, workers, address, lanes), Display(as_json, watch)
-        _run_and_finish(study, computing, display, report)
+        computing = Computing(engine, workers, address, lanes, tuple(reuse or ()))
+        _run_and_finish(study, computing, Display(as_json, watch), report)
 
 
 @app.command()
@@ -200,6 +205,7 @@ class Computing(NamedTuple):
     workers: int | None
     address: str | None
     lanes: int | None
+    reuse: tuple[Path, ...] = ()  # other studies
 
 
 class Display(NamedTuple):

@@ -1,5 +1,6 @@
 """The two uses of an estimator: as a record inside an agent, and by itself as an object."""
 
+import inspect
 import math
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats, Record, record_bytes
+from heavytail.checks import OpenProbability, Positive, as_floats, cast_value
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
@@ -16,6 +18,7 @@ from heavytail.kernels.verbs import mean, push, radius, reset
 from heavytail.registry import find
 
 P = ParamSpec("P")
+LOG_CONFIDENCE = math.log(40.0)  # 2.5% on each side: intervals of 95%
 
 
 def build_estimator(
@@ -50,15 +53,29 @@ def moment_kind_of(name: str) -> Literal["raw", "central"] | None:
     ('central', None)
     """
     entry = find("estimator", name)
-    kind: Literal["raw", "central"] | None = entry.builder(1, **entry.example).moment_kind()
+    return _moment_kind(entry.builder(1, **entry.example))
+
+
+def _moment_kind(record: Record) -> Literal["raw", "central"] | None:
+    """Ask a record; one without the method needs no moment."""
+    kind: Literal["raw", "central"] | None = getattr(record, "moment_kind", lambda: None)()
     return kind
 
 
 class Estimator:
-    """An estimator of means by itself: `push` samples, ask for the `mean` and the `radius`.
+    """An estimator of means by itself: `push` samples, ask for the `mean` and its `interval`.
+
+    A log-confidence of L is for errors of probability exp(-L) on each side, as theorems have it; left out, it
+    is that of 95% intervals.
 
     Attributes:
         record: its state, as agents hold it.
+
+    >>> import heavytail as ht
+    >>> estimator = ht.estimators.sketch()
+    >>> estimator.push(ht.laws.student_t(df=1.5, loc=2.0).sample(10_000, seed=0))
+    >>> round(estimator.mean(), 2), [round(end, 2) for end in estimator.interval(0.95)]
+    (2.0, [1.97, 2.03])
     """
 
     def __init__(self, record: Record) -> None:
@@ -70,7 +87,7 @@ class Estimator:
 
     def push(self, x: npt.ArrayLike, cell: int = 0) -> None:
         """Add one sample, or an array of them."""
-        samples = np.asarray(x, np.float64).ravel()
+        samples = as_floats("push: samples", x).ravel()
         if np.isnan(samples).any():
             which = int(np.flatnonzero(np.isnan(samples))[0])
             raise InputError(f"push: sample {which} is nan; samples may be infinite, but must be numbers")
@@ -80,16 +97,23 @@ class Estimator:
             if done < samples.size:
                 self.record = with_larger_pools(self.record)
 
-    def mean(self, log_confidence: float, cell: int = 0) -> float:
+    def mean(self, log_confidence: float = LOG_CONFIDENCE, cell: int = 0) -> float:
         """Estimate the mean at confidence 1 - exp(-log_confidence); 0 before the first sample."""
-        return entry(_mean, self.record)(self.record, self._cell(cell), _positive(log_confidence))
+        return entry(_mean, self.record)(self.record, self._cell(cell), _level(log_confidence))
 
-    def radius(self, log_confidence: float, cell: int = 0) -> float:
+    def radius(self, log_confidence: float = LOG_CONFIDENCE, cell: int = 0) -> float:
         """Return how far the mean may be from the estimate; infinite where no bound holds.
 
         It is farther with probability at most exp(-log_confidence) on each side.
         """
-        return entry(_radius, self.record)(self.record, self._cell(cell), _positive(log_confidence))
+        return entry(_radius, self.record)(self.record, self._cell(cell), _level(log_confidence))
+
+    def interval(self, confidence: float = 0.95, cell: int = 0) -> tuple[float, float]:
+        """Return the ends of an interval that holds the mean with this probability, at least."""
+        miss = 1.0 - cast_value(confidence, OpenProbability, "confidence")
+        log_confidence = math.log(2.0 / miss)
+        centre, reach = self.mean(log_confidence, cell), self.radius(log_confidence, cell)
+        return (centre - reach, centre + reach) if reach < math.inf else (-math.inf, math.inf)
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -97,9 +121,8 @@ class Estimator:
 
     @property
     def moment_kind(self) -> str | None:
-        """The moment that it needs a bound on: "raw" (of X), "central" (of X less its mean), or None."""
-        kind: str | None = self.record.moment_kind()
-        return kind
+        """Which moment it needs a bound on, "raw" (of X) or "central" (of X less its mean); None if none."""
+        return _moment_kind(self.record)
 
     @property
     def bytes_per_cell(self) -> float:
@@ -119,13 +142,15 @@ def standalone(builder: Callable[P, Record]) -> Callable[P, Estimator]:
     def build(*args: P.args, **kwargs: P.kwargs) -> Estimator:
         return Estimator(builder(*args, **kwargs))
 
+    # for help() and for the site, each of which looks elsewhere
+    build.__annotations__ = {**builder.__annotations__, "return": Estimator}
+    build.__signature__ = inspect.signature(builder).replace(return_annotation=Estimator)  # type: ignore[attr-defined]
     return build
 
 
-def _positive(log_confidence: float) -> float:
-    if not (log_confidence > 0 and math.isfinite(log_confidence)):
-        raise InputError(f"log_confidence is {log_confidence}; it must be above 0 and finite, log(1 / delta)")
-    return float(log_confidence)
+def _level(log_confidence: float) -> float:
+    level: float = cast_value(log_confidence, Positive, "log_confidence")
+    return level
 
 
 def _push_all(record: Record, cell: int, samples: Floats) -> int:

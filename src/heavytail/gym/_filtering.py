@@ -119,7 +119,9 @@ class Filtering:
             wrapper = cls(env, **_merge_options(metadata["options"], options))  # type: ignore[call-arg]
             wrapper.load_state_dict(arrays)
         except Exception as error:  # whatever a check says of a file
-            raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
+            saved = metadata.get("wrapper", cls.__name__)
+            other = "" if saved == cls.__name__ else f"; it is the state of {saved}, not of {cls.__name__}"
+            raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}{other}") from error
         return wrapper
 
     def _apply(self, visits: Sequence[Visit]) -> list[Filtered]:

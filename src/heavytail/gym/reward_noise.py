@@ -3,7 +3,7 @@
 import dataclasses
 import math
 import secrets
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 import gymnasium
@@ -68,6 +68,11 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
     """
 
     def __init__(self, env: gymnasium.Env[ObsType, ActType], law: Law | str, **parameters: Any) -> None:
+        if not isinstance(cast("Any", env), gymnasium.Env):
+            raise InputError(
+                f"AddRewardNoise: env is {short_repr(env)}; it must be a Gymnasium environment; for a vector"
+                " give gymnasium.make_vec(..., wrappers=[...]) a function that adds the noise to each"
+            )
         self.law = _check_law(law, parameters)
         RecordConstructorArgs.__init__(self, **_constructor_arguments(self.law, {"law": law, **parameters}))
         gymnasium.Wrapper.__init__(self, env)

@@ -211,9 +211,11 @@ def _said_if_long(folder: Path | None) -> Iterator[None]:
 
 @cache
 def _say_that_it_compiles(kept: bool) -> None:
-    if parent_process() is None:  # workers are silent: their study shows what goes on
-        where = f"kept for next time in {cache_root()}" if kept else "not kept, so in every process anew"
-        log.warning("heavytail: compiling, some seconds for each agent; %s", where)
+    where = f"kept for next time in {cache_root()}" if kept else "not kept, so in every process anew"
+    level = (
+        logging.WARNING if parent_process() is None else logging.INFO
+    )  # of many workers, who asks hears it
+    log.log(level, "heavytail: compiling, some seconds for each agent; %s", where)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
+from heavytail.checks import as_finite_floats
 from heavytail.errors import InputError
 from heavytail.laws.law import Law
 from heavytail.laws.table import COLUMNS, LawTable, sampler
@@ -61,18 +62,11 @@ def empirical(samples: npt.ArrayLike, loc: float = 0.0, scale: float = 1.0) -> E
     >>> empirical([1.0, 2.0, 6.0]).mean()
     3.0
     """
-    try:
-        data = np.asarray(samples)
-        data = data.astype(np.float64) if data.dtype.kind in "biuf" else np.empty((0, 0))
-    except ValueError:
-        data = np.empty((0, 0))
-    if data.ndim != 1:
-        raise InputError("empirical: samples must be a sequence of numbers")
-    if not len(data):
-        raise InputError("empirical: samples is empty; it needs at least one number")
-    if not np.isfinite(data).all():
-        where = int(np.flatnonzero(~np.isfinite(data))[0])
-        raise InputError(f"empirical: samples[{where}] is {data[where]}; every sample must be finite")
+    data = as_finite_floats("empirical: samples", samples, "sample")
+    if data.ndim != 1 or not data.size:
+        raise InputError(
+            f"empirical: samples has shape {data.shape}; it must be a list of one or more numbers"
+        )
     return Empirical(tuple(data.tolist()), loc, scale)
 
 

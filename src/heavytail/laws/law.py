@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from heavytail.arrays import Floats, Stream
+from heavytail.checks import require_memory
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import Seed, pair, stream
@@ -27,7 +28,9 @@ class Law(ABC):
 
     def sample(self, size: int, seed: Seed = 0) -> Floats:
         """Draw `size` independent samples; the same seed gives the same samples."""
-        out = np.empty(_whole(size, f"{self.name}.sample: size"))
+        n = _whole(size, f"{self.name}.sample: size")
+        require_memory(f"{self.name}.sample: {n:,} samples", 8.0 * n)
+        out = np.empty(n)
         table = law_table([self])
         entry(fill, table)(table, stream(seed), out)
         return out

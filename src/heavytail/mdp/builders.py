@@ -1,7 +1,8 @@
 """Build MDPs from slots or from dense arrays; what is wrong with them is said in one line."""
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -227,6 +228,10 @@ def _distinct_laws(values: npt.NDArray[np.object_]) -> dict[str, Any]:
 
 
 def _as_law(value: Any) -> Law:
+    if not isinstance(value, Law) and isinstance(value, (Iterable, NoneType)):
+        raise InputError(
+            f"laws hold {short_repr(value)}; each must be a law or a number (for data ht.laws.empirical)"
+        )
     return value if isinstance(value, Law) else constant(value)
 
 

@@ -67,7 +67,7 @@ def _describe_leader(leaderboard: Sequence[Standing], significance: float) -> st
     if not level:
         told = ", and it is significantly better than every other" if others else ""
     else:
-        told = f"; {_list_words(level)} cannot be told from it"
+        told = f"; to tell {_list_words(level)} from it takes more seeds"
     return f"Best is {first.label}: a run of it beats a run of another agent in {share} of cases{told}."
 
 

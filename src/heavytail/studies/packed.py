@@ -65,6 +65,13 @@ def open_store(path: str | Path) -> Store:
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
+def require_study(path: str | Path) -> Store:
+    """Open a study, or raise InputError if there is none."""
+    store = open_store(path)
+    store.metadata()
+    return store
+
+
 def pack_study(
     store: Store,
     study: Mapping[str, Any],

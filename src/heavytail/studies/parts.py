@@ -29,10 +29,15 @@ def run_part(part: Part, context: WorkContext | None = None) -> bytes:
 
 def part_to_parquet(part: Part, results: Sequence[RunResult]) -> bytes:
     """The bytes of the file of a part with these results, run by run."""
+    return table_to_parquet(to_table(part, results))
+
+
+def table_to_parquet(table: "pa.Table") -> bytes:
+    """The bytes of the file of a part with this table."""
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
-    pq.write_table(to_table(part, results), out, compression="zstd")
+    pq.write_table(table, out, compression="zstd")
     return out.getvalue()
 
 

@@ -59,10 +59,12 @@ def choose_listener(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
 
 
 class PlainListener(ProgressListener):
-    """A line for each phase and each damaged part, and now and then for a part that takes long."""
+    """A line for each phase and each damaged part, and now and then one that says how far it is."""
 
     def __init__(self) -> None:
         self.last_line = time.monotonic()
+        self.phase: Phase = "tuning"
+        self.parts, self.parts_done = 0, 0
 
     def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
         """Print how much each phase is."""
@@ -71,13 +73,23 @@ class PlainListener(ProgressListener):
 
     def on_stage(self, stage: Stage) -> None:
         """Print how many parts are missing."""
+        self.phase, self.parts = stage.phase, len(stage.parts)
+        self.parts_done = self.parts - len(stage.missing)
         _print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do")
+
+    def on_part_done(self, event: PartDone) -> None:
+        """Print how many parts are done, if there was no line for a while."""
+        self.parts_done += 1
+        self._print_now_and_then()
 
     def on_progress(self, event: PartProgress) -> None:
         """Print how far a part is, if there was no line for a while."""
+        self._print_now_and_then(f", part {event.part}: {event.share:.0%}")
+
+    def _print_now_and_then(self, more: str = "") -> None:
         if time.monotonic() - self.last_line > SECONDS_OF_SILENCE:
             self.last_line = time.monotonic()
-            _print(f"part {event.part}: {event.share:.0%}")
+            _print(f"{self.phase}: {self.parts_done} of {self.parts} parts done{more}")
 
     def on_message(self, event: Message) -> None:
         """Print what the engine says."""

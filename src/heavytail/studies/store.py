@@ -26,7 +26,7 @@ from heavytail.errors import InputError
 from heavytail.files import write_whole
 from heavytail.studies import given_mdps
 from heavytail.studies.part_checks import sidecar_problem, size_problem, table_problem
-from heavytail.studies.parts import schema
+from heavytail.studies.parts import schema, table_to_parquet, with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
@@ -171,6 +171,19 @@ class Store:
         self.write_json(f"sidecars/{part.id}.json", sidecar)
         (self.resume_folder / f"{part.id}.npz").unlink(missing_ok=True)
         self._verified[part.id] = self._fingerprint(part)
+
+    def adopt(self, part: Part, other: "Store") -> bool:
+        """Copy a part from another study, if it is there and whole; tell whether it was.
+
+        It is then as if it had been computed here: the other study may have other keys.
+        """
+        if other.integrity_problem(part):
+            return False
+        table = other.table([part]).cast(schema())  # read from Parquet, the fields of a map have other names
+        [sidecar] = other.sidecars([part])
+        about = {name: value for name, value in sidecar.items() if name not in ("sha256", "bytes", "part")}
+        self.write(part, table_to_parquet(with_keys(table, part)), about)
+        return True
 
     def integrity_problem(self, part: Part) -> str | None:
         """Find what is wrong with a part: None if nothing, "missing" if it is not there.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from heavytail.errors import InputError
 from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
-from heavytail.studies.packed import open_store, pack_study
+from heavytail.studies.packed import open_store, pack_study, require_study
 from heavytail.studies.parts import to_frame
 from heavytail.studies.plan import Cell, Sweep, evaluation_cells, tuning_cells
 from heavytail.studies.plan_checks import check_plan
@@ -100,6 +100,7 @@ class Study:
         workers: int | None = None,
         address: str | None = None,
         lanes: int | None = None,
+        reuse: Sequence[str | Path] = (),
         listener: ProgressListener | None = None,
     ) -> None:
         """Compute what is missing.
@@ -112,17 +113,20 @@ class Study:
             workers: how many at a time; all cores if left out.
             address: of a Ray cluster.
             lanes: runs at a time on a GPU; 65,536 if left out, or as many as fit its memory.
+            reuse: other studies, folders or packed, whose parts are copied where this one has the same.
             listener: is told about progress.
         """
         self.store.require_writable()
         sizes = self.check()
         made = make_engine(engine, workers=workers, address=address, lanes=lanes)
         listener = listener or ProgressListener()
+        others = [require_study(path) for path in reuse]
         listener.on_plan(sizes)
         self._prepare()
         self._forget_results()
         with self.store.lock():
-            for stage in self._stages():
+            for planned in self._stages():
+                stage = self._adopt(planned, others)
                 for part, problem in stage.damaged.items():
                     listener.on_damage(part, problem)
                 listener.on_stage(stage)
@@ -139,6 +143,16 @@ class Study:
         """The command that runs it, for those who read the results; empty if it is not known."""
         name = engine if isinstance(engine, str) else type(engine).__name__
         return shlex.join([*self.command, "--engine", name]) if self.command else ""
+
+    def _adopt(self, stage: Stage, others: Sequence[Store]) -> Stage:
+        """Copy parts that are missing here from other studies that have them."""
+        missing = [
+            part for part in stage.missing if not any(self.store.adopt(part, other) for other in others)
+        ]
+        ids = {part.id for part in missing}
+        return stage._replace(
+            missing=missing, damaged={part: what for part, what in stage.damaged.items() if part in ids}
+        )
 
     def _handle(self, event: Event, listener: ProgressListener) -> None:
         """Keep a part that is done, and tell the listener."""

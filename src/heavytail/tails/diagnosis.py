@@ -12,7 +12,9 @@ from heavytail.arrays import Floats
 from heavytail.checks import as_finite_floats
 from heavytail.errors import InputError
 from heavytail.tails.advice import Need, advise, judge_need, show_confidence, show_moment, suggest_numbers
+from heavytail.tails.dependence import is_notable, size_correlation
 from heavytail.tails.location import RobustMean, largest_share, robust_mean, sample_mean, spread_around
+from heavytail.tails.repetitions import are_drawn_again, draw_once
 from heavytail.tails.tail import Tail, fit_tail, mirrored
 from heavytail.tails.threshold import wider_size
 
@@ -30,7 +32,7 @@ class Diagnosis:
     Intervals hold with probability 95%, about: docs/tails.md has a table of how often, law by law.
     """
 
-    n: int  # rewards
+    n: int  # rewards; of those that repeat a list, how many it has
     mean: float  # estimated for heavy tails,
     mean_low: float  # with its interval
     mean_high: float
@@ -97,8 +99,9 @@ def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
     """Diagnose rewards: tail indices, mean and scale, and what to do.
 
     Args:
-        rewards: at least 50 finite numbers that are not all equal, in the order of arrival. Independent ones:
-            of a dependent sequence the intervals are too short.
+        rewards: at least 50 finite numbers that are not all equal, in the order of arrival. Of a dependent
+            sequence the intervals are too short, and the advice says so; of a list that was drawn from again
+            and again it is the list that is diagnosed.
 
     Raises:
         InputError: there are too few, they are all equal, or one is no finite number.
@@ -108,23 +111,25 @@ def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
     >>> found.need, found.upper.index_low < 1.5 < found.upper.index_high, found.lower.verdict
     ('yes', True, 'bounded')
     """
-    samples = as_finite_floats("rewards", rewards).ravel()
-    n = samples.size
-    if n < MIN_REWARDS:
-        raise InputError(f"{n} rewards are too few to tell how heavy their tails are; at least {MIN_REWARDS}")
-    ends, middle = wider_size(n), n // 2
-    ordered = np.partition(samples, (ends, middle - 1, middle, n - ends - 1))
-    least, greatest = np.sort(ordered[: ends + 1]), np.sort(ordered[n - ends - 1 :])
+    given = as_finite_floats("rewards", rewards).ravel()
+    if given.size < MIN_REWARDS:
+        raise InputError(
+            f"{given.size} rewards are too few to tell how heavy their tails are; at least {MIN_REWARDS}"
+        )
+    samples, (least, centre, greatest) = given, _ends_and_median(given)
     if least[0] == greatest[-1]:
         raise InputError(
-            f"all {n:,} rewards are {least[0]:g}: a constant has no tails, and any agent will do"
+            f"all {given.size:,} rewards are {least[0]:g}: a constant has no tails, and any agent will do"
         )
     if max(-least[0], greatest[-1]) > MAX_SIZE:
         raise InputError(
             f"rewards reach {max(-least[0], greatest[-1]):g}; at most {MAX_SIZE:g}, in larger units"
         )
+    repeated = are_drawn_again(greatest) or are_drawn_again(-least[::-1])
+    if repeated and (listed := draw_once(given)).size >= MIN_REWARDS:
+        samples, (least, centre, greatest) = listed, _ends_and_median(listed)
+    n = samples.size
     upper, lower = fit_tail(greatest, n), mirrored(fit_tail(-least[::-1], n))
-    centre = 0.5 * float(ordered[middle - 1 + n % 2]) + 0.5 * float(ordered[middle])
     mean, low, high, skewed = _locate(samples, upper, lower)
     numbers = suggest_numbers(samples, min(upper.index_low, lower.index_low))
     return Diagnosis(
@@ -140,9 +145,33 @@ def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
         lower=lower,
         epsilon=numbers.epsilon,
         moment=numbers.moment,
-        advice=tuple(advise(upper, lower, numbers)),
+        advice=(*_cautions(given.size, samples, centre), *advise(upper, lower, numbers)),
         rewards=samples,
     )
+
+
+def _ends_and_median(samples: Floats) -> tuple[Floats, float, Floats]:
+    """Return the least samples, the median and the greatest ones, each in ascending order."""
+    n = samples.size
+    ends, middle = wider_size(n), n // 2
+    ordered = np.partition(samples, (ends, middle - 1, middle, n - ends - 1))
+    centre = 0.5 * float(ordered[middle - 1 + n % 2]) + 0.5 * float(ordered[middle])
+    return np.sort(ordered[: ends + 1]), centre, np.sort(ordered[n - ends - 1 :])
+
+
+def _cautions(n_given: int, samples: Floats, centre: float) -> Iterator[str]:
+    """Say where rewards are not what intervals are made for: drawn once each, and independent."""
+    if samples.size < n_given:
+        yield (
+            f"The {n_given:,} rewards repeat a list of about {samples.size:,}, as those of a law made of data"
+            " do: what is said is of the list."
+        )
+    alike = size_correlation(samples, centre)
+    if is_notable(alike, samples.size):
+        yield (
+            f"Rewards that follow each other are of like size (rank correlation {alike:.2f}): they are not"
+            " independent, and the intervals are too short."
+        )
 
 
 def _locate(samples: Floats, upper: Tail, lower: Tail) -> RobustMean:

@@ -32,8 +32,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from heavytail.arrays import Floats, U
+from heavytail.checks import as_finite_floats
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry, kernel, subroutine
 from heavytail.kernels.elementary import log
 
@@ -77,16 +80,25 @@ def index_of(shape: float) -> float:
     return 1.0 / shape if shape > 0.0 else math.inf
 
 
-def fit_excesses(excesses: Floats) -> GeneralisedPareto:
+def fit_excesses(excesses: npt.ArrayLike) -> GeneralisedPareto:
     """Fit positive excesses, at least two of them and in any order.
+
+    Args:
+        excesses: by how much samples lie beyond a threshold.
+
+    Raises:
+        InputError: there are fewer, one is below 0, or all are 0.
 
     >>> y = np.random.default_rng(0).pareto(2.0, 1000)
     >>> fit = fit_excesses(y)
     >>> fit.shape_low < 0.5 < fit.shape_high
     True
     """
-    unit = float(excesses.mean())
-    y = excesses / unit
+    given = as_finite_floats("excesses", excesses, "excess").ravel()
+    if given.size < 2 or given.min() < 0.0 or not given.any():
+        raise InputError(f"excesses are {short_repr(excesses)}; they must be two or more numbers above 0")
+    unit = float(given.mean())
+    y = given / unit
     shape, scale, low, high, most = entry(_fit)(y, float(y.max()))
     return GeneralisedPareto(shape, scale * unit, low, high, most)
 

@@ -15,15 +15,17 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from heavytail.arrays import Floats
-from heavytail.estimators.estimator import Estimator
+from heavytail.checks import as_finite_floats
+from heavytail.errors import InputError
+from heavytail.estimators.estimator import LOG_CONFIDENCE, Estimator
 from heavytail.estimators.sketch import Sketch, is_constant, renew, sketch, skewness
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.verbs import mean, radius
 from heavytail.tails.generalised_pareto import NORMAL_QUANTILE
 
-LOG_CONFIDENCE = math.log(40.0)  # 2.5% on each side
 NORMAL_SPREAD = math.sqrt(2.0) * math.gamma(0.75) ** 2 / math.pi  # (E sqrt|z|)^2 of a standard normal z
 
 
@@ -36,14 +38,23 @@ class RobustMean(NamedTuple):
     skewed: float  # the probability that the law is not symmetric
 
 
-def robust_mean(samples: Floats) -> RobustMean:
-    """Estimate the mean of a law with heavy tails.
+def robust_mean(samples: npt.ArrayLike) -> RobustMean:
+    """Estimate the mean of a law with heavy tails, of which nothing need be known.
+
+    Args:
+        samples: one or more finite numbers.
+
+    Raises:
+        InputError: there is none, or one is no finite number.
 
     >>> import heavytail as ht
     >>> found = robust_mean(ht.laws.student_t(df=1.5, loc=2.0).sample(1000, seed=0))
     >>> found.low < 2.0 < found.high and found.skewed < 0.5
     True
     """
+    samples = as_finite_floats("samples", samples, "sample").ravel()
+    if not samples.size:
+        raise InputError("samples is empty; a mean needs one at least")
     unit = spread_around(0.0, samples) or 1.0  # a sketch distinguishes no sizes beyond 1e250
     filled = Estimator(sketch())
     filled.push(samples / unit)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 UPPER, LOWER = "#0072B2", "#D55E00"  # of Okabe and Ito's set, for all kinds of colour vision
 GREY = "#444444"
+PADDING = 0.12  # inches beside a panel, so that labels of axes do not touch the next one
 POINTS = 300  # of a curve
 THRESHOLDS = 25
 SHAPES = (1.5, -0.5)  # the ends of the axis of indices, which is one of shapes: infinity has its place there
@@ -35,7 +36,8 @@ def draw_diagnoses(diagnoses: Mapping[str, "Diagnosis"]) -> "Figure":
     """Draw diagnoses, a row of three panels for each, under their titles."""
     from matplotlib.figure import Figure  # here, because importing Matplotlib takes a while
 
-    figure = Figure(figsize=(13.0, 3.9 * len(diagnoses)), layout="constrained")
+    figure = Figure(figsize=(13.0, 3.9 * len(diagnoses)))
+    figure.set_layout_engine("constrained", w_pad=PADDING)
     rows = figure.subplots(len(diagnoses), 3, squeeze=False)
     for row, (title, found) in zip(rows, diagnoses.items(), strict=True):
         samples = np.sort(found.rewards)

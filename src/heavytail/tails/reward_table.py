@@ -1,5 +1,6 @@
 """Rewards in a file: one column of a CSV or Parquet file, whole or by the values of other columns."""
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ COPIES = 4  # of what is read, while it is put in order
 
 
 def read_rewards(
-    path: str | os.PathLike[str], column: str = "reward", by: Sequence[str] = ()
+    path: str | os.PathLike[str], column: str = "reward", by: Sequence[str] = (), *, skip_empty: bool = False
 ) -> dict[Label, Floats]:
     """Read rewards from a CSV or Parquet file, in the order of its rows.
 
@@ -30,6 +31,7 @@ def read_rewards(
         path: the file.
         column: which of its columns holds the rewards.
         by: columns whose values tell groups of rewards apart, such as state and action.
+        skip_empty: leave rows without a reward out, such as the first of a table of returns.
 
     Returns:
         The rewards of each group under the values of `by`, in their order; of all rows under ``()`` if there
@@ -42,6 +44,8 @@ def read_rewards(
     with _one_line_errors(file):
         read = _read_parquet if _is_parquet(file) else _read_csv
         table = read(file, column, tuple(by))
+        if skip_empty:
+            table = _without_empty(table, column)
         rewards = _as_rewards(table[column], f"{file}: column {column!r}")
         labels, codes = _number_groups([table[name] for name in by], len(rewards))
     small = codes.astype(np.min_scalar_type(len(labels)))  # numbers of 16 bits are sorted in linear time
@@ -68,6 +72,12 @@ def _one_line_errors(file: Path) -> Iterator[None]:
 
 
 # Reading the columns that are asked for, and no others
+
+
+def _without_empty(table: "Table", column: str) -> "Table":
+    from pyarrow import compute
+
+    return table.filter(compute.invert(table[column].is_null(nan_is_null=True)))
 
 
 def _is_parquet(file: Path) -> bool:
@@ -141,8 +151,9 @@ def _as_rewards(column: "ChunkedArray", where: str) -> Floats:
         row = int(wrong[0])
         found = "empty" if column[row].as_py() is None else rewards[row]
         rows = f"row {row + 1}{and_more(len(wrong) - 1)}"
+        how = "" if math.isinf(rewards[row]) else ", as --skip-empty does"
         raise InputError(
-            f"{where} is {found} in {rows}; every reward must be a finite number: leave such rows out"
+            f"{where} is {found} in {rows}; every reward must be a finite number: leave such rows out{how}"
         )
     return rewards
 

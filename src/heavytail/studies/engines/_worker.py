@@ -1,5 +1,6 @@
 """The work of one worker process: compute a part, time it, report progress."""
 
+import logging
 import os
 import signal
 import threading
@@ -65,6 +66,20 @@ def _send(update: PartProgress | Message) -> None:
         _updates.put(update)
 
 
+class _ToStudy(logging.Handler):
+    """A handler that sends what is logged to the study, which shows it where the user looks."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _send(Message(record.getMessage()))
+
+
+def send_logs(log: logging.Logger) -> None:
+    """Send what is logged in this worker to its study, and nowhere else: that it compiles, say."""
+    log.setLevel(logging.INFO)
+    log.addHandler(_ToStudy())
+    log.propagate = False
+
+
 def begin_worker(updates: Any, environment: Mapping[str, str]) -> None:
     """Prepare a new worker process, with the environment variables of the study's process.
 
@@ -75,6 +90,7 @@ def begin_worker(updates: Any, environment: Mapping[str, str]) -> None:
     os.environ.update(environment)
     global _updates  # noqa: PLW0603 - a worker has one, from its beginning
     _updates = updates
+    send_logs(logging.getLogger("heavytail"))
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -48,6 +48,7 @@ class LocalEngine:
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
+        self._said: set[str] = set()  # by workers
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
@@ -72,7 +73,8 @@ class LocalEngine:
 
         def latest() -> Iterator[PartProgress | Message]:
             while not updates.empty():
-                yield updates.get()
+                if self.is_news(update := updates.get()):
+                    yield update
 
         try:
             yield from run_scheduled(
@@ -85,6 +87,14 @@ class LocalEngine:
             ) from None
         finally:
             _stop(pool)
+
+    def is_news(self, update: PartProgress | Message) -> bool:
+        """Tell whether no worker said this before: that it compiles, each of them says."""
+        if isinstance(update, PartProgress):
+            return True
+        new = update.words not in self._said
+        self._said.add(update.words)
+        return new
 
     def _processes(self, parts: Sequence[Part]) -> int:
         """Count the processes that can work at once; a process that computes all parts compiles once."""

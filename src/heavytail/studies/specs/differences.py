@@ -18,7 +18,8 @@ def require_same_results(stored: Spec, spec: Spec, folder: Path) -> None:
         raise InputError(
             f"{folder} holds another study: {'; '.join(different[:3])}"
             f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
-            f" with --out, or go on with the old one by: heavytail resume {folder}"
+            f" with --out (--reuse {folder} takes over what it has), or go on with the old one by: heavytail"
+            f" resume {folder}"
         )
 
 
