@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.agents.heavy_psrl import HeavyPSRL
+from heavytail.agents._common_shape import SYMMETRIC
+from heavytail.agents.heavy_psrl import NEWS, NUMBER, HeavyPSRL
 from heavytail.errors import InputError
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
@@ -107,6 +108,33 @@ def test_it_learns_in_a_continuing_problem() -> None:
     curve = ht.make_agent(mdp, seed=1).learn(steps=200_000, checkpoints=10)
     last = (curve.mean_reward[-1] - curve.mean_reward[-2]) / 20_000
     assert last > 0.9 * ht.planning.gain(mdp)
+
+
+# Phases
+
+
+def kept_draws(law: Law) -> tuple[int, int]:
+    """How many episodes after a phase had news kept its draw, without and with a visit of a skewed cell."""
+    mdp = ht.make_mdp("bandits", n_states=1, n_actions=3, horizon=4, law=law)
+    learner = ht.make_agent(mdp, seed=0)
+    kept = [0, 0]
+    for _ in range(300):
+        learner.learn(1)
+        agent: HeavyPSRL = learner.agent
+        visited = agent.in_phase > 0
+        news = (NEWS * agent.in_phase >= agent.model.visits)[visited].any()
+        skewed = (agent.kinds[visited] != SYMMETRIC).any()
+        phases = int(agent.phase[NUMBER])
+        learner.learn(1)
+        kept[int(skewed)] += int(news and learner.agent.phase[NUMBER] == phases)
+    return kept[0], kept[1]
+
+
+def test_a_phase_ends_with_the_episode_that_tells_something_new_unless_of_a_tail() -> None:
+    assert kept_draws(ht.laws.normal())[0] == 0
+    without, of_tails = kept_draws(ht.laws.pareto(1.5))
+    assert without == 0
+    assert of_tails > 10
 
 
 # Looking inside

@@ -154,6 +154,14 @@ def test_light_tails_and_symmetric_laws_are_not_pooled() -> None:
     assert (kinds[:, 2] == SYMMETRIC).mean() > 0.9
 
 
+@pytest.mark.parametrize("samples", [10, 40])
+def test_equal_rewards_with_few_others_are_not_known_without_error(samples: int) -> None:
+    """The middle half says that all are 0; one of five is 4."""
+    found = draws(sketch_of(np.tile([0.0, 0.0, 4.0, 0.0, 0.0], samples // 5)[None]), 500)
+    assert not (found.kinds == SYMMETRIC).any()
+    assert found.means.min() > 0.5
+
+
 def test_spreads_are_pooled_by_the_method_of_moments() -> None:
     x = np.array([(1.0 + i) * ht.laws.pareto(1.8).sample(300 + 100 * i, seed=i)[:300] for i in range(6)])
     record = sketch_of(x)

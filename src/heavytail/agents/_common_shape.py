@@ -9,6 +9,9 @@ count from the samples on by which skewness would have shown. By these odds and 
 drawn as symmetric or skewed. Those drawn as skewed are pooled, unless their tails are probably light: these
 know their means well, and say nothing of heavy ones.
 
+A cell of which the middle half of the samples are equal is drawn as skewed in any case: its trimmed mean has
+no error, and a law that pays 4 one time in five would pass for one that pays nothing.
+
 **Random effects.** With the spread sigma_c of a cell,
 
     o_c = (skewed mean - m) / sigma_c  with error e_c,    o_c ~ N(o, tau^2),    o ~ N(0, 10^2),
@@ -36,6 +39,7 @@ from heavytail.arrays import Floats, Indices, Stream, U
 from heavytail.estimators._symmetry import skew_probability
 from heavytail.estimators._tails import LEFT, LIGHT, RIGHT
 from heavytail.estimators.sketch import (
+    ERROR,
     EVIDENCE,
     MIDDLE,
     OFFSET,
@@ -52,6 +56,7 @@ from heavytail.kernels.elementary import exp, log
 from heavytail.kernels.rng import normal, uniform
 
 SYMMETRIC, ALONE, POOLED = range(3)  # what a cell is drawn as; the last two are skewed
+MIN_ERROR = 1e-6  # of a trimmed mean, in spreads; less is rounding: the middle half of the samples are equal
 MIN_POOLED = 8  # samples from which on a cell counts among the others
 MIN_POOLED_CELLS = 2  # fewer have nothing in common
 MAX_LIGHT = 0.5  # the probability of light tails up to which a cell is pooled
@@ -119,7 +124,8 @@ def draw_kinds(sketch: Sketch, kinds: Indices, rng: Stream) -> int:
         if block < 0:
             continue
         evidence, n = sketch.summary[U(block), EVIDENCE], sketch.summary[U(block), SEEN]
-        if uniform(rng) < skew_probability(evidence, n / odds):
+        exact = sketch.summary[U(block), ERROR] <= MIN_ERROR * sketch.summary[U(block), SPREAD]
+        if exact or uniform(rng) < skew_probability(evidence, n / odds):
             kinds[i] = ALONE
             if sketch.histogram.n[i] >= MIN_POOLED and lightness(sketch, block) <= MAX_LIGHT:
                 kinds[i] = POOLED

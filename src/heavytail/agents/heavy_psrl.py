@@ -30,6 +30,11 @@ the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episo
 when it is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision
 processes: a Thompson sampling approach").
 
+An episode that has told something new ends the phase too: one after which a twentieth of some cell's visits
+are of this phase. To keep a draw until visits double repeats a wrong one as often as it was tried before. But
+a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them such a cell
+looks worse than it is, and would be given up.
+
 Rewards times a factor, or plus a constant, give the same decisions up to rounding once some cell has
 `MIN_RANGED` samples. No regret bound is known for it.
 """
@@ -50,7 +55,7 @@ from heavytail.agents._certainty import (
     draw_shares,
     has_stayed,
 )
-from heavytail.agents._common_shape import POOLED, TAUS, draw_common_shape
+from heavytail.agents._common_shape import POOLED, SYMMETRIC, TAUS, draw_common_shape
 from heavytail.agents._drawn_plan import plan_average, plan_episode
 from heavytail.agents._reward_posterior import draw_mean
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
@@ -68,7 +73,9 @@ from heavytail.registry import register
 MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
 MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
 MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
-NUMBER, IS_OVER, LENGTH, LAST_LENGTH = range(4)  # of a phase; in episodes or steps
+NUMBER, IS_OVER, LENGTH, LAST_LENGTH, HAS_NEWS, HAS_SKEWED = range(6)  # of a phase; in episodes or steps
+NEWS = 20  # one in so many of a cell's visits is news; one in DOUBLED ends a phase at once
+DOUBLED = 2
 MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 NEWS_PRIOR = 0.1  # the prior of the rate at which constant cells cease to be is as of so many
 
@@ -86,7 +93,7 @@ class HeavyPSRL(NamedTuple):
     policy: Indices  # [H or 1, S]
     known: Ints  # [S + 1] whether a state was seen; last, how many were
     in_phase: Ints  # [S*A] visits in this phase
-    phase: Ints  # [4] see above
+    phase: Ints  # [6] see above
     news: Floats  # [2] how many constant cells ceased to be, and would have at rate 1
     shares: Floats  # [KINDS] drawn shares of random cells
     unseen: Floats  # [1] the drawn value of a state never seen
@@ -122,14 +129,14 @@ class HeavyPSRL(NamedTuple):
         yield "visits and rewards were not counted alike", (self.model.visits == self.sketch.n).all()
         known = self.known[:-1]
         yield "states seen are not counted right", known.max() <= 1 and known.sum() == self.known[-1]
-        yield "a phase is neither over nor not", self.phase[IS_OVER] <= 1
+        yield "a phase is neither over nor not", self.phase[[IS_OVER, HAS_NEWS, HAS_SKEWED]].max() <= 1
 
     def beliefs(self) -> dict[str, Floats]:
         """Return what it believes of each cell's rewards."""
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl", version=3)
+@register("agent", "heavy_psrl", version=4)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
@@ -151,7 +158,7 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         policy=np.zeros((max(problem.horizon, 1), S), np.uint32),
         known=np.zeros(S + 1, np.int64),
         in_phase=np.zeros(cells, np.int64),
-        phase=np.array([0, 1, 0, 0]),
+        phase=np.array([0, 1, 0, 0, 0, 0]),
         news=np.zeros(2),
         shares=np.zeros(KINDS),
         unseen=np.zeros(1),
@@ -259,6 +266,8 @@ def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
     agent.phase[LAST_LENGTH] = agent.phase[LENGTH]
     agent.phase[LENGTH] = 0
     agent.phase[IS_OVER] = 0
+    agent.phase[HAS_NEWS] = 0
+    agent.phase[HAS_SKEWED] = 0
     agent.phase[NUMBER] += 1
     for cell in range(agent.in_phase.size):
         agent.in_phase[cell] = 0
@@ -305,7 +314,8 @@ def see(agent: HeavyPSRL, s: int) -> bool:
 def _begin(agent: HeavyPSRL, s: int, rng: Stream) -> None:
     see(agent, s)
     long = agent.episodic and agent.phase[LENGTH] * agent.phase[LENGTH] >= agent.phase[NUMBER]
-    if agent.phase[IS_OVER] == 1 or long:
+    news = agent.phase[HAS_NEWS] == 1 and agent.phase[HAS_SKEWED] == 0
+    if agent.phase[IS_OVER] == 1 or long or news:
         new_phase(agent, rng)
     agent.phase[LENGTH] += 1
 
@@ -330,7 +340,11 @@ def _update(
     if n > 0 and constant:
         agent.news[0] += 0.0 if is_constant(agent.sketch, cell) else 1.0
         agent.news[1] += 1.0 / n
-    if 2 * agent.in_phase[i] >= n + 1:
+    if agent.kinds[i] != SYMMETRIC:
+        agent.phase[HAS_SKEWED] = 1
+    if NEWS * agent.in_phase[i] > n:
+        agent.phase[HAS_NEWS] = 1
+    if DOUBLED * agent.in_phase[i] > n:
         agent.phase[IS_OVER] = 1
     changed = not terminated and see(agent, s_next)
     if agent.model.size[i] > successors:
