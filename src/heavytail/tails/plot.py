@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 
 UPPER, LOWER = "#0072B2", "#D55E00"  # of Okabe and Ito's set, for all kinds of colour vision
 GREY = "#444444"
-PADDING = 0.12  # inches beside a panel, so that labels of axes do not touch the next one
+PADDING = 0.12  # inches around a panel, so that labels of axes do not touch the next one
 POINTS = 300  # of a curve
 THRESHOLDS = 25
 SHAPES = (1.5, -0.5)  # the ends of the axis of indices, which is one of shapes: infinity has its place there
 INDICES = (0.75, 1.0, 1.5, 2.0, 3.0, 5.0, math.inf)  # its ticks
+LEGEND: dict[str, Any] = {"fontsize": 9, "facecolor": "white", "edgecolor": "none", "framealpha": 0.7}
 BEHIND_TEXT = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}
 
 
@@ -37,7 +38,7 @@ def draw_diagnoses(diagnoses: Mapping[str, "Diagnosis"]) -> "Figure":
     from matplotlib.figure import Figure  # here, because importing Matplotlib takes a while
 
     figure = Figure(figsize=(13.0, 3.9 * len(diagnoses)))
-    figure.set_layout_engine("constrained", w_pad=PADDING)
+    figure.set_layout_engine("constrained", w_pad=PADDING, h_pad=PADDING)
     rows = figure.subplots(len(diagnoses), 3, squeeze=False)
     for row, (title, found) in zip(rows, diagnoses.items(), strict=True):
         samples = np.sort(found.rewards)
@@ -72,7 +73,7 @@ def _draw_survival(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
         if tail.fit is not None:
             _draw_fit(axes, found, tail, sign, colour)
     axes.set(xscale="log", yscale="log", xlabel="distance from the median", ylabel="share of rewards beyond")
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(**LEGEND)
 
 
 def _draw_fit(axes: "Axes", found: "Diagnosis", tail: Tail, sign: float, colour: str) -> None:
@@ -114,7 +115,7 @@ def _draw_indices(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
     axes.set(xscale="log", ylim=SHAPES, xlabel="rewards beyond the threshold", ylabel="tail index")
     axes.set_yticks([1.0 / index for index in INDICES], ["∞" if i == math.inf else f"{i:g}" for i in INDICES])
     if any(tail.fit for tail in (found.upper, found.lower)):
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        axes.legend(**LEGEND, loc="lower right")
     else:
         axes.text(0.5, 0.6, "no tail to fit", transform=axes.transAxes, ha="center", color=GREY)
 
@@ -130,4 +131,4 @@ def _draw_shares(axes: "Axes", found: "Diagnosis") -> None:
             shares = (np.maximum.accumulate(powers) / np.cumsum(powers))[places]
         axes.plot(places + 1, shares, color=GREY, linewidth=1.6, linestyle=style, label=f"{meaning}: p = {p}")
     axes.set(xscale="log", ylim=(0.0, 1.02), xlabel="rewards so far", ylabel="largest / sum of |r − median|ᵖ")
-    axes.legend(frameon=False, fontsize=9, title="goes to 0 if finite:", title_fontsize=9)
+    axes.legend(**LEGEND, title="goes to 0 if finite:", title_fontsize=9)
