@@ -15,7 +15,7 @@ import heavytail as ht
 from _figures import print_table
 
 STATES, ACTIONS, HORIZON = 4, 5, 5
-EPISODES, SEEDS = 25_000, range(2_000_000, 2_000_040)
+EPISODES, SEEDS = 25_000, range(4_000_000, 4_000_040)
 laws: Any = ht.laws
 TASKS: dict[str, list[Any]] = {
     "Pareto 1.5, log-normal 1, normal, Student t 1.5, stable 1.5 (beta 0.5)": [

@@ -8,7 +8,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.agents._common_shape import SYMMETRIC
-from heavytail.agents.heavy_psrl import NEWS, NUMBER, HeavyPSRL
+from heavytail.agents.heavy_psrl import NUMBER, STALE_AFTER, HeavyPSRL
 from heavytail.errors import InputError
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
@@ -113,8 +113,8 @@ def test_it_learns_in_a_continuing_problem() -> None:
 # Phases
 
 
-def kept_draws(law: Law) -> tuple[int, int]:
-    """How many episodes after a phase had news kept its draw, without and with a visit of a skewed cell."""
+def stale_draws_kept(law: Law) -> tuple[int, int]:
+    """How many episodes kept a stale draw, of phases that visited no skewed cell, and of others."""
     mdp = ht.make_mdp("bandits", n_states=1, n_actions=3, horizon=4, law=law)
     learner = ht.make_agent(mdp, seed=0)
     kept = [0, 0]
@@ -122,19 +122,19 @@ def kept_draws(law: Law) -> tuple[int, int]:
         learner.learn(1)
         agent: HeavyPSRL = learner.agent
         visited = agent.in_phase > 0
-        news = (NEWS * agent.in_phase >= agent.model.visits)[visited].any()
+        stale = (STALE_AFTER * agent.in_phase >= agent.model.visits)[visited].any()
         skewed = (agent.kinds[visited] != SYMMETRIC).any()
         phases = int(agent.phase[NUMBER])
         learner.learn(1)
-        kept[int(skewed)] += int(news and learner.agent.phase[NUMBER] == phases)
+        kept[int(skewed)] += int(stale and learner.agent.phase[NUMBER] == phases)
     return kept[0], kept[1]
 
 
-def test_a_phase_ends_with_the_episode_that_tells_something_new_unless_of_a_tail() -> None:
-    assert kept_draws(ht.laws.normal())[0] == 0
-    without, of_tails = kept_draws(ht.laws.pareto(1.5))
-    assert without == 0
-    assert of_tails > 10
+def test_a_stale_draw_is_kept_only_where_a_tail_may_not_have_shown() -> None:
+    assert stale_draws_kept(ht.laws.normal())[0] == 0
+    plain, skewed = stale_draws_kept(ht.laws.pareto(1.5))
+    assert plain == 0
+    assert skewed > 10
 
 
 # Looking inside

@@ -30,10 +30,10 @@ the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episo
 when it is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision
 processes: a Thompson sampling approach").
 
-An episode that has told something new ends the phase too: one after which a twentieth of some cell's visits
-are of this phase. To keep a draw until visits double repeats a wrong one as often as it was tried before. But
-a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them such a cell
-looks worse than it is, and would be given up.
+In episodes a phase ends also when its draw is *stale*: after an episode in which a twentieth of some cell's
+visits are of this phase. A wrong draw that is kept until visits double is repeated as often as it was tried
+before. But a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them
+such a cell looks worse than it is, and would be given up.
 
 Rewards times a factor, or plus a constant, give the same decisions up to rounding once some cell has
 `MIN_RANGED` samples. No regret bound is known for it.
@@ -73,9 +73,8 @@ from heavytail.registry import register
 MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
 MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
 MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
-NUMBER, IS_OVER, LENGTH, LAST_LENGTH, HAS_NEWS, HAS_SKEWED = range(6)  # of a phase; in episodes or steps
-NEWS = 20  # one in so many of a cell's visits is news; one in DOUBLED ends a phase at once
-DOUBLED = 2
+NUMBER, IS_OVER, LENGTH, LAST_LENGTH, IS_STALE, HAS_SKEWED = range(6)  # of a phase; in episodes or steps
+STALE_AFTER = 20  # a draw is stale when one in so many of a cell's visits was made since
 MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 NEWS_PRIOR = 0.1  # the prior of the rate at which constant cells cease to be is as of so many
 
@@ -129,7 +128,7 @@ class HeavyPSRL(NamedTuple):
         yield "visits and rewards were not counted alike", (self.model.visits == self.sketch.n).all()
         known = self.known[:-1]
         yield "states seen are not counted right", known.max() <= 1 and known.sum() == self.known[-1]
-        yield "a phase is neither over nor not", self.phase[[IS_OVER, HAS_NEWS, HAS_SKEWED]].max() <= 1
+        yield "a phase is neither over nor not", self.phase[[IS_OVER, IS_STALE, HAS_SKEWED]].max() <= 1
 
     def beliefs(self) -> dict[str, Floats]:
         """Return what it believes of each cell's rewards."""
@@ -266,7 +265,7 @@ def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
     agent.phase[LAST_LENGTH] = agent.phase[LENGTH]
     agent.phase[LENGTH] = 0
     agent.phase[IS_OVER] = 0
-    agent.phase[HAS_NEWS] = 0
+    agent.phase[IS_STALE] = 0
     agent.phase[HAS_SKEWED] = 0
     agent.phase[NUMBER] += 1
     for cell in range(agent.in_phase.size):
@@ -313,9 +312,9 @@ def see(agent: HeavyPSRL, s: int) -> bool:
 @begin.method(HeavyPSRL)
 def _begin(agent: HeavyPSRL, s: int, rng: Stream) -> None:
     see(agent, s)
-    long = agent.episodic and agent.phase[LENGTH] * agent.phase[LENGTH] >= agent.phase[NUMBER]
-    news = agent.phase[HAS_NEWS] == 1 and agent.phase[HAS_SKEWED] == 0
-    if agent.phase[IS_OVER] == 1 or long or news:
+    long = agent.phase[LENGTH] * agent.phase[LENGTH] >= agent.phase[NUMBER]
+    stale = agent.phase[IS_STALE] == 1 and agent.phase[HAS_SKEWED] == 0
+    if agent.phase[IS_OVER] == 1 or (agent.episodic and (long or stale)):
         new_phase(agent, rng)
     agent.phase[LENGTH] += 1
 
@@ -342,9 +341,9 @@ def _update(
         agent.news[1] += 1.0 / n
     if agent.kinds[i] != SYMMETRIC:
         agent.phase[HAS_SKEWED] = 1
-    if NEWS * agent.in_phase[i] > n:
-        agent.phase[HAS_NEWS] = 1
-    if DOUBLED * agent.in_phase[i] > n:
+    if STALE_AFTER * agent.in_phase[i] > n:
+        agent.phase[IS_STALE] = 1
+    if 2 * agent.in_phase[i] > n:
         agent.phase[IS_OVER] = 1
     changed = not terminated and see(agent, s_next)
     if agent.model.size[i] > successors:
