@@ -160,9 +160,11 @@ def draw(costs: Sequence[Cost]) -> None:
 
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
     from matplotlib.lines import Line2D
 
-    figure, panels = plt.subplots(1, 3, figsize=(12, 4.6), layout="constrained", sharex=True)
+    layout = ConstrainedLayoutEngine(wspace=0.06)  # labels of one panel keep away from the panel before
+    figure, panels = plt.subplots(1, 3, figsize=(13, 4.6), layout=layout, sharex=True)
     names = list(dict.fromkeys(cost.agent for cost in costs))
     styles: dict[str, dict[str, Any]] = {
         name: {
