@@ -132,6 +132,13 @@ def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_
     assert not resume_folder(tmp_path)
 
 
+def test_so_they_are_where_regret_is_by_gaps(tmp_path: Path) -> None:
+    spec = small(regret="gaps", agents={"random": {}})
+    for engine in ("inline", "cuda"):
+        Study(spec, tmp_path / engine).run(engine)
+    assert files(tmp_path / "cuda") == files(tmp_path / "inline")
+
+
 def test_a_line_says_how_much_memory_it_takes_before_it_starts(tmp_path: Path) -> None:
     hears = Notes()
     Study(study(maps={}, tuning={"seeds": 3}), tmp_path).run("cuda", listener=hears)
