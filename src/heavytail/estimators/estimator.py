@@ -143,8 +143,9 @@ def standalone(builder: Callable[P, Record]) -> Callable[P, Estimator]:
         return Estimator(builder(*args, **kwargs))
 
     # for help() and for the site, each of which looks elsewhere
+    signature = inspect.signature(builder).replace(return_annotation=Estimator)
     build.__annotations__ = {**builder.__annotations__, "return": Estimator}
-    build.__signature__ = inspect.signature(builder).replace(return_annotation=Estimator)  # type: ignore[attr-defined]
+    build.__signature__ = signature  # type: ignore[attr-defined]
     return build
 
 

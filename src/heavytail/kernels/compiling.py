@@ -212,9 +212,8 @@ def _said_if_long(folder: Path | None) -> Iterator[None]:
 @cache
 def _say_that_it_compiles(kept: bool) -> None:
     where = f"kept for next time in {cache_root()}" if kept else "not kept, so in every process anew"
-    level = (
-        logging.WARNING if parent_process() is None else logging.INFO
-    )  # of many workers, who asks hears it
+    is_worker = parent_process() is not None
+    level = logging.INFO if is_worker else logging.WARNING  # of many workers, who asks hears it
     log.log(level, "heavytail: compiling, some seconds for each agent; %s", where)
 
 

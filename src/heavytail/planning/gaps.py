@@ -21,11 +21,9 @@ from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.mdp_file import AnyMDP, as_changing
-from heavytail.planning.average_reward import average_plan
+from heavytail.planning.average_reward import RELATIVE_TOLERANCE, average_plan
 from heavytail.planning.episodic import episodic_plan
 from heavytail.planning.matrices import transition_matrix
-
-GAIN_TOLERANCE = 1e-9  # of the largest gain
 
 
 def regret_by_gaps(mdp: AnyMDP) -> ChangingMDP:
@@ -83,7 +81,7 @@ def _with_episodic_gaps(mdp: MDP) -> MDP:
 
 def _with_lasting_gaps(mdp: MDP) -> MDP:
     plan = average_plan(mdp)
-    if float(np.ptp(plan.gain)) > GAIN_TOLERANCE * max(1.0, float(np.abs(plan.gain).max())):
+    if float(np.ptp(plan.gain)) > RELATIVE_TOLERANCE * float(np.abs(plan.gain).max()):
         raise InputError("regret by gaps: the best long-run average differs between states of this MDP")
     follow = transition_matrix(mdp, restart=True) @ plan.bias
     return mdp._replace(row_means=mdp.row_means + follow - _spread(mdp, plan.bias))
