@@ -202,6 +202,8 @@ def test_a_running_study_is_watched_until_its_report(browser: Any, tmp_path: Pat
     listener = Watch(study, ProgressListener(), f"heavytail resume {tmp_path}")
     study.run("inline", listener=listener)
     listener.write("running", at_once=True)
+    while listener.unread:  # a page reads parts for a fifth of a second, which may be few on a busy machine
+        listener.write("running", at_once=True)
     for width, scheme in ((1280, "light"), (380, "dark")):
         page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
         page.goto((tmp_path / PAGE).as_uri())

@@ -129,6 +129,20 @@ def test_a_ratio_of_regrets_is_decided_by_its_interval() -> None:
     assert found(0.2).tests[0].low < found(0.2).tests[0].estimate < found(0.2).tests[0].high
 
 
+def test_a_ratio_of_means_counts_lost_runs() -> None:
+    condition = {"test": "ratio_at_most", "agent": "good", "than": "bad", "metric": "final_regret"}
+    lost = [runs("bad", 1.9, replicates=range(32)), runs("bad", 0.0, replicates=range(32, 40))]
+
+    def found(statistic: str) -> ClaimResult:
+        asked = {**condition, "value": 0.7, "statistic": statistic}
+        return verdict(spec(asked), runs("good", 1.8, replicates=range(40), seed=1), pd.concat(lost))
+
+    assert found("median").verdict == "not reproduced"  # regret is 0.2 an episode against 0.1
+    assert found("mean").verdict == "reproduced"  # against 0.48
+    assert found("mean").tests[0].estimate == pytest.approx(0.2 / 0.48, abs=0.02)
+    assert "ratio of means" in found("mean").tests[0].method
+
+
 def test_against_an_agent_without_regret_no_ratio_holds() -> None:
     condition = {"test": "ratio_at_most", "agent": "good", "than": "bad", "metric": "final_regret"}
     flawless = runs("bad", 2.0).assign(regret=0.0)
@@ -149,6 +163,10 @@ def test_stuck_runs_are_counted_by_the_end_of_their_curves() -> None:
     [
         ({"test": "ratio_at_most", "agent": "good", "than": "bad", "value": 1.0}, "is for regret"),
         ({"test": "ratio_at_most", "agent": "good", "than": "bad", "metric": "final_regret"}, "needs value="),
+        (
+            {**BETTER, "test": "ratio_at_most", "metric": "final_regret", "value": 1.0, "statistic": "mode"},
+            "no statistic 'mode'",
+        ),
         (
             {"test": "stuck_at_most", "agent": "good", "value": 0.1, "metric": "final_regret"},
             "is for rewards",

@@ -140,7 +140,7 @@ BAD_ARRAYS = [
     ("heavy_psrl", "agent/elsewhere", 3, "agent/elsewhere holds 3"),
     ("heavy_psrl", "agent/kinds", 3, "agent/kinds holds 3; .* between 0 and 2"),
     ("heavy_psrl", "agent/known", 1, "agent does not fit together: states seen"),
-    ("heavy_psrl", "agent/news", np.nan, "agent/news holds nan"),
+    ("heavy_psrl", "agent/certainty/shares", np.nan, "agent/certainty/shares holds nan"),
     ("heavy_psrl", "agent/sketch/histogram/block", 0, "blocks and cells do not match"),
     ("heavy_psrl", "agent/sketch/histogram/used", 99, "agent/sketch/histogram/used holds 99"),
     ("heavy_psrl", "agent/sketch/histogram/n", 2, "samples are held beyond their number"),

@@ -219,7 +219,7 @@ def test_counters_are_a_dictionary() -> None:
     agent = ht.make_stepwise(states=3, actions=2)
     _drive(agent, 30, seed=0)
     assert agent.counters["phases"] > 1.0
-    assert set(agent.counters) == {"phases", "uniformity", "skewed_cells", "successor_rate", "reward_rate"}
+    assert set(agent.counters) == {"phases", "uniformity", "skewed_cells", "certain_cells", "successor_rate"}
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ class Stepwise:
         >>> import heavytail as ht
         >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"])
         >>> dict(zip(agent.states, agent.policy()))
-        {'idle': 'wait', 'busy': 'wait'}
+        {'idle': 'send', 'busy': 'wait'}
         """
         planned = self._planned()
         with self._frozen():

@@ -1,0 +1,150 @@
+r"""The MDP that Heavy-PSRL draws from its posterior.
+
+- *Mean rewards*, by `heavytail.agents._reward_posterior`: of symmetric laws of any tail or, as far as the
+  samples speak against symmetry, of laws whose tails are generalised Pareto.
+- *Transitions*: a cell that has always led to one state is certain or random, as cells like it say
+  (`heavytail.agents._certainty`), and a random one leads elsewhere as often as others do. Of a cell that has
+  led to several states: Dirichlet over them, and a lump Gamma(theta) on one more. The rate theta is drawn
+  once for all cells from its posterior Gamma(N, M), where N counts their visits, but for each cell's first,
+  that met a new successor, and M how many would have at rate 1 (sum of 1 / n). Elsewhere, and one more, is a
+  state that was never seen if there is any. Memory and planning cost what was observed.
+- *Narrower draws*: posterior sampling goes on trying what has long looked worse. So a count m is drawn as
+  Gamma(c m) / c, with c from 1, where little is known, to 4: half as wide (as Chapelle and Li 2011, "An
+  empirical evaluation of Thompson sampling", found best).
+- *Rare rewards*: a cell that has paid the same all n times may yet pay otherwise, if it is drawn as one that
+  does. It gets E R / (n U^(3/4)) more, E a standard exponential, U uniform and R the range of trimmed means
+  so far: the part of the mean that is in rewards of a heavy tail that come once in n visits.
+- *The unknown*: a cell never visited, visited once and not drawn as certain, or of fewer than `MIN_NOISY`
+  rewards that differ, pays the largest trimmed mean so far and (L + E) R more, L the steps of an episode. A
+  state never seen is worth the largest trimmed mean and 2 L R / U more, once: more than an episode spent on
+  the way can cost, and in some draws far more, since R is not known before all is seen. In a continuing
+  problem L is the number of states seen and the length of the phase before.
+"""
+
+import math
+from typing import TYPE_CHECKING
+
+from heavytail.agents._certainty import count_new_successors, draw_change, draw_pays_otherwise, draw_shares
+from heavytail.agents._common_shape import draw_common_shape
+from heavytail.agents._reward_posterior import draw_mean
+from heavytail.arrays import Stream, U
+from heavytail.estimators.sketch import MIDDLE, is_constant
+from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.compiling import kernel
+from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
+
+if TYPE_CHECKING:
+    from heavytail.agents.heavy_psrl import HeavyPSRL
+
+MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
+MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
+MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
+MOST_NARROWED = 3.0  # c - 1 of large counts,
+HALF_NARROWED = 20.0  # and the count of which it is half that
+
+
+@kernel
+def draw_mdp(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
+    """Draw an MDP from the posterior; steps is L."""
+    draw_shares(agent.certainty, agent.model, agent.sketch, rng)
+    draw_transitions(agent, rng)
+    draw_rewards(agent, steps, rng)
+
+
+# Transitions
+
+
+@kernel
+def first_unseen(agent: "HeavyPSRL") -> int:
+    """Return a state that was never seen, or the number of states."""
+    s = 0
+    while s < agent.model.n_states and agent.known[U(s)] == 1:
+        s += 1
+    return s
+
+
+@kernel
+def draw_count(count: int, rng: Stream) -> float:
+    """Draw a gamma variate whose mean is a count, less wide the larger it is."""
+    c = 1.0 + MOST_NARROWED * count / (count + HALF_NARROWED)
+    return gamma(rng, c * count) / c
+
+
+@kernel
+def draw_transitions(agent: "HeavyPSRL", rng: Stream) -> None:
+    """Draw the probabilities of the successors seen, and of one state more."""
+    model, unseen = agent.model, first_unseen(agent)
+    new, expected = count_new_successors(model)
+    theta = gamma(rng, new) / expected
+    for cell in range(agent.rewards.size):
+        i = U(cell)
+        start, end = model.start[i], model.start[i] + model.size[i]
+        agent.elsewhere[i] = unseen if unseen < model.n_states else integer(rng, model.n_states)
+        agent.lump[i] = 1.0
+        if end - start == 1:
+            agent.lump[i] = draw_change(agent.certainty, cell, model.visits[i], rng)
+            agent.drawn[U(start)] = 1.0 - agent.lump[i]
+            if as_int(agent.elsewhere[i]) == as_int(model.successor[U(start)]):
+                agent.elsewhere[i] = (as_int(agent.elsewhere[i]) + 1) % model.n_states
+        elif end - start > 1:
+            lump = gamma(rng, theta)
+            total = lump
+            for k in range(start, end):
+                agent.drawn[U(k)] = draw_count(model.counts[U(k)], rng)
+                total += agent.drawn[U(k)]
+            agent.lump[i] = lump / total
+            for k in range(start, end):
+                agent.drawn[U(k)] /= total
+
+
+# Rewards
+
+
+@kernel
+def draw_means(agent: "HeavyPSRL", rng: Stream) -> tuple[float, float]:
+    """Draw the mean reward of every cell that is known; return the largest trimmed mean, and their range."""
+    rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
+    common = draw_common_shape(agent.sketch, agent.kinds, agent.scratch, rng)
+    low, high = math.inf, -math.inf
+    for cell in range(agent.rewards.size):
+        i = U(cell)
+        if n[i] >= MIN_KNOWN:
+            agent.rewards[i] = draw_mean(agent.sketch, cell, as_int(agent.kinds[i]), common, rng)
+        if n[i] >= MIN_RANGED:
+            middle = rewards.first[i]
+            if rewards.block[i] >= 0:
+                middle = agent.sketch.summary[U(rewards.block[i]), MIDDLE]
+            low, high = min(low, middle), max(high, middle)
+    if low > high:
+        low, high = 0.0, 0.0
+    span = high - low
+    if not span > 0.0:
+        span = abs(high) if high != 0.0 else 1.0
+    return high, span
+
+
+@kernel
+def draw_rare(span: float, n: int, rng: Stream) -> float:
+    """Draw what a cell may pay more on average that paid the same n times."""
+    root = math.sqrt(open_uniform(rng))
+    return exponential(rng) * span / (n * root * math.sqrt(root))
+
+
+@kernel
+def draw_rewards(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
+    """Draw a mean reward for every cell, and the value of a state never seen."""
+    rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
+    high, span = draw_means(agent, rng)
+    for cell in range(agent.rewards.size):
+        i = U(cell)
+        constant = is_constant(agent.sketch, cell)
+        otherwise = (
+            n[i] > 0 and constant and draw_pays_otherwise(agent.certainty, agent.sketch, cell, n[i], rng)
+        )
+        if n[i] == 1 and agent.lump[i] == 0.0 and not otherwise:
+            agent.rewards[i] = rewards.first[i]
+        elif n[i] < (MIN_KNOWN if constant else MIN_NOISY):
+            agent.rewards[i] = high + (steps + exponential(rng)) * span
+        elif otherwise:
+            agent.rewards[i] += draw_rare(span, n[i], rng)
+    agent.unseen[0] = high + 2.0 * steps * span / open_uniform(rng)
