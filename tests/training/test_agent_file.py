@@ -118,7 +118,7 @@ BAD_ARRAYS = [
         [0, 0, 0, 0],
         "does not fit together: a random stream is all",
     ),
-    ("q_learning", "agent/cells_visited", -1, "agent/cells_visited holds -1"),
+    ("heavy_q_learning", "agent/truncated", -1, "agent/truncated holds -1"),
     ("q_learning", "agent/greedy", 1, "agent does not fit together: greedy actions are not those of q"),
     ("q_learning", "agent/horizon", 7.0, "agent/horizon is 7.0, and differs"),
     ("q_learning", "agent/cap", 9.0, "agent/cap differs"),

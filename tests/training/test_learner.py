@@ -319,8 +319,8 @@ def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) 
         ({"parameters": None}, {}, "cannot be used"),
         (
             {},
-            {"agent__q": np.zeros((1, 1, 1))},
-            r"cannot be used: agent/q is float64\[1, 1, 1\] where float64\[4, 3, 2\] is expected",
+            {"agent__others": np.zeros((1, 1, 1))},
+            r"cannot be used: agent/others is float64\[1, 1, 1\] where float64\[4, 3, 2\] is expected",
         ),
         (
             {},

@@ -34,7 +34,7 @@ it stays outside. ``constants="paper"`` does as the paper says, literally.
 
 import math
 from functools import cache, partial
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -46,8 +46,9 @@ from heavytail.agents.q_learning import QLearning, count_visits, new_q_learning
 from heavytail.arrays import Floats, Ints, Stream
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.errors import InputError
+from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
-from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
+from heavytail.kernels.verbs import act, prefetch, reset, update, update_prefetched, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
@@ -191,26 +192,43 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
 
 
 @prefetch.method(HeavyQLearning)
-def _prefetch(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> None:
-    prefetch(agent.table, s, a, s_next, h)
+def _prefetch(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> Any:
+    return prefetch(agent.table, s, a, s_next, h)
 
 
 @update.method(HeavyQLearning)
 def _update(
     agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
-    t = count_visits(agent.table, s, a, h) + 1.0
+    prefetched = prefetch(agent, s, a, s_next, h)
+    wait_for_loads()
+    update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, rng)
+
+
+@update_prefetched.method(HeavyQLearning)
+def _update_prefetched(
+    agent: HeavyQLearning,
+    prefetched: Any,
+    s: int,
+    a: int,
+    r: float,
+    s_next: int,
+    h: int,
+    terminated: bool,
+    rng: Stream,
+) -> None:
+    t = count_visits(agent.table, prefetched) + 1.0
     decayed = count_power(agent.decay, t)
-    kept = r
-    if abs(r) > agent.threshold * (t * decayed):  # t**a is t t**-b
-        kept = 0.0
-        agent.truncated[0] += 1
+    truncated = abs(r) > agent.threshold * (t * decayed)  # t**a is t t**-b
+    kept = 0.0 if truncated else r
     extra = agent.reward_bonus * decayed
     if agent.inside:
         rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
         before = agent.reward_bonus * count_power(agent.decay, t - 1.0) if t > 1.0 else 0.0
         extra = (extra - (1.0 - rate) * before) / (2.0 * rate)
-    update(agent.table, s, a, kept + extra, s_next, h, terminated, rng)
+    update_prefetched(agent.table, prefetched, s, a, kept + extra, s_next, h, terminated, rng)
+    if truncated:
+        agent.truncated[0] += 1
 
 
 @write_counters.method(HeavyQLearning)

@@ -18,43 +18,52 @@ which is valid and smaller. With r_max below 0 the cap is 0, since an episode ma
 iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
 
 A row of Q is searched for its largest entry only where that may have changed: its greedy action, its largest
-entry and the largest of the others are kept. So a step reads two numbers of the next row and not all of them.
+entry and the largest of the others are kept, the last rounded up to 32 bits. So a step reads two numbers of
+the next row and not all of them, and writes into a row only what is largest: memory is what a GPU waits for.
 """
 
 import math
 from collections.abc import Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from heavytail.agents._bonuses import new_bonus, next_bonus
 from heavytail.agents._learnt_unit import LearntUnit, change_unit, with_learnt_unit
 from heavytail.agents._scales import Constants, Scales, choose_scales
-from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
+from heavytail.arrays import Floats, Floats32, Indices, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
-from heavytail.kernels.array_ops import as_int, find_greedy, prefetch_cell
+from heavytail.kernels.array_ops import LOWEST, TINY, as_int, find_greedy, round_up
+from heavytail.kernels.async_loads import loaded, start_load, wait_for_loads
 from heavytail.kernels.compiling import kernel, subroutine
-from heavytail.kernels.verbs import act, prefetch, reset, update, write_counters
+from heavytail.kernels.elementary import quotient
+from heavytail.kernels.verbs import act, prefetch, reset, update, update_prefetched, write_counters
 from heavytail.mdp.problem import Problem, known_r_max, require_horizon
 from heavytail.ranges import COUNT, Fact, Range, below
 from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.001, rewards=1.0)
-MAX_VISITS = 2.0**32 - 1.0
+MAX_VISITS = 2**32 - 1
 
 
 class QLearning(NamedTuple):
     """The memory of Q-learning."""
 
-    q: Floats  # [H, S, A]
+    others: Floats  # [H, S, A] the q of actions that are not greedy; that of the greedy one is `best`
     greedy: Indices  # [H, S] the first action whose q is largest
     best: Floats  # [H, S] the largest q
-    runner_up: Floats  # [H, S] the largest q of the other actions
+    runner_up: Floats32  # [H, S] the largest q of the other actions, rounded up
     visits: Indices  # [H, S, A]; 32 bits, since a lane on a GPU waits for them
-    cells_visited: Ints  # [1]
     cap: Floats  # [H] upper bound on the value at each step
     bonus: Record  # of heavytail.agents._bonuses
     horizon: float
+
+    @property
+    def q(self) -> Floats:
+        """Return the q of all actions, [H, S, A]."""
+        q = self.others.copy()
+        np.put_along_axis(q, self.greedy[..., None].astype(np.int64), self.best[..., None], axis=-1)
+        return q
 
     def counter_names(self) -> tuple[str, ...]:
         """Name its counter: how many (step, state, action) were ever tried."""
@@ -66,15 +75,14 @@ class QLearning(NamedTuple):
 
     def ranges(self) -> dict[str, Range]:
         """Say what is a count."""
-        return {"visits": COUNT, "cells_visited": COUNT, "greedy": below(self.q.shape[2])}
+        return {"visits": COUNT, "greedy": below(self.others.shape[2])}
 
     def facts(self) -> Iterator[Fact]:
         """Say that greedy actions are those of q."""
-        greedy, others = self.greedy[..., None].astype(np.int64), self.q.copy()
-        np.put_along_axis(others, greedy, -np.inf, axis=-1)
-        right = (self.q.argmax(axis=-1) == self.greedy) & (self.q.max(axis=-1) == self.best)
-        right &= others.max(axis=-1) == self.runner_up
-        yield "greedy actions are not those of q", (right | np.isnan(self.q).any(axis=-1)).all()
+        q, others = self.q, self.others.copy()
+        np.put_along_axis(others, self.greedy[..., None].astype(np.int64), -np.inf, axis=-1)
+        right = (q.argmax(axis=-1) == self.greedy) & (others.max(axis=-1) <= self.runner_up)
+        yield "greedy actions are not those of q", (right | np.isnan(q).any(axis=-1)).all()
 
 
 @register("agent", "q_learning")
@@ -125,16 +133,21 @@ def new_q_learning(
     cap = max(r_max, 0.0) * left.astype(np.float64)
     iota = math.log(2 * S * A * planned_steps / delta)
     return QLearning(
-        q=np.array(np.broadcast_to(cap[:, None, None], (H, S, A))),
+        others=np.array(np.broadcast_to(cap[:, None, None], (H, S, A))),
         greedy=np.zeros((H, S), np.uint32),
         best=np.array(np.broadcast_to(cap[:, None], (H, S))),
-        runner_up=np.array(np.broadcast_to(cap[:, None] if A > 1 else -np.inf, (H, S))),
+        runner_up=np.array(np.broadcast_to(_round_up(cap if A > 1 else np.full(H, LOWEST))[:, None], (H, S))),
         visits=np.zeros((H, S, A), np.uint32),
-        cells_visited=np.zeros(1, np.int64),
         cap=cap,
         bonus=new_bonus(bonus, (H, S, A), abs(r_max), iota, scale),
         horizon=float(H),
     )
+
+
+def _round_up(x: Floats) -> Floats32:
+    """Do what `round_up` does, without compiling it."""
+    with np.errstate(over="ignore"):
+        return (x + np.abs(x) * 2.0**-24 + TINY).astype(np.float32)
 
 
 @act.method(QLearning)
@@ -143,63 +156,99 @@ def _act(agent: QLearning, s: int, h: int, rng: Stream) -> int:
 
 
 @prefetch.method(QLearning)
-def _prefetch(agent: QLearning, s: int, a: int, s_next: int, h: int) -> None:
-    prefetch_cell(agent.visits, (h, s, a))
-    prefetch_cell(agent.q, (h, s, a))
-    prefetch_cell(agent.runner_up, (h, s))
-    h_next = min(h + 1, agent.q.shape[0] - 1)
-    prefetch_cell(agent.best, (h_next, s_next))
-    prefetch_cell(agent.greedy, (h_next, s_next))
+def _prefetch(
+    agent: QLearning, s: int, a: int, s_next: int, h: int
+) -> tuple[int, int, float, float, float, int]:
+    row, next_row = (U(h), U(s)), (U(min(h + 1, agent.others.shape[0] - 1)), U(s_next))
+    return (
+        start_load(agent.visits, (U(h), U(s), U(a)), 0),
+        start_load(agent.greedy, row, 1),
+        start_load(agent.best, row, 2),
+        start_load(agent.runner_up, row, 3),
+        start_load(agent.best, next_row, 4),
+        start_load(agent.greedy, next_row, 5),  # of the next step, to have it near
+    )
 
 
 @update.method(QLearning)
 def _update(
     agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
-    cell = U(h), U(s), U(a)
-    if agent.visits[cell] == 0:
-        agent.cells_visited[0] += 1
-    t = count_visits(agent, s, a, h) + 1.0
-    agent.visits[cell] = int(t)
-    rate = (agent.horizon + 1.0) / (agent.horizon + t)
+    prefetched = prefetch(agent, s, a, s_next, h)
+    wait_for_loads()
+    update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, rng)
+
+
+@update_prefetched.method(QLearning)
+def _update_prefetched(
+    agent: QLearning,
+    prefetched: Any,
+    s: int,
+    a: int,
+    r: float,
+    s_next: int,
+    h: int,
+    terminated: bool,
+    rng: Stream,
+) -> None:
+    cell, row, n = (U(h), U(s), U(a)), (U(h), U(s)), count_visits(agent, prefetched)
+    greedy, best = loaded(agent.greedy, prefetched[1], 1), loaded(agent.best, prefetched[2], 2)
+    runner_up = loaded(agent.runner_up, prefetched[3], 3)
     value = 0.0
-    if not terminated and h + 1 < agent.q.shape[0]:
-        value = min(agent.cap[U(h + 1)], agent.best[U(h + 1), U(s_next)])
-    flat = (h * agent.q.shape[1] + s) * agent.q.shape[2] + a
+    if not terminated and h + 1 < agent.others.shape[0]:
+        value = min(agent.cap[U(h + 1)], loaded(agent.best, prefetched[4], 4))
+    old = best if a == greedy else agent.others[cell]
+    t = n + 1.0
+    rate = quotient(agent.horizon + 1.0, agent.horizon + t)
+    flat = (h * agent.others.shape[1] + s) * agent.others.shape[2] + a
     target = r + next_bonus(agent.bonus, flat, t, rate, value) + value
-    new = (1.0 - rate) * agent.q[cell] + rate * target
-    agent.q[cell] = new
-    if a != agent.greedy[U(h), U(s)] or not new > agent.runner_up[U(h), U(s)]:
-        _search_row(agent, h, s)
+    new = (1.0 - rate) * old + rate * target
+    agent.visits[cell] = n + 1
+    if a == greedy and new > runner_up:
+        agent.best[row] = new
     else:
-        agent.best[U(h), U(s)] = new
+        agent.others[U(h), U(s), U(greedy)] = best
+        agent.others[cell] = new
+        _search_row(agent, h, s)
 
 
 @kernel
-def count_visits(agent: QLearning, s: int, a: int, h: int) -> float:
+def count_visits(agent: QLearning, prefetched: Any) -> int:
     """Return how often a cell was visited before; the count stops just below 2**32."""
-    return min(float(agent.visits[U(h), U(s), U(a)]), MAX_VISITS - 1.0)
+    return min(as_int(loaded(agent.visits, prefetched[0], 0)), MAX_VISITS - 1)
+
+
+@kernel
+def q_value(agent: QLearning, h: int, s: int, a: int) -> float:
+    """Return the q of an action."""
+    return agent.best[U(h), U(s)] if a == agent.greedy[U(h), U(s)] else agent.others[U(h), U(s), U(a)]
 
 
 @subroutine
 def _search_row(agent: QLearning, h: int, s: int) -> None:
+    """Find the greedy action; `others` must have the q of all."""
     row = U(h), U(s)
-    agent.greedy[row], agent.best[row], agent.runner_up[row] = find_greedy(agent.q, h, s)
+    agent.greedy[row], agent.best[row], other = find_greedy(agent.others, h, s)
+    agent.runner_up[row] = round_up(other)
 
 
 @write_counters.method(QLearning)
 def _write_counters(agent: QLearning, out: Floats) -> None:
-    out[0] = agent.cells_visited[0]
+    tried, (H, S, A) = 0, agent.visits.shape
+    for h in range(H):
+        for s in range(S):
+            for a in range(A):
+                tried += 1 if agent.visits[h, s, a] > 0 else 0
+    out[0] = tried
 
 
 @reset.method(QLearning)
 def _reset(record: QLearning) -> None:
     reset(record.bonus)
-    record.cells_visited[0] = 0
-    for h in range(record.q.shape[0]):
-        for s in range(record.q.shape[1]):
-            for a in range(record.q.shape[2]):
-                record.q[h, s, a] = record.cap[h]
+    for h in range(record.others.shape[0]):
+        for s in range(record.others.shape[1]):
+            for a in range(record.others.shape[2]):
+                record.others[h, s, a] = record.cap[h]
                 record.visits[h, s, a] = 0
             _search_row(record, h, s)
 
@@ -207,9 +256,10 @@ def _reset(record: QLearning) -> None:
 @change_unit.method(QLearning)
 def _change_unit(record: QLearning, ratio: float) -> None:
     change_unit(record.bonus, ratio)
-    for h in range(record.q.shape[0]):
-        for s in range(record.q.shape[1]):
-            for a in range(record.q.shape[2]):
+    for h in range(record.others.shape[0]):
+        for s in range(record.others.shape[1]):
+            record.others[h, s, record.greedy[h, s]] = record.best[h, s]
+            for a in range(record.others.shape[2]):
                 if record.visits[h, s, a] > 0:
-                    record.q[h, s, a] *= ratio
+                    record.others[h, s, a] *= ratio
             _search_row(record, h, s)

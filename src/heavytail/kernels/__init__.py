@@ -1,10 +1,10 @@
 """Building blocks of compiled code: the door for authors of agents, estimators and laws.
 
-*Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `prefetch`, `full`, `write_counters`; for
-estimators `push`, `mean`, `radius`): give a record a verb by registering a kernel for its class, and call the
-verbs of the records inside it. *Random draws* take the stream that a kernel is handed. *Operations on arrays*
-are those that NumPy would allocate for. `kernel` compiles a helper that several verbs share,
-`subroutine` a larger one, which is called instead of inlined.
+*Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `full`, `write_counters`, for GPUs `prefetch`
+and `update_prefetched`; for estimators `push`, `mean`, `radius`): give a record a verb by registering a
+kernel for its class, and call the verbs of the records inside it. *Random draws* take the stream that a
+kernel is handed. *Operations on arrays* are those that NumPy would allocate for. `kernel` compiles a helper
+that several verbs share, `subroutine` a larger one, which is called instead of inlined.
 
 A record with arrays of whole numbers says in a method ``ranges()`` what they may hold, or else no file of it
 is loaded: `heavytail.kernels.validity`.
@@ -19,9 +19,9 @@ from heavytail.kernels.array_ops import (
     max_row,
     max_slice,
     median,
-    prefetch_cell,
     select,
 )
+from heavytail.kernels.async_loads import loaded, start_load, wait_for_loads
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.dispatch import generic, switch
 from heavytail.kernels.elementary import exp, log, power
@@ -37,6 +37,7 @@ from heavytail.kernels.verbs import (
     radius,
     reset,
     update,
+    update_prefetched,
     write_counters,
 )
 
@@ -54,6 +55,7 @@ __all__ = [
     "generic",
     "integer",
     "kernel",
+    "loaded",
     "log",
     "max_row",
     "max_slice",
@@ -62,14 +64,16 @@ __all__ = [
     "normal",
     "power",
     "prefetch",
-    "prefetch_cell",
     "push",
     "radius",
     "reset",
     "select",
+    "start_load",
     "subroutine",
     "switch",
     "uniform",
     "update",
+    "update_prefetched",
+    "wait_for_loads",
     "write_counters",
 ]

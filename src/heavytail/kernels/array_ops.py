@@ -1,12 +1,14 @@
-"""Operations on short arrays inside kernels: maxima of rows, medians, exact integers, prefetching."""
+"""Operations on short arrays inside kernels: maxima of rows, medians, exact integers."""
 
 import math
+from typing import Any
 
 import numpy as np
 
-from heavytail.arrays import Floats, Indices, Ints, U
+from heavytail.arrays import Floats, U
 from heavytail.kernels.compiling import kernel
 
+LOWEST, TINY = -1e38, 2.0**-126  # a number of 32 bits, and the smallest one with all digits
 SURE = 1.0 - 1e-12  # a value this far below a threshold is below it whatever the rounding
 
 
@@ -17,6 +19,19 @@ def as_int(x: int) -> int:
     `int` alone keeps an unsigned type when compiled, and differences would wrap.
     """
     return int(np.int64(x))
+
+
+@kernel
+def as_index(x: int | np.integer[Any]) -> int:
+    """Return x, which is from 0 to 2**32 - 1; a GPU that knows computes addresses in half the steps."""
+    return int(np.int64(np.uint32(x)))
+
+
+@kernel
+def round_up(x: float) -> float:
+    """Return a number of 32 bits that is not below x, and at most two such numbers above; -1e38 at least."""
+    x = max(x, LOWEST)
+    return float(np.float32(x + abs(x) * 2.0**-24 + TINY))
 
 
 @kernel
@@ -113,8 +128,3 @@ def median(values: Floats, n: int) -> float:
         if values[i] > lower:  # noqa: PLR1730 - see max_row
             lower = values[i]
     return 0.5 * (lower + upper)
-
-
-@kernel
-def prefetch_cell(table: Floats | Ints | Indices, cell: tuple[int, ...]) -> None:
-    """Ask for table[cell] to be brought into the cache, without waiting for it (on a GPU only)."""

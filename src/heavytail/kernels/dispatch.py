@@ -166,10 +166,12 @@ def _take_name(call: Callable[..., Any], stub: Callable[..., Any]) -> None:
 
 def _choose_among(cases: dict[int, Callable[..., Any]], signature: inspect.Signature) -> Callable[..., Any]:
     """Write the function that runs one of the cases: compiled, one is much less than one each."""
-    code, *arguments = signature.parameters
-    lines = [f"def choose({code}, {', '.join(arguments)}):"]
-    for number in sorted(cases):
-        lines += [f"    if {code} == {number}:", f"        return case_{number}({', '.join(arguments)})"]
+    code, *others = signature.parameters
+    arguments = ", ".join(others)
+    lines = [f"def choose({code}, {arguments}):"]
+    # A CPU searches; a GPU asks one after the other, and of laws the last is stable, the paper's.
+    for number in sorted(cases, reverse=True):
+        lines += [f"    if {code} == {number}:", f"        return case_{number}({arguments})"]
     lines.append("    return nan")
     names: dict[str, Any] = {"__name__": __name__, "nan": math.nan}
     names |= {f"case_{number}": case for number, case in cases.items()}

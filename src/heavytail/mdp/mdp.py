@@ -16,7 +16,7 @@ import numpy as np
 
 from heavytail.arrays import Bools, Floats, Indices, Ints, Stream, U
 from heavytail.errors import InputError
-from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.array_ops import as_index, as_int
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.rng import pair, skip_pair, uniform
 from heavytail.laws.constant import CONSTANT
@@ -99,7 +99,7 @@ def find_slot(cumulative: Floats, lower: int, upper: int, u: float) -> int:
     """Find the first slot from `lower` to `upper` whose cumulative probability is above u."""
     while lower < upper:
         middle = (lower + upper) >> 1
-        if u < cumulative[middle]:
+        if u < cumulative[U(middle)]:
             upper = middle
         else:
             lower = middle + 1
@@ -110,23 +110,23 @@ def find_slot(cumulative: Floats, lower: int, upper: int, u: float) -> int:
 def first_state(mdp: MDP, transitions: Stream) -> int:
     """Draw the state in which an episode starts."""
     slot = find_slot(mdp.start_cumulative, 0, mdp.start_cumulative.size - 1, uniform(transitions))
-    return as_int(mdp.start_states[slot])
+    return as_int(mdp.start_states[U(slot)])
 
 
 @kernel
 def draw(mdp: MDP, slot: int, u: float, e: float) -> float:
     """Make the reward of a slot of a uniform and an exponential."""
-    i = as_int(mdp.law[slot])
-    return draw_law(mdp.laws.code[i], mdp.laws, i, u, e)
+    i = as_int(mdp.law[U(slot)])
+    return draw_law(as_index(mdp.laws.code[U(i)]), mdp.laws, i, u, e)
 
 
 @kernel
 def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
     """Draw the reward of a slot; a constant one consumes its pair too, so that streams stay together."""
-    i = as_int(mdp.law[slot])
-    if mdp.laws.code[i] == CONSTANT:
+    i = as_int(mdp.law[U(slot)])
+    if as_index(mdp.laws.code[U(i)]) == CONSTANT:
         skip_pair(rewards)
-        return mdp.laws.parameters[i, 0]
+        return mdp.laws.parameters[U(i), 0]
     u, e = pair(rewards)
     return draw(mdp, slot, u, e)
 

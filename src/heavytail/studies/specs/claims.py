@@ -18,8 +18,8 @@ class Condition(Frozen):
     what the other reaches; "at_least" and "at_most": its median reaches `value`, as a
     share of the optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one;
     "rate_at_least" and "rate_at_most": the share of runs whose counter is above 0; "ratio_at_most": its
-    median regret is at most `value` times that of `than`, or its mean one; "stuck_at_most": the share of runs that end below
-    1 - `margin` of the optimum.
+    median regret is at most `value` times that of `than`, or its mean one; "stuck_at_most": the share of runs
+    that end below 1 - `margin` of the optimum.
     """
 
     test: str

@@ -1,23 +1,15 @@
-"""Intrinsics for the memory of a GPU, which numba does not offer.
+"""Views: the part of an array of all lanes that one lane sees, with shape and strides known at compile time.
 
-*Views*: the part of an array of all lanes that one lane sees, with shape and strides known at compile time.
 The compiler then unrolls a loop over six actions, computes addresses beforehand and keeps the rest in
 registers. An ordinary view knows shape and strides only at run time, and a step takes half as many
-instructions again. *Prefetching*: a word is loaded into the cache before it is needed
-(`heavytail.kernels.array_ops`).
+instructions again.
 """
 
 from collections.abc import Callable
 from functools import cache
-from importlib import import_module
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
-from heavytail.training.lanes.device import BLOCK
-
-SHARED_MEMORY = 3  # the address space
-SINK = "prefetched"  # the array of copies
+from heavytail.training.lanes.device import numba_cuda
 
 
 class View(NamedTuple):
@@ -38,7 +30,7 @@ def as_global_pointer(builder: Any, pointer: Any) -> Any:
 @cache
 def view_intrinsic(view: View) -> Callable[[Any, int], Any]:
     """Make the GPU kernel ``(array, i) -> array of lane i``."""
-    types, extending, arrays = (_numba_cuda(name) for name in ("types", "extending", "np.arrayobj"))
+    types, extending, arrays = (numba_cuda(name) for name in ("types", "extending", "np.arrayobj"))
 
     def get_view(typing_context: Any, array: Any, i: Any) -> Any:
         view_type = types.Array(array.dtype, len(view.shape), "A" if view.lane else "C")
@@ -71,46 +63,3 @@ def view_intrinsic(view: View) -> Callable[[Any, int], Any]:
 
     kernel: Callable[[Any, int], Any] = extending.intrinsic(get_view)
     return kernel
-
-
-def prefetch_intrinsic() -> Callable[..., None]:
-    """Make the GPU kernel ``(table, cell) -> None`` that loads a word into the L1 cache.
-
-    An asynchronous copy into shared memory passes through that cache, and nobody reads the copy. (PTX has an
-    instruction ``prefetch.global.L1``, after which loads wait as long as without it, on an H200.)
-    """
-    types, extending, arrays = (_numba_cuda(name) for name in ("types", "extending", "np.arrayobj"))
-    word, half, nothing = ir.IntType(64), ir.IntType(32), ir.VoidType()
-    copies = ir.ArrayType(word, BLOCK)
-
-    def prefetch_word(typing_context: Any, table: Any, cell: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = arrays.make_array(table)(context, builder, arguments[0])
-            address = builder.ptrtoint(array.data, word)
-            for axis, kind in enumerate(cell):
-                index = builder.extract_value(arguments[1], axis)
-                position = context.cast(builder, index, kind, types.intp)
-                distance = builder.mul(position, builder.extract_value(array.strides, axis))
-                address = builder.add(address, distance)
-            sink = builder.module.globals.get(SINK)
-            if sink is None:
-                sink = ir.GlobalVariable(builder.module, copies, SINK, SHARED_MEMORY)
-                sink.linkage, sink.initializer = "internal", ir.Constant(copies, ir.Undefined)
-            size = context.get_abi_sizeof(context.get_data_type(table.dtype))
-            copy = (
-                "{ .reg .b32 own; mov.u32 own, %tid.x; mad.lo.u32 own, own, 8, $1;"
-                f" cp.async.ca.shared.global [own], [$0], {size}; }}"
-            )
-            function = ir.FunctionType(nothing, [word, half])
-            builder.asm(function, copy, "l,r", [address, builder.ptrtoint(sink, half)], side_effect=True)
-            return context.get_dummy_value()
-
-        return types.void(table, cell), generate
-
-    kernel: Callable[..., None] = extending.intrinsic(prefetch_word)
-    return kernel
-
-
-def _numba_cuda(name: str) -> Any:
-    """Import a module of numba-cuda, which need not be installed."""
-    return import_module(f"numba.cuda.{name}")

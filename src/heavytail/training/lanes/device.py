@@ -67,6 +67,11 @@ def _import_cuda() -> Any:
     return cuda
 
 
+def numba_cuda(name: str) -> Any:
+    """Import a module of numba-cuda, which need not be installed."""
+    return import_module(f"numba.cuda.{name}")
+
+
 def simulated() -> bool:
     """Tell whether numba's simulator stands in for a GPU."""
     return bool(config.ENABLE_CUDASIM)

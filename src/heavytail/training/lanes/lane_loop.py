@@ -7,11 +7,14 @@ is drawn when it is needed. Both loops give the same bits: tests compare them on
 
 import math
 
+import numpy as np
+
 from heavytail.arrays import Record, U
-from heavytail.kernels.array_ops import as_int
+from heavytail.kernels.array_ops import as_index, as_int
+from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.pools import any_pool_full
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, prefetch, update, write_counters
+from heavytail.kernels.verbs import act, begin, prefetch, update_prefetched, write_counters
 from heavytail.mdp import MDP, first_state, locate_slot, reward
 from heavytail.training.fused import (
     BAD_ACTION,
@@ -41,7 +44,7 @@ def run_lane(
     The same as `heavytail.training.fused.run_chunk`.
     """
     steps, units, in_episode = run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0]
-    s, h = as_int(run_state.state[0]), as_int(run_state.h[0])
+    state, step = np.uint32(run_state.state[0]), np.uint32(run_state.h[0])  # addresses are made of these
     mean_total, realised_total = run_state.totals[0], run_state.totals[1]
     reached = checkpoints.reached[0]
     episodic = mdp.horizon > 0
@@ -49,30 +52,35 @@ def run_lane(
     status = PAUSED if units < until else DONE
     while status == PAUSED and steps < last:
         if in_episode == 0:
-            s, h, in_episode = first_state(mdp, streams.transitions), 0, 1
-            begin(agent, s, streams.agent)
+            state, step, in_episode = np.uint32(first_state(mdp, streams.transitions)), np.uint32(0), 1
+            begin(agent, as_index(state), streams.agent)
         if any_pool_full(agent):
             status = FULL
             break
+        s, h = as_index(state), as_index(step)
         a = act(agent, s, h, streams.agent)
         if not 0 <= a < mdp.n_actions:
             status = BAD_ACTION
             break
-        row, slot = locate_slot(mdp, s, a, h, streams.transitions)
-        s_next, terminated, mean = as_int(mdp.successors[slot]), mdp.ends[slot], mdp.row_means[U(row)]
-        prefetch(agent, s, a, s_next, h)
+        a = as_index(a)
+        row, found = locate_slot(mdp, s, a, h, streams.transitions)
+        slot = as_index(found)
+        s_next, terminated = as_int(mdp.successors[U(slot)]), mdp.ends[U(slot)]
+        mean = mdp.row_means[U(row)]
+        prefetched = prefetch(agent, s, a, s_next, h)
         r = reward(mdp, slot, streams.rewards)
         if math.isnan(r):
             status = NAN
             break
-        update(agent, s, a, r, s_next, h, terminated, streams.agent)
+        wait_for_loads()
+        update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, streams.agent)
         steps += 1
         mean_total += mean
         realised_total += r
-        s = s_next
+        state = np.uint32(s_next)
         if episodic:
-            h += 1
-            if not terminated and h < mdp.horizon:
+            step = np.uint32(h + 1)
+            if not terminated and h + 1 < mdp.horizon:
                 continue
             in_episode = 0
         units += 1
@@ -84,7 +92,7 @@ def run_lane(
         if units == until:
             status = DONE
     run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0] = steps, units, in_episode
-    run_state.state[0], run_state.h[0] = s, h
+    run_state.state[0], run_state.h[0] = state, step
     run_state.totals[0], run_state.totals[1] = mean_total, realised_total
     checkpoints.reached[0] = reached
     return status
