@@ -34,7 +34,7 @@ from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Floats, Indices, Stream, U
 from heavytail.estimators.sketch import Sketch, is_constant
 from heavytail.kernels.array_ops import as_int
-from heavytail.kernels.compiling import kernel
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import log
 from heavytail.kernels.rng import gamma, uniform
 from heavytail.kernels.verbs import reset
@@ -169,14 +169,14 @@ def count_cells(certainty: Certainty, model: TransitionCounts, sketch: Sketch) -
                 cells[RANDOM, U(group)] += 1.0
 
 
-@kernel
+@subroutine
 def draw_beta(rng: Stream, x: float, y: float) -> float:
     """Draw a beta variate; shapes may be 0."""
     x = gamma(rng, max(x, MIN_SHAPE))
     return x / max(x + gamma(rng, max(y, MIN_SHAPE)), MIN_SUM)
 
 
-@kernel
+@subroutine
 def draw_shares(certainty: Certainty, model: TransitionCounts, sketch: Sketch, rng: Stream) -> None:
     """Learn how often random cells change, and draw the share of random cells of each group."""
     learn_rates(certainty.rates, model)
@@ -213,7 +213,7 @@ def doubt(share: float, same: float) -> float:
     return share * same / max(share * same + (1.0 - share), MIN_SUM)
 
 
-@kernel
+@subroutine
 def draw_change(certainty: Certainty, cell: int, n: int, rng: Stream) -> float:
     """Draw how often a cell leads elsewhere that led to one state n times; 0 where it is certain."""
     share = certainty.shares[U(group_of_successors(certainty, cell))]

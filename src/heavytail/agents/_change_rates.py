@@ -19,7 +19,7 @@ import numpy as np
 
 from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Floats, Stream, U
-from heavytail.kernels.compiling import kernel
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import exp
 from heavytail.kernels.rng import uniform
 from heavytail.kernels.verbs import reset
@@ -54,7 +54,7 @@ def _reset(record: ChangeRates) -> None:
     record.same[:] = 0.0
 
 
-@kernel
+@subroutine
 def learn_rates(rates: ChangeRates, model: TransitionCounts) -> None:
     """Weigh the rates by all cells of several successors."""
     for k in range(RATES):
@@ -95,7 +95,7 @@ def same_again(rates: ChangeRates, n: int) -> float:
     return rates.same[U(n - 1)] if n <= TABLE else _same(rates, float(n))
 
 
-@kernel
+@subroutine
 def draw_rate(rates: ChangeRates, n: int, rng: Stream) -> float:
     """Draw the rate of a random cell that did the same n times."""
     u, k, rate = uniform(rng) * same_again(rates, n), 0, FIRST_RATE

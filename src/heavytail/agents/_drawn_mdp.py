@@ -30,7 +30,7 @@ from heavytail.agents._reward_posterior import draw_mean
 from heavytail.arrays import Stream, U
 from heavytail.estimators.sketch import MIDDLE, is_constant
 from heavytail.kernels.array_ops import as_int
-from heavytail.kernels.compiling import kernel
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def draw_count(count: int, rng: Stream) -> float:
     return gamma(rng, c * count) / c
 
 
-@kernel
+@subroutine
 def draw_transitions(agent: "HeavyPSRL", rng: Stream) -> None:
     """Draw the probabilities of the successors seen, and of one state more."""
     model, unseen = agent.model, first_unseen(agent)
@@ -130,7 +130,7 @@ def draw_rare(span: float, n: int, rng: Stream) -> float:
     return exponential(rng) * span / (n * root * math.sqrt(root))
 
 
-@kernel
+@subroutine
 def draw_rewards(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
     """Draw a mean reward for every cell, and the value of a state never seen."""
     rewards, n = agent.sketch.histogram, agent.sketch.histogram.n

@@ -8,10 +8,11 @@ and was not drawn as certain: it is taken as certain until the next draw. So one
 actions and yet goes where it meant to go; among very many cells that would take too long. Cells that stay in
 their state are excepted: trying again costs a step, and what mostly fails must be tried often.
 
-A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new, and among very
-many cells when that happened to a hundredth of them; in episodes when the j-th phase has lasted sqrt(j)
-episodes, which makes K^(2/3) draws of K episodes; in a continuing problem when it is one step longer than the
-one before (Ouyang et al. 2017, "Learning unknown Markov decision processes: a Thompson sampling approach").
+A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when the
+j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem when it
+is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision processes: a
+Thompson sampling approach"). Among very many cells there must be news of a hundredth of those tried, and of
+one in `DRAWN_AT_ONCE` of all, or as many steps: so that what a phase costs is little for each.
 
 In episodes a phase ends also when its draw is *stale*: after an episode in which a twentieth of some cell's
 visits are of this phase. A wrong draw that is kept until visits double is repeated as often as it was tried
@@ -54,7 +55,8 @@ from heavytail.registry import register
 NUMBER, LENGTH, LAST_LENGTH = range(3)  # of a phase; lengths in episodes or steps
 NEWS, STALE, TRIED = 3, 4, 5  # visits of the phase that were news, or made its draw stale; cells tried so far
 HAS_SKEWED = 6
-MANY = 100  # news count if they are more than one in so many of the cells tried
+MANY = 100  # news count if they are more than one in so many of the cells tried,
+DRAWN_AT_ONCE = 3_000  # and of all cells: a phase draws and plans all of them
 STALE_AFTER = 20  # a draw is stale when one in so many of a cell's visits was made since
 MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 
@@ -155,7 +157,14 @@ def _full(record: HeavyPSRL) -> bool:
 @kernel
 def has_many(agent: HeavyPSRL, what: int) -> bool:
     """Tell whether so much is new, or stale, that another MDP must be drawn."""
-    return agent.phase[NUMBER] == 0 or MANY * agent.phase[U(what)] > agent.phase[TRIED]
+    n = agent.phase[U(what)]
+    return agent.phase[NUMBER] == 0 or (MANY * n > agent.phase[TRIED] and is_worth_it(agent, n))
+
+
+@kernel
+def is_worth_it(agent: HeavyPSRL, n: int) -> bool:
+    """Tell whether n events, or steps, are enough for what a phase costs."""
+    return DRAWN_AT_ONCE * n > agent.rewards.size
 
 
 @subroutine
@@ -230,7 +239,8 @@ def see(agent: HeavyPSRL, s: int) -> bool:
 @begin.method(HeavyPSRL)
 def _begin(agent: HeavyPSRL, s: int, rng: Stream) -> None:
     see(agent, s)
-    long = agent.phase[LENGTH] * agent.phase[LENGTH] >= agent.phase[NUMBER]
+    length = agent.phase[LENGTH]
+    long = length * length >= agent.phase[NUMBER] and is_worth_it(agent, length * agent.policy.shape[0])
     stale = has_many(agent, STALE) and agent.phase[HAS_SKEWED] == 0
     if has_many(agent, NEWS) or (agent.episodic and (long or stale)):
         new_phase(agent, rng)
@@ -275,7 +285,8 @@ def _update(
         try_any_action(agent, s_next, A, rng)
     if not agent.episodic:
         agent.phase[LENGTH] += 1
-        if has_many(agent, NEWS) or agent.phase[LENGTH] > agent.phase[LAST_LENGTH]:
+        length = agent.phase[LENGTH]
+        if has_many(agent, NEWS) or (length > agent.phase[LAST_LENGTH] and is_worth_it(agent, length)):
             new_phase(agent, rng)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from heavytail.arrays import Floats, Stream, U
 from heavytail.errors import InputError, short_repr
-from heavytail.kernels.compiling import kernel
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import ONE, exp, from_bits, log, sin
 from heavytail.ranges import Fact, Range
 
@@ -177,7 +177,7 @@ def normal(rng: Stream) -> float:
     return to_normal(u, e)
 
 
-@kernel
+@subroutine
 def gamma(rng: Stream, shape: float) -> float:
     """Draw a gamma variate of scale 1 (Marsaglia and Tsang 2000; for shapes below 1 by their section 6)."""
     boost = 1.0
