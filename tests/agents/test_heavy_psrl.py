@@ -8,7 +8,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.agents._common_shape import SYMMETRIC
-from heavytail.agents.heavy_psrl import NUMBER, STALE_AFTER, HeavyPSRL
+from heavytail.agents.heavy_psrl import DRAWN_AT_ONCE, NUMBER, STALE_AFTER, HeavyPSRL
 from heavytail.errors import InputError
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
@@ -165,6 +165,18 @@ def test_among_very_many_cells_a_phase_lasts_until_a_hundredth_of_them_has_news(
     learner.learn(steps=10_000)
     assert (learner.agent.model.visits > 0).sum() > 5_000
     assert learner.agent.phase[NUMBER] < 1_500
+
+
+@pytest.mark.parametrize("horizon", [None, 5])
+def test_a_phase_of_a_large_problem_waits_for_as_many_news_as_it_costs(horizon: int | None) -> None:
+    mdp = ht.make_mdp("garnet", n_states=10_000, n_actions=3, branching=2, horizon=horizon)
+    learner = ht.make_agent(mdp, seed=0)
+    if horizon:
+        learner.learn(episodes=200)
+    else:
+        learner.learn(steps=1_000)
+    steps, events = int(learner.run_state.steps[0]), mdp.n_states * mdp.n_actions // DRAWN_AT_ONCE
+    assert 5 < learner.agent.phase[NUMBER] <= 2 * steps / events  # a step is new by its state and by its cell
 
 
 # Looking inside

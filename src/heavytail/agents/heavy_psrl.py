@@ -8,11 +8,11 @@ and was not drawn as certain: it is taken as certain until the next draw. So one
 actions and yet goes where it meant to go; among very many cells that would take too long. Cells that stay in
 their state are excepted: trying again costs a step, and what mostly fails must be tried often.
 
-A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when the
-j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem when it
-is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision processes: a
-Thompson sampling approach"). Among very many cells there must be news of a hundredth of those tried, and of
-one in `DRAWN_AT_ONCE` of all, or as many steps: so that what a phase costs is little for each.
+A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when
+the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
+when it is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision
+processes: a Thompson sampling approach"). Among very many cells there must be news of a hundredth of those
+tried, and of one in `DRAWN_AT_ONCE` of all, or as many steps: so that what a phase costs is little for each.
 
 In episodes a phase ends also when its draw is *stale*: after an episode in which a twentieth of some cell's
 visits are of this phase. A wrong draw that is kept until visits double is repeated as often as it was tried
