@@ -46,9 +46,16 @@ from heavytail.agents.q_learning import QLearning, count_visits, new_q_learning
 from heavytail.arrays import Floats, Ints, Stream
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.errors import InputError
-from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
-from heavytail.kernels.verbs import act, prefetch, reset, update, update_prefetched, write_counters
+from heavytail.kernels.verbs import (
+    act,
+    prefetch,
+    reset,
+    update,
+    update_at_once,
+    update_prefetched,
+    write_counters,
+)
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
@@ -196,13 +203,7 @@ def _prefetch(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> Any
     return prefetch(agent.table, s, a, s_next, h)
 
 
-@update.method(HeavyQLearning)
-def _update(
-    agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
-) -> None:
-    prefetched = prefetch(agent, s, a, s_next, h)
-    wait_for_loads()
-    update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, rng)
+update.method(HeavyQLearning)(update_at_once)
 
 
 @update_prefetched.method(HeavyQLearning)

@@ -34,10 +34,18 @@ from heavytail.agents._scales import Constants, Scales, choose_scales
 from heavytail.arrays import Floats, Floats32, Indices, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import LOWEST, TINY, as_int, find_greedy, round_up
-from heavytail.kernels.async_loads import loaded, start_load, wait_for_loads
+from heavytail.kernels.async_loads import loaded, start_load
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import quotient
-from heavytail.kernels.verbs import act, prefetch, reset, update, update_prefetched, write_counters
+from heavytail.kernels.verbs import (
+    act,
+    prefetch,
+    reset,
+    update,
+    update_at_once,
+    update_prefetched,
+    write_counters,
+)
 from heavytail.mdp.problem import Problem, known_r_max, require_horizon
 from heavytail.ranges import COUNT, Fact, Range, below
 from heavytail.registry import register
@@ -170,13 +178,7 @@ def _prefetch(
     )
 
 
-@update.method(QLearning)
-def _update(
-    agent: QLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
-) -> None:
-    prefetched = prefetch(agent, s, a, s_next, h)
-    wait_for_loads()
-    update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, rng)
+update.method(QLearning)(update_at_once)
 
 
 @update_prefetched.method(QLearning)

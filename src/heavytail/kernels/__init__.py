@@ -37,6 +37,7 @@ from heavytail.kernels.verbs import (
     radius,
     reset,
     update,
+    update_at_once,
     update_prefetched,
     write_counters,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "switch",
     "uniform",
     "update",
+    "update_at_once",
     "update_prefetched",
     "wait_for_loads",
     "write_counters",

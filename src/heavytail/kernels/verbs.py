@@ -17,6 +17,7 @@ continuing problem) and `rng` as the agent's own stream. `act` changes nothing b
 from typing import Any
 
 from heavytail.arrays import Floats, Record, Stream
+from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.dispatch import generic
 
 
@@ -81,6 +82,15 @@ def update_prefetched(
 ) -> None:
     """Do what `update` does, with what `prefetch` returned."""
     update(agent, s, a, r, s_next, h, terminated, rng)
+
+
+def update_at_once(
+    agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
+) -> None:
+    """Prefetch and update: the `update` of agents that have `update_prefetched`."""
+    prefetched = prefetch(agent, s, a, s_next, h)
+    wait_for_loads()
+    update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, rng)
 
 
 @generic(optional=True)
