@@ -14,19 +14,17 @@ from heavytail.kernels.array_ops import as_index, as_int
 from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.pools import any_pool_full
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, prefetch, update_prefetched, write_counters
+from heavytail.kernels.verbs import act, begin, prefetch, update_prefetched
 from heavytail.mdp import MDP, first_state, locate_slot, reward
 from heavytail.training.fused import (
     BAD_ACTION,
     DONE,
-    FIRST_COUNTER,
     FULL,
-    MEAN,
     NAN,
     PAUSED,
-    REALISED,
     Checkpoints,
     RunState,
+    record_checkpoint,
 )
 
 
@@ -85,14 +83,11 @@ def run_lane(
             in_episode = 0
         units += 1
         if reached < checkpoints.at.size and units == checkpoints.at[reached]:
-            checkpoints.values[reached, MEAN] = mean_total
-            checkpoints.values[reached, REALISED] = realised_total
-            write_counters(agent, checkpoints.values[reached, FIRST_COUNTER:])
+            record_checkpoint(agent, checkpoints, mean_total, realised_total)
             reached += 1
         if units == until:
             status = DONE
     run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0] = steps, units, in_episode
     run_state.state[0], run_state.h[0] = state, step
     run_state.totals[0], run_state.totals[1] = mean_total, realised_total
-    checkpoints.reached[0] = reached
     return status
