@@ -28,6 +28,7 @@ from heavytail.agents._certainty import (
     see_first_visit,
 )
 from heavytail.agents._change_rates import same_again
+from heavytail.agents._index_list import IndexList, append, new_index_list
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe
 from heavytail.arrays import Floats, Stream
 from heavytail.estimators.sketch import Sketch, sketch
@@ -54,18 +55,20 @@ class Seen(NamedTuple):
     certainty: Certainty
     model: TransitionCounts
     rewards: Sketch
+    tried: IndexList
 
 
 def _see(seen: Seen, cell: int, s: int, s_next: int, r: float) -> None:
     if seen.model.visits[cell] == 0:
         see_first_visit(seen.certainty, cell, s_next == s, r)
+        append(seen.tried, cell)
     observe(seen.model, cell, s_next, False)
     push(seen.rewards, cell, r)
 
 
 @pytest.fixture
 def seen() -> Seen:
-    found = Seen(new_certainty(3, A), new_transition_counts(3, A), sketch(3 * A))
+    found = Seen(new_certainty(3, A), new_transition_counts(3, A), sketch(3 * A), new_index_list(3 * A))
     for (s, a), successors in HISTORY.items():
         for i, s_next in enumerate(successors):
             reward = NOISY[s, a] + i if (s, a) in NOISY else 1.0
@@ -76,7 +79,7 @@ def seen() -> Seen:
 
 def _draw(seen: Seen, rng: Stream, out: Floats) -> None:
     for i in range(out.shape[0]):
-        draw_shares(seen.certainty, seen.model, seen.rewards, rng)
+        draw_shares(seen.certainty, seen.model, seen.rewards, seen.tried, rng)
         for group in range(out.shape[1]):
             out[i, group] = seen.certainty.shares[group]
 
@@ -150,7 +153,7 @@ def test_a_reward_is_usual_if_more_than_a_third_of_cells_paid_it_first(
     rewards: list[float], usual: set[float]
 ) -> None:
     n = len(rewards)
-    found = Seen(new_certainty(n, 1), new_transition_counts(n, 1), sketch(n))
+    found = Seen(new_certainty(n, 1), new_transition_counts(n, 1), sketch(n), new_index_list(n))
     for s, r in enumerate(rewards):
         found = with_larger_pools(found)
         entry(_see, found)(found, s, s, (s + 1) % n, r)
@@ -176,14 +179,19 @@ def _draw_doubts(seen: Seen, cell: int, n: int, rng: Stream, out: Floats) -> Non
 
 
 def test_cells_are_drawn_as_random_as_often_as_they_are_doubted(seen: Seen) -> None:
-    """20,000 draws of a cell that moved and paid the usual reward, within 5 standard errors."""
+    """20,000 draws of a cell that moved and paid the usual reward, within 5 standard errors.
+
+    That it moved to the same state twice says nothing of cells like it, by which it is judged.
+    """
     draws(seen, 1)
     seen.certainty.shares[:] = 0.3
     out, cell, n = np.zeros((2, 20_000)), 2, 2
     entry(_draw_doubts, seen, cell, n)(seen, cell, n, stream(3), out)
-    for share, same in zip(
-        (out > 0.0).mean(axis=1), (same_again(seen.certainty.rates, n), 1 / n), strict=True
-    ):
+    moved_again, group = same_again(seen.certainty.rates, n), 0
+    shape = seen.certainty.shapes[group]
+    assert shape > seen.certainty.cells[CERTAIN, group] == 1.0 - moved_again
+    by_others = moved_again * shape / (shape - (1.0 - moved_again))
+    for share, same in zip((out > 0.0).mean(axis=1), (by_others, 1 / n), strict=True):
         expected = 0.3 * same / (0.3 * same + 0.7)
         assert share == pytest.approx(expected, abs=5.0 * math.sqrt(expected * (1.0 - expected) / 20_000))
 
@@ -197,7 +205,7 @@ def test_a_beta_variate_of_shapes_0_is_a_number() -> None:
 
 
 def test_new_successors_are_those_of_random_cells_after_the_first(seen: Seen) -> None:
-    new, expected = count_new_successors(seen.model)
+    new, expected = count_new_successors(seen.model, seen.tried)
     assert new == RATE_PRIOR + 2.0
     harmonic = [math.log(n) + EULER + 0.5 / n for n in (2.0, 3.0)]
     assert expected == pytest.approx(RATE_PRIOR + sum(harmonic))

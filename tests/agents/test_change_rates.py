@@ -12,11 +12,13 @@ from heavytail.agents._change_rates import (
     new_change_rates,
     same_again,
 )
+from heavytail.agents._index_list import IndexList
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe
 from heavytail.arrays import Floats, Stream
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
+from support.index_lists import index_list
 
 P = 2.0 ** -(np.arange(RATES) + 0.5)
 
@@ -35,13 +37,13 @@ def model_of(*cells: list[int]) -> TransitionCounts:
     return model
 
 
-def _learn(rates: ChangeRates, model: TransitionCounts) -> None:
-    learn_rates(rates, model)
+def _learn(rates: ChangeRates, model: TransitionCounts, tried: IndexList) -> None:
+    learn_rates(rates, model, tried)
 
 
 def learnt(*cells: list[int]) -> ChangeRates:
-    rates, model = new_change_rates(), model_of(*cells)
-    entry(_learn, rates, model)(rates, model)
+    rates, model, tried = new_change_rates(), model_of(*cells), index_list(range(len(cells)))
+    entry(_learn, rates, model, tried)(rates, model, tried)
     return rates
 
 

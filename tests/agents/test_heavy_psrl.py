@@ -8,7 +8,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.agents._common_shape import SYMMETRIC
-from heavytail.agents.heavy_psrl import DRAWN_AT_ONCE, NUMBER, STALE_AFTER, HeavyPSRL
+from heavytail.agents.heavy_psrl import NUMBER, STALE_AFTER, HeavyPSRL
 from heavytail.errors import InputError
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
@@ -30,13 +30,14 @@ def scaled(mdp: MDP, factor: float, shift: float) -> MDP:
     return mdp._replace(laws=law_table(laws), row_means=factor * mdp.row_means + shift)
 
 
+@pytest.mark.parametrize("seed", [5, 6, 7])
 @pytest.mark.parametrize("env", ["six_arms", "double_chain"])
-def test_rewards_in_another_unit_change_no_decision(env: str) -> None:
-    """A power of two rounds nothing: every visit is the same."""
+def test_rewards_in_another_unit_change_no_decision(env: str, seed: int) -> None:
+    """A power of two rounds little: every visit is the same."""
     mdp = ht.make_mdp(env)
     visits = []
     for factor in (1.0, 2.0**30):
-        learner = ht.make_agent(scaled(mdp, factor, 0.0), seed=5)
+        learner = ht.make_agent(scaled(mdp, factor, 0.0), seed=seed)
         learner.learn(300)
         visits.append(learner.agent.model.visits.copy())
     np.testing.assert_array_equal(visits[0], visits[1])
@@ -110,6 +111,16 @@ def test_an_action_that_was_unlucky_at_first_is_tried_again(best: int) -> None:
     assert sum(share_of_optimum(mdp, 3000, seed) > 0.95 for seed in range(20)) >= 19
 
 
+def test_actions_that_are_equally_good_are_tried_equally_often() -> None:
+    """At the last step a transition costs nothing: there it is learnt for free which action leads on."""
+    mdp = ht.make_mdp("two_state", best=1, horizon=5)
+    learner = ht.make_agent(mdp, seed=0)
+    learner.learn(2000)
+    poor = learner.agent.model.visits.reshape(2, 2)[0]
+    assert poor[0] > 0.1 * poor[1]
+    assert learner.predict(0, step=0) == 1
+
+
 def test_an_action_that_mostly_stays_is_tried_until_it_moves() -> None:
     """Upstream a stroke fails with probability 0.6: of 20 runs none is stuck for 2,700 episodes."""
     mdp = ht.make_mdp("river_swim")
@@ -169,14 +180,29 @@ def test_among_very_many_cells_a_phase_lasts_until_a_hundredth_of_them_has_news(
 
 @pytest.mark.parametrize("horizon", [None, 5])
 def test_a_phase_of_a_large_problem_waits_for_as_many_news_as_it_costs(horizon: int | None) -> None:
-    mdp = ht.make_mdp("garnet", n_states=10_000, n_actions=3, branching=2, horizon=horizon)
+    """Few of very many actions are tried, and all those of states seen are drawn."""
+    mdp = ht.make_mdp("garnet", n_states=200, n_actions=3_000, branching=2, horizon=horizon)
     learner = ht.make_agent(mdp, seed=0)
     if horizon:
         learner.learn(episodes=200)
     else:
         learner.learn(steps=1_000)
-    steps, events = int(learner.run_state.steps[0]), mdp.n_states * mdp.n_actions // DRAWN_AT_ONCE
-    assert 5 < learner.agent.phase[NUMBER] <= 2 * steps / events  # a step is new by its state and by its cell
+    drawn = mdp.n_actions * int(learner.agent.seen.size[0])
+    assert drawn > 100 * learner.agent.tried.size[0]
+    assert 5 < learner.agent.phase[NUMBER] < 20
+
+
+def test_states_never_seen_are_not_drawn() -> None:
+    """Where two of 10,000 states are reached, nothing is known or drawn of the others."""
+    transitions = np.zeros((1_000, 1, 1_000))
+    transitions[:, 0, 1] = 1.0
+    transitions[1, 0] = np.eye(1_000)[0]
+    learner = ht.make_agent(ht.mdp_from_arrays(transitions, np.ones((1_000, 1)), horizon=4), seed=0)
+    learner.learn(100)
+    agent: HeavyPSRL = learner.agent
+    assert set(agent.seen.items[: agent.seen.size[0]]) == {0, 1}
+    assert not agent.rewards[2:].any()
+    assert not agent.lump[2:].any()
 
 
 # Looking inside

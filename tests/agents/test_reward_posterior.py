@@ -23,6 +23,7 @@ from heavytail.agents._common_shape import (
     draw_spread,
     skew_odds,
 )
+from heavytail.agents._index_list import IndexList, new_index_list
 from heavytail.agents._reward_posterior import draw_mean
 from heavytail.arrays import Floats, Indices, Ints, Stream
 from heavytail.estimators.sketch import (
@@ -39,6 +40,7 @@ from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import push
 from heavytail.laws.law import Law
+from support.index_lists import index_list
 
 
 def sketch_of(samples: Floats) -> Sketch:
@@ -65,11 +67,12 @@ class Draws(NamedTuple):
     kinds: Ints  # [n, cells]
     spreads: Floats  # [n, cells]
     means: Floats  # [n, cells]
+    weights: Floats  # [TAUS] scratch
 
 
-def _draw(record: Sketch, kinds: Indices, scratch: Floats, rng: Stream, out: Draws) -> None:
+def _draw(record: Sketch, tried: IndexList, kinds: Indices, pool: IndexList, rng: Stream, out: Draws) -> None:
     for i in range(out.tau.size):
-        common = draw_common_shape(record, kinds, scratch, rng)
+        common = draw_common_shape(record, tried, kinds, pool, out.weights, rng)
         out.tau[i], out.offset[i] = common.tau, common.offset
         out.pooled[i, 0], out.pooled[i, 1] = common.log_spread, common.spread_variance
         out.pooled[i, 2] = common.spread_noise
@@ -90,8 +93,11 @@ def draws(record: Sketch, n: int, seed: int = 0) -> Draws:
         np.zeros(each, np.int64),
         np.zeros(each),
         np.zeros(each),
+        np.zeros(TAUS),
     )
-    entry(_draw, record)(record, np.zeros(record.n.size, np.uint32), np.zeros(TAUS), stream(seed), out)
+    tried, kinds = index_list(range(record.n.size)), np.zeros(record.n.size, np.uint32)
+    pool = new_index_list(record.n.size)
+    entry(_draw, record)(record, tried, kinds, pool, stream(seed), out)
     return out
 
 
@@ -209,12 +215,12 @@ def test_draws_of_cells_of_one_shape_move_together() -> None:
 def skew_odds_of(law: Law, samples: int) -> float:
     """The odds of skewness that six cells of one law give to others."""
     record, odds = sketch_of(np.array([law.sample(samples, seed=i) for i in range(6)])), np.zeros(1)
-    entry(_skew_odds, record)(record, odds)
+    entry(_skew_odds, record)(record, index_list(range(record.n.size)), odds)
     return float(odds[0])
 
 
-def _skew_odds(record: Sketch, odds: Floats) -> None:
-    odds[0] = skew_odds(record)
+def _skew_odds(record: Sketch, tried: IndexList, odds: Floats) -> None:
+    odds[0] = skew_odds(record, tried)
 
 
 def test_heavy_cells_of_many_samples_tell_others_how_probably_they_are_skewed() -> None:

@@ -13,7 +13,9 @@ Shares are drawn once for all cells, from
 
     Beta(a + k, a + c),    k cells that varied, and of those that did not c = sum of 1 - L(n),
 
-and those of a group around that of all: Beta(w q + k, w (1 - q) + c), w as of so many cells.
+and those of a group around that of all: Beta(w q + k, w (1 - q) + c), w as of so many cells. No cell speaks
+for itself: where y is the second shape of that beta, the odds of a cell are those of the share times y / (y -
+its own part of c). Else an action of one state that mostly fails would be taken for certain by its failures.
 
 - *Successors* are grouped by action, and those of an action by whether the first visit led elsewhere or
   *stayed*. To stay is what an action does that mostly fails, as swimming against the current does, so one
@@ -30,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.agents._change_rates import ChangeRates, draw_rate, learn_rates, new_change_rates, same_again
+from heavytail.agents._index_list import IndexList, item
 from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Floats, Indices, Stream, U
 from heavytail.estimators.sketch import Sketch, is_constant
@@ -60,12 +63,13 @@ class Certainty(NamedTuple):
     stayed: Indices  # [S*A] whether the first visit led back to the own state
     usual: Floats  # [CANDIDATES, 3] rewards of many first visits, their leads in the vote, whether they are
     shares: Floats  # [2A + 2] drawn shares of random cells: of each action and first visit; of rewards
+    shapes: Floats  # [2A] y, of each group of successors
     cells: Floats  # [2, 2A + 2] scratch: how many are certain and random
     rates: ChangeRates
 
     def ranges(self) -> dict[str, Range]:
         """Say what is a flag, a share and a reward."""
-        return {"stayed": FLAG, "shares": Range(0.0, 1.0), "usual": FINITE}
+        return {"stayed": FLAG, "shares": Range(0.0, 1.0), "shapes": Range(0.0, FINITE.high), "usual": FINITE}
 
     def facts(self) -> Iterator[Fact]:
         """Say what a vote counts."""
@@ -79,6 +83,7 @@ def new_certainty(n_states: int, n_actions: int) -> Certainty:
         stayed=np.zeros(n_states * n_actions, np.uint32),
         usual=np.zeros((CANDIDATES, 3)),
         shares=np.zeros(groups),
+        shapes=np.zeros(2 * n_actions),
         cells=np.zeros((2, groups)),
         rates=new_change_rates(),
     )
@@ -89,6 +94,7 @@ def _reset(record: Certainty) -> None:
     record.stayed[:] = 0
     record.usual[:] = 0.0
     record.shares[:] = 0.0
+    record.shapes[:] = 0.0
     record.cells[:] = 0.0
     reset(record.rates)
 
@@ -133,28 +139,27 @@ def group_of_rewards(certainty: Certainty, sketch: Sketch, cell: int) -> int:
 
 
 @kernel
-def find_usual_rewards(certainty: Certainty, model: TransitionCounts, sketch: Sketch) -> None:
+def find_usual_rewards(certainty: Certainty, sketch: Sketch, tried: IndexList) -> None:
     """Decide which candidates are usual."""
     for k in range(CANDIDATES):
-        visited, alike = 0, 0
-        for cell in range(model.visits.size):
-            if model.visits[U(cell)] > 0:
-                visited += 1
-                alike += 1 if sketch.histogram.first[U(cell)] == certainty.usual[k, VALUE] else 0
-        certainty.usual[k, IS_USUAL] = 1.0 if (CANDIDATES + 1) * alike > visited else 0.0
+        alike = 0
+        for j in range(tried.size[0]):
+            alike += 1 if sketch.histogram.first[U(item(tried, j))] == certainty.usual[k, VALUE] else 0
+        certainty.usual[k, IS_USUAL] = 1.0 if (CANDIDATES + 1) * alike > tried.size[0] else 0.0
 
 
 # Shares
 
 
 @kernel
-def count_cells(certainty: Certainty, model: TransitionCounts, sketch: Sketch) -> None:
+def count_cells(certainty: Certainty, model: TransitionCounts, sketch: Sketch, tried: IndexList) -> None:
     """Count the certain and the random cells of each group."""
     cells = certainty.cells
     for group in range(certainty.shares.size):
         cells[CERTAIN, group] = 0.0
         cells[RANDOM, group] = 0.0
-    for cell in range(model.visits.size):
+    for k in range(tried.size[0]):
+        cell = item(tried, k)
         n = model.visits[U(cell)]
         if n >= 2:
             group = group_of_successors(certainty, cell)
@@ -177,11 +182,13 @@ def draw_beta(rng: Stream, x: float, y: float) -> float:
 
 
 @subroutine
-def draw_shares(certainty: Certainty, model: TransitionCounts, sketch: Sketch, rng: Stream) -> None:
+def draw_shares(
+    certainty: Certainty, model: TransitionCounts, sketch: Sketch, tried: IndexList, rng: Stream
+) -> None:
     """Learn how often random cells change, and draw the share of random cells of each group."""
-    learn_rates(certainty.rates, model)
-    find_usual_rewards(certainty, model, sketch)
-    count_cells(certainty, model, sketch)
+    learn_rates(certainty.rates, model, tried)
+    find_usual_rewards(certainty, sketch, tried)
+    count_cells(certainty, model, sketch, tried)
     shares, cells, A = certainty.shares, certainty.cells, (certainty.shares.size - REWARDS) // 2
     random, certain = SHARE_PRIOR, SHARE_PRIOR
     for group in range(2 * A):
@@ -196,7 +203,7 @@ def draw_shares(certainty: Certainty, model: TransitionCounts, sketch: Sketch, r
             group = stayed * A + a
             random = GROUP_PRIOR * of_action + STAYED_PRIOR * stayed + cells[RANDOM, group]
             certain = GROUP_PRIOR * (1.0 - of_action) + STAYED_PRIOR * stayed + cells[CERTAIN, group]
-            shares[group] = draw_beta(rng, random, certain)
+            shares[group], certainty.shapes[group] = draw_beta(rng, random, certain), certain
     other, usual = 2 * A, 2 * A + 1
     of_others = draw_beta(rng, SHARE_PRIOR + cells[RANDOM, other], SHARE_PRIOR + cells[CERTAIN, other])
     random = USUAL_PRIOR * of_others + cells[RANDOM, usual]
@@ -216,8 +223,9 @@ def doubt(share: float, same: float) -> float:
 @subroutine
 def draw_change(certainty: Certainty, cell: int, n: int, rng: Stream) -> float:
     """Draw how often a cell leads elsewhere that led to one state n times; 0 where it is certain."""
-    share = certainty.shares[U(group_of_successors(certainty, cell))]
-    if uniform(rng) >= doubt(share, same_again(certainty.rates, n)):
+    group, same = U(group_of_successors(certainty, cell)), same_again(certainty.rates, n)
+    shape, own = certainty.shapes[group], 1.0 - same
+    if uniform(rng) >= doubt(certainty.shares[group], same * shape / max(shape - own, MIN_SHAPE)):
         return 0.0
     return draw_rate(certainty.rates, n, rng)
 
@@ -229,15 +237,16 @@ def draw_pays_otherwise(certainty: Certainty, sketch: Sketch, cell: int, n: int,
 
 
 @kernel
-def count_new_successors(model: TransitionCounts) -> tuple[float, float]:
+def count_new_successors(model: TransitionCounts, tried: IndexList) -> tuple[float, float]:
     """Return how many successors of random cells were new, and would have been at rate 1; with the prior.
 
     A cell's first successor is new in any case. At rate 1 the sum of 1 / i for i below n would be.
     """
     new, expected = RATE_PRIOR, RATE_PRIOR
-    for cell in range(model.visits.size):
-        if model.size[U(cell)] > 1:
-            n = model.visits[U(cell)] - 1.0
-            new += model.size[U(cell)] - 1.0
+    for k in range(tried.size[0]):
+        i = U(item(tried, k))
+        if model.size[i] > 1:
+            n = model.visits[i] - 1.0
+            new += model.size[i] - 1.0
             expected += log(n) + EULER + 0.5 / n
     return new, expected

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heavytail.agents._index_list import IndexList, item
 from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Floats, Stream, U
 from heavytail.kernels.compiling import kernel, subroutine
@@ -55,17 +56,17 @@ def _reset(record: ChangeRates) -> None:
 
 
 @subroutine
-def learn_rates(rates: ChangeRates, model: TransitionCounts) -> None:
+def learn_rates(rates: ChangeRates, model: TransitionCounts, tried: IndexList) -> None:
     """Weigh the rates by all cells of several successors."""
     for k in range(RATES):
         rates.weights[k] = 0.0
     cells = 1.0
-    for cell in range(model.visits.size):
-        i = U(cell)
+    for j in range(tried.size[0]):
+        i = U(item(tried, j))
         if model.size[i] > 1:
             most = 0
-            for j in range(model.start[i], model.start[i] + model.size[i]):
-                most = max(most, model.counts[U(j)])
+            for place in range(model.start[i], model.start[i] + model.size[i]):
+                most = max(most, model.counts[U(place)])
             changed, k, edge = 1.0 - most / model.visits[i], 0, 0.5
             while k < RATES - 1 and changed < edge:
                 k += 1

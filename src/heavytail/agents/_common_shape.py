@@ -34,6 +34,7 @@ tried again (optimistic sampling; May, Korda, Lee and Leslie 2012).
 import math
 from typing import NamedTuple
 
+from heavytail.agents._index_list import IndexList, append, item
 from heavytail.agents._skewed_draw import draw_skewed
 from heavytail.arrays import Floats, Indices, Stream, U
 from heavytail.estimators._symmetry import skew_probability
@@ -101,10 +102,11 @@ def lightness(sketch: Sketch, block: int) -> float:
 
 
 @kernel
-def skew_odds(sketch: Sketch) -> float:
+def skew_odds(sketch: Sketch, tried: IndexList) -> float:
     """Renew all summaries, and return the odds that a heavy-tailed law is skewed."""
     skewed, symmetric = SKEW_PRIOR, SKEW_PRIOR
-    for cell in range(sketch.histogram.n.size):
+    for k in range(tried.size[0]):
+        cell = item(tried, k)
         if sketch.histogram.block[U(cell)] >= 0:
             block = renew(sketch, cell)
             if sketch.histogram.n[U(cell)] >= MIN_TESTED:
@@ -115,10 +117,12 @@ def skew_odds(sketch: Sketch) -> float:
 
 
 @kernel
-def draw_kinds(sketch: Sketch, kinds: Indices, rng: Stream) -> int:
-    """Draw which cells are skewed; return how many are pooled."""
-    odds, pooled = skew_odds(sketch), 0
-    for cell in range(kinds.size):
+def draw_kinds(sketch: Sketch, tried: IndexList, kinds: Indices, pool: IndexList, rng: Stream) -> None:
+    """Draw which cells are skewed, and list those that are pooled."""
+    odds = skew_odds(sketch, tried)
+    pool.size[0] = 0
+    for k in range(tried.size[0]):
+        cell = item(tried, k)
         i, block = U(cell), sketch.histogram.block[U(cell)]
         kinds[i] = SYMMETRIC
         if block < 0:
@@ -129,25 +133,24 @@ def draw_kinds(sketch: Sketch, kinds: Indices, rng: Stream) -> int:
             kinds[i] = ALONE
             if sketch.histogram.n[i] >= MIN_POOLED and lightness(sketch, block) <= MAX_LIGHT:
                 kinds[i] = POOLED
-                pooled += 1
-    return pooled
+                append(pool, cell)
 
 
 # Random effects
 
 
 @kernel
-def find_noise(sketch: Sketch, kinds: Indices) -> Noise:
+def find_noise(sketch: Sketch, pool: IndexList) -> Noise:
     """Return how well a pool that is not empty measures."""
     samples, precision, noise, centre = 0.0, 0.0, 0.0, 0.0
-    for cell in range(kinds.size):
-        if kinds[U(cell)] == POOLED:
-            b, n = U(sketch.histogram.block[U(cell)]), float(sketch.histogram.n[U(cell)])
-            error, spread_error = sketch.summary[b, OFFSET_ERROR], sketch.summary[b, SPREAD_ERROR]
-            samples += n
-            precision += 1.0 / (error * error)
-            noise += n * (n * spread_error * spread_error)
-            centre += n * log(sketch.summary[b, SPREAD])
+    for k in range(pool.size[0]):
+        cell = item(pool, k)
+        b, n = U(sketch.histogram.block[U(cell)]), float(sketch.histogram.n[U(cell)])
+        error, spread_error = sketch.summary[b, OFFSET_ERROR], sketch.summary[b, SPREAD_ERROR]
+        samples += n
+        precision += 1.0 / (error * error)
+        noise += n * (n * spread_error * spread_error)
+        centre += n * log(sketch.summary[b, SPREAD])
     return Noise(samples / precision, max(noise / samples, MIN_NOISE), centre / samples)
 
 
@@ -162,53 +165,53 @@ def measure(sketch: Sketch, cell: int, what: int, noise: Noise) -> tuple[float, 
 
 
 @kernel
-def weigh(sketch: Sketch, kinds: Indices, what: int, noise: Noise, tau: float) -> tuple[float, float, float]:
+def weigh(sketch: Sketch, pool: IndexList, what: int, noise: Noise, tau: float) -> tuple[float, float, float]:
     """Return the precision of what is common, that times its mean, and the log likelihood of tau."""
     precision, total, logs = PRIOR_PRECISION, 0.0, 0.0
-    for cell in range(kinds.size):
-        if kinds[U(cell)] == POOLED:
-            x, variance = measure(sketch, cell, what, noise)
-            w = 1.0 / (variance + tau * tau)
-            precision += w
-            total += w * x
-            logs += 0.5 * (log(w) - w * x * x)
+    for k in range(pool.size[0]):
+        cell = item(pool, k)
+        x, variance = measure(sketch, cell, what, noise)
+        w = 1.0 / (variance + tau * tau)
+        precision += w
+        total += w * x
+        logs += 0.5 * (log(w) - w * x * x)
     return precision, total, logs + 0.5 * total * total / precision - 0.5 * log(precision)
 
 
 @kernel
-def spread_evidence(sketch: Sketch, kinds: Indices, noise: Noise) -> float:
+def spread_evidence(sketch: Sketch, pool: IndexList, noise: Noise) -> float:
     """Return the likelihood of spreads that differ, over that of one spread."""
-    one, total, omega = weigh(sketch, kinds, SPREADS, noise, 0.0)[2], 0.0, FIRST_OMEGA
+    one, total, omega = weigh(sketch, pool, SPREADS, noise, 0.0)[2], 0.0, FIRST_OMEGA
     for _ in range(OMEGAS):
-        total += exp(min(weigh(sketch, kinds, SPREADS, noise, omega)[2] - one, 500.0)) / OMEGAS
+        total += exp(min(weigh(sketch, pool, SPREADS, noise, omega)[2] - one, 500.0)) / OMEGAS
         omega *= STEP
     return total
 
 
 @kernel
-def one_sided(sketch: Sketch, kinds: Indices) -> bool:
+def one_sided(sketch: Sketch, pool: IndexList) -> bool:
     """Tell whether all cells of the pool are skewed to one side."""
     low, high = math.inf, -math.inf
-    for cell in range(kinds.size):
-        if kinds[U(cell)] == POOLED:
-            offset = sketch.summary[U(sketch.histogram.block[U(cell)]), OFFSET]
-            low, high = min(low, offset), max(high, offset)
+    for k in range(pool.size[0]):
+        cell = item(pool, k)
+        offset = sketch.summary[U(sketch.histogram.block[U(cell)]), OFFSET]
+        low, high = min(low, offset), max(high, offset)
     return not low < 0.0 < high
 
 
 @kernel
-def draw_tau(sketch: Sketch, kinds: Indices, noise: Noise, weights: Floats, rng: Stream) -> float:
+def draw_tau(sketch: Sketch, pool: IndexList, noise: Noise, weights: Floats, rng: Stream) -> float:
     """Draw tau; 0 is of one law at several places. weights [TAUS] is scratch."""
-    alike = weigh(sketch, kinds, OFFSETS, noise, 0.0)[2]
+    alike = weigh(sketch, pool, OFFSETS, noise, 0.0)[2]
     most, tau, total = alike, FIRST_TAU, 0.0
     for k in range(TAUS):
-        weights[U(k)] = weigh(sketch, kinds, OFFSETS, noise, tau)[2]
+        weights[U(k)] = weigh(sketch, pool, OFFSETS, noise, tau)[2]
         most = max(most, weights[U(k)])
         tau *= STEP
     for k in range(TAUS):
         weights[U(k)] = exp(weights[U(k)] - most) / TAUS
         total += weights[U(k)]
-    alike = exp(alike - most) / spread_evidence(sketch, kinds, noise) if one_sided(sketch, kinds) else 0.0
+    alike = exp(alike - most) / spread_evidence(sketch, pool, noise) if one_sided(sketch, pool) else 0.0
     u = uniform(rng) * (total + alike) - alike
     if u < 0.0:
         return 0.0
@@ -222,50 +225,53 @@ def draw_tau(sketch: Sketch, kinds: Indices, noise: Noise, weights: Floats, rng:
 
 
 @kernel
-def draw_offset(sketch: Sketch, kinds: Indices, noise: Noise, tau: float, rng: Stream) -> float:
+def draw_offset(sketch: Sketch, pool: IndexList, noise: Noise, tau: float, rng: Stream) -> float:
     """Draw the common offset: the mean of what is drawn of each cell, at least its centre."""
-    precision, centre, _ = weigh(sketch, kinds, OFFSETS, noise, tau)
+    precision, centre, _ = weigh(sketch, pool, OFFSETS, noise, tau)
     total = math.sqrt(PRIOR_PRECISION) * normal(rng)
-    for cell in range(kinds.size):
-        if kinds[U(cell)] == POOLED:
-            block = sketch.histogram.block[U(cell)]
-            b = U(block)
-            own = (draw_skewed(sketch, block, rng) - sketch.summary[b, MIDDLE]) / sketch.summary[b, SPREAD]
-            variance = measure(sketch, cell, OFFSETS, noise)[1]
-            total += (own + tau * normal(rng)) / (variance + tau * tau)
+    for k in range(pool.size[0]):
+        cell = item(pool, k)
+        block = sketch.histogram.block[U(cell)]
+        b = U(block)
+        own = (draw_skewed(sketch, block, rng) - sketch.summary[b, MIDDLE]) / sketch.summary[b, SPREAD]
+        variance = measure(sketch, cell, OFFSETS, noise)[1]
+        total += (own + tau * normal(rng)) / (variance + tau * tau)
     return max(total, centre) / precision
 
 
 @kernel
-def spread_variance(sketch: Sketch, kinds: Indices, noise: Noise) -> float:
+def spread_variance(sketch: Sketch, pool: IndexList, noise: Noise) -> float:
     """Return the variance of log spreads between cells, by the method of moments."""
     cells, weights, squares, first, second = 0.0, 0.0, 0.0, 0.0, 0.0
-    for cell in range(kinds.size):
-        if kinds[U(cell)] == POOLED:
-            y, variance = measure(sketch, cell, SPREADS, noise)
-            cells += 1.0
-            weights += 1.0 / variance
-            squares += 1.0 / (variance * variance)
-            first += y / variance
-            second += y * y / variance
+    for k in range(pool.size[0]):
+        cell = item(pool, k)
+        y, variance = measure(sketch, cell, SPREADS, noise)
+        cells += 1.0
+        weights += 1.0 / variance
+        squares += 1.0 / (variance * variance)
+        first += y / variance
+        second += y * y / variance
     excess = second - first * first / weights - (cells - 1.0)
     freedom = weights - squares / weights
     return max(excess, 0.0) / freedom if freedom > 0.0 else 0.0
 
 
 @kernel
-def draw_common_shape(sketch: Sketch, kinds: Indices, weights: Floats, rng: Stream) -> CommonShape:
+def draw_common_shape(
+    sketch: Sketch, tried: IndexList, kinds: Indices, pool: IndexList, weights: Floats, rng: Stream
+) -> CommonShape:
     """Renew all summaries, draw of which kind cells are, and what those of the pool have in common.
 
-    kinds [cells] is written, weights [TAUS] is scratch.
+    kinds [cells] is written for the cells tried, and the pool; weights [TAUS] is scratch.
     """
-    if draw_kinds(sketch, kinds, rng) < MIN_POOLED_CELLS:
+    draw_kinds(sketch, tried, kinds, pool, rng)
+    if pool.size[0] < MIN_POOLED_CELLS:
         return CommonShape(False, 0.0, 0.0, 0.0, 0.0, 0.0)
-    noise = find_noise(sketch, kinds)
-    tau = draw_tau(sketch, kinds, noise, weights, rng)
-    offset = draw_offset(sketch, kinds, noise, tau, rng)
-    variance = spread_variance(sketch, kinds, noise) if tau > 0.0 else 0.0
-    precision, total, _ = weigh(sketch, kinds, SPREADS, noise, math.sqrt(variance))
+    noise = find_noise(sketch, pool)
+    tau = draw_tau(sketch, pool, noise, weights, rng)
+    offset = draw_offset(sketch, pool, noise, tau, rng)
+    variance = spread_variance(sketch, pool, noise) if tau > 0.0 else 0.0
+    precision, total, _ = weigh(sketch, pool, SPREADS, noise, math.sqrt(variance))
     return CommonShape(True, offset, tau, noise.centre + total / precision, variance, noise.spread)
 
 

@@ -6,8 +6,10 @@ r"""The MDP that Heavy-PSRL draws from its posterior.
   (`heavytail.agents._certainty`), and a random one leads elsewhere as often as others do. Of a cell that has
   led to several states: Dirichlet over them, and a lump Gamma(theta) on one more. The rate theta is drawn
   once for all cells from its posterior Gamma(N, M), where N counts their visits, but for each cell's first,
-  that met a new successor, and M how many would have at rate 1 (sum of 1 / n). Elsewhere, and one more, is a
-  state that was never seen if there is any. Memory and planning cost what was observed.
+  that met a new successor, and M how many would have at rate 1 (sum of 1 / n). One visit more is supposed of
+  each state (Laplace), so that few visits do not rule out what they have shown once. Elsewhere, and one more,
+  is a state that was never seen if there is any, and stands for all of them. Memory, draws and plans cost
+  what was observed.
 - *Narrower draws*: posterior sampling goes on trying what has long looked worse. So a count m is drawn as
   Gamma(c m) / c, with c from 1, where little is known, to 4: half as wide (as Chapelle and Li 2011, "An
   empirical evaluation of Thompson sampling", found best).
@@ -26,6 +28,8 @@ from typing import TYPE_CHECKING
 
 from heavytail.agents._certainty import count_new_successors, draw_change, draw_pays_otherwise, draw_shares
 from heavytail.agents._common_shape import draw_common_shape
+from heavytail.agents._drawn_plan import HAS_UNIT, LEAST, SPAN, UNSEEN
+from heavytail.agents._index_list import item
 from heavytail.agents._reward_posterior import draw_mean
 from heavytail.arrays import Stream, U
 from heavytail.estimators.sketch import MIDDLE, is_constant
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
 MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
 MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
 MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
+SUPPOSED = 1  # visits more of each successor
 MOST_NARROWED = 3.0  # c - 1 of large counts,
 HALF_NARROWED = 20.0  # and the count of which it is half that
 
@@ -46,7 +51,7 @@ HALF_NARROWED = 20.0  # and the count of which it is half that
 @kernel
 def draw_mdp(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
     """Draw an MDP from the posterior; steps is L."""
-    draw_shares(agent.certainty, agent.model, agent.sketch, rng)
+    draw_shares(agent.certainty, agent.model, agent.sketch, agent.tried, rng)
     draw_transitions(agent, rng)
     draw_rewards(agent, steps, rng)
 
@@ -55,12 +60,10 @@ def draw_mdp(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
 
 
 @kernel
-def first_unseen(agent: "HeavyPSRL") -> int:
-    """Return a state that was never seen, or the number of states."""
-    s = 0
-    while s < agent.model.n_states and agent.known[U(s)] == 1:
-        s += 1
-    return s
+def draw_elsewhere(agent: "HeavyPSRL", rng: Stream) -> int:
+    """Return the number of a state never seen, S + 1 for all of them, or draw any state if there is none."""
+    S = agent.model.n_states
+    return S + 1 if agent.seen.size[0] < S else integer(rng, S)
 
 
 @kernel
@@ -73,54 +76,73 @@ def draw_count(count: int, rng: Stream) -> float:
 @subroutine
 def draw_transitions(agent: "HeavyPSRL", rng: Stream) -> None:
     """Draw the probabilities of the successors seen, and of one state more."""
-    model, unseen = agent.model, first_unseen(agent)
-    new, expected = count_new_successors(model)
-    theta = gamma(rng, new) / expected
-    for cell in range(agent.rewards.size):
-        i = U(cell)
-        start, end = model.start[i], model.start[i] + model.size[i]
-        agent.elsewhere[i] = unseen if unseen < model.n_states else integer(rng, model.n_states)
-        agent.lump[i] = 1.0
-        if end - start == 1:
-            agent.lump[i] = draw_change(agent.certainty, cell, model.visits[i], rng)
-            agent.drawn[U(start)] = 1.0 - agent.lump[i]
-            if as_int(agent.elsewhere[i]) == as_int(model.successor[U(start)]):
-                agent.elsewhere[i] = (as_int(agent.elsewhere[i]) + 1) % model.n_states
-        elif end - start > 1:
-            lump = gamma(rng, theta)
-            total = lump
-            for k in range(start, end):
-                agent.drawn[U(k)] = draw_count(model.counts[U(k)], rng)
-                total += agent.drawn[U(k)]
-            agent.lump[i] = lump / total
-            for k in range(start, end):
-                agent.drawn[U(k)] /= total
+    new, expected = count_new_successors(agent.model, agent.tried)
+    theta, A = gamma(rng, new) / expected, agent.rewards.size // agent.model.n_states
+    for j in range(agent.seen.size[0]):
+        for a in range(A):
+            draw_successors(agent, item(agent.seen, j) * A + a, theta, rng)
+
+
+@kernel
+def draw_successors(agent: "HeavyPSRL", cell: int, theta: float, rng: Stream) -> None:
+    """Draw where a cell leads."""
+    model, i = agent.model, U(cell)
+    start, end = model.start[i], model.start[i] + model.size[i]
+    agent.elsewhere[i] = draw_elsewhere(agent, rng)
+    agent.lump[i] = 1.0
+    if end - start == 1:
+        agent.lump[i] = draw_change(agent.certainty, cell, model.visits[i], rng)
+        agent.drawn[U(start)] = 1.0 - agent.lump[i]
+        if as_int(agent.elsewhere[i]) == as_int(model.successor[U(start)]):
+            agent.elsewhere[i] = (as_int(agent.elsewhere[i]) + 1) % model.n_states
+    elif end - start > 1:
+        lump = gamma(rng, theta)
+        total = lump
+        for k in range(start, end):
+            agent.drawn[U(k)] = draw_count(model.counts[U(k)] + SUPPOSED, rng)
+            total += agent.drawn[U(k)]
+        agent.lump[i] = lump / total
+        for k in range(start, end):
+            agent.drawn[U(k)] /= total
 
 
 # Rewards
 
 
 @kernel
-def draw_means(agent: "HeavyPSRL", rng: Stream) -> tuple[float, float]:
-    """Draw the mean reward of every cell that is known; return the largest trimmed mean, and their range."""
-    rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
-    common = draw_common_shape(agent.sketch, agent.kinds, agent.scratch, rng)
-    low, high = math.inf, -math.inf
-    for cell in range(agent.rewards.size):
-        i = U(cell)
-        if n[i] >= MIN_KNOWN:
-            agent.rewards[i] = draw_mean(agent.sketch, cell, as_int(agent.kinds[i]), common, rng)
-        if n[i] >= MIN_RANGED:
+def draw_means(agent: "HeavyPSRL", rng: Stream) -> None:
+    """Draw the mean reward of every cell that is known."""
+    common = draw_common_shape(agent.sketch, agent.tried, agent.kinds, agent.pool, agent.scratch, rng)
+    for k in range(agent.tried.size[0]):
+        cell = item(agent.tried, k)
+        if agent.sketch.histogram.n[U(cell)] >= MIN_KNOWN:
+            kind = as_int(agent.kinds[U(cell)])
+            agent.rewards[U(cell)] = draw_mean(agent.sketch, cell, kind, common, rng)
+
+
+@kernel
+def trimmed_means(agent: "HeavyPSRL", least: int) -> tuple[float, float]:
+    """Return the least and the largest trimmed mean of cells of at least so many visits."""
+    rewards, low, high = agent.sketch.histogram, math.inf, -math.inf
+    for k in range(agent.tried.size[0]):
+        i = U(item(agent.tried, k))
+        if rewards.n[i] >= least:
             middle = rewards.first[i]
             if rewards.block[i] >= 0:
                 middle = agent.sketch.summary[U(rewards.block[i]), MIDDLE]
             low, high = min(low, middle), max(high, middle)
+    return low, high
+
+
+@kernel
+def reward_range(agent: "HeavyPSRL") -> tuple[float, float]:
+    """Return the largest trimmed mean, and the range of all; 0 where nothing was ever paid."""
+    low, high = trimmed_means(agent, MIN_RANGED)
     if low > high:
-        low, high = 0.0, 0.0
-    span = high - low
-    if not span > 0.0:
-        span = abs(high) if high != 0.0 else 1.0
-    return high, span
+        low, high = trimmed_means(agent, 1)
+    if low > high:
+        return 0.0, 0.0
+    return high, high - low if high > low else abs(high)
 
 
 @kernel
@@ -130,21 +152,53 @@ def draw_rare(span: float, n: int, rng: Stream) -> float:
     return exponential(rng) * span / (n * root * math.sqrt(root))
 
 
+@kernel
+def draw_unknown(agent: "HeavyPSRL", rng: Stream) -> float:
+    """Draw the mean reward of a cell of which too little is known."""
+    return agent.unknown[LEAST] + exponential(rng) * agent.unknown[SPAN]
+
+
 @subroutine
 def draw_rewards(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
-    """Draw a mean reward for every cell, and the value of a state never seen."""
-    rewards, n = agent.sketch.histogram, agent.sketch.histogram.n
-    high, span = draw_means(agent, rng)
-    for cell in range(agent.rewards.size):
-        i = U(cell)
-        constant = is_constant(agent.sketch, cell)
-        otherwise = (
-            n[i] > 0 and constant and draw_pays_otherwise(agent.certainty, agent.sketch, cell, n[i], rng)
-        )
-        if n[i] == 1 and agent.lump[i] == 0.0 and not otherwise:
-            agent.rewards[i] = rewards.first[i]
-        elif n[i] < (MIN_KNOWN if constant else MIN_NOISY):
-            agent.rewards[i] = high + (steps + exponential(rng)) * span
-        elif otherwise:
-            agent.rewards[i] += draw_rare(span, n[i], rng)
-    agent.unseen[0] = high + 2.0 * steps * span / open_uniform(rng)
+    """Draw a mean reward for every cell of the states seen, and the value of a state never seen."""
+    draw_means(agent, rng)
+    high, span = reward_range(agent)
+    agent.unknown[HAS_UNIT] = 1.0 if span > 0.0 else 0.0
+    if not span > 0.0:
+        span = 1.0
+    agent.unknown[UNSEEN] = high + 2.0 * steps * span / open_uniform(rng)
+    agent.unknown[LEAST] = high + steps * span
+    agent.unknown[SPAN] = span
+    A = agent.rewards.size // agent.model.n_states
+    for j in range(agent.seen.size[0]):
+        for a in range(A):
+            draw_reward(agent, item(agent.seen, j) * A + a, rng)
+
+
+@kernel
+def draw_reward(agent: "HeavyPSRL", cell: int, rng: Stream) -> None:
+    """Draw the mean reward of a cell, unless it is noisy and known."""
+    i = U(cell)
+    n, constant = agent.sketch.histogram.n[i], is_constant(agent.sketch, cell)
+    otherwise = n > 0 and constant and draw_pays_otherwise(agent.certainty, agent.sketch, cell, n, rng)
+    if n == 1 and agent.lump[i] == 0.0 and not otherwise:
+        agent.rewards[i] = agent.sketch.histogram.first[i]
+    elif n < (MIN_KNOWN if constant else MIN_NOISY):
+        agent.rewards[i] = draw_unknown(agent, rng)
+    elif otherwise:
+        agent.rewards[i] += draw_rare(agent.unknown[SPAN], n, rng)
+
+
+# States that are seen for the first time
+
+
+@subroutine
+def draw_new_state(agent: "HeavyPSRL", s: int, rng: Stream) -> None:
+    """Draw what the actions of a new state do, until there is another draw: anything."""
+    A = agent.rewards.size // agent.model.n_states
+    for a in range(A):
+        i = U(s * A + a)
+        agent.elsewhere[i] = draw_elsewhere(agent, rng)
+        agent.lump[i] = 1.0
+        agent.rewards[i] = draw_unknown(agent, rng)
+    agent.values[0, U(s)] = agent.unknown[UNSEEN]

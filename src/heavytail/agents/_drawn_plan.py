@@ -4,6 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, STEP_SIZE
+from heavytail.agents._index_list import item
 from heavytail.arrays import U
 from heavytail.kernels.compiling import kernel, subroutine
 
@@ -11,35 +12,40 @@ if TYPE_CHECKING:
     from heavytail.agents.heavy_psrl import HeavyPSRL
 
 TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for the average may be off
+# Drawn: the value of a state never seen; of an unknown reward, see `heavytail.agents._drawn_mdp`
+UNSEEN, LEAST, SPAN, HAS_UNIT = range(4)
 
 
 @kernel
 def backup(agent: "HeavyPSRL", row: int, h: int) -> None:
-    """Compute values[1 - row] and policy[h] from values[row]."""
+    """Compute values[1 - row] and policy[h] from values[row].
+
+    Of actions that are equally good in what was drawn, it takes the one tried least: to learn more of it
+    costs nothing. At the last step of an episode, whatever pays the same is.
+    """
     model, values = agent.model, agent.values
     S, A = model.n_states, agent.rewards.size // model.n_states
-    for s in range(S):
-        if agent.known[U(s)] == 0:
-            values[U(1 - row), U(s)] = agent.unseen[0]
-            continue
-        largest, chosen = -math.inf, 0
+    for j in range(agent.seen.size[0]):
+        s, largest, chosen = item(agent.seen, j), -math.inf, 0
         for a in range(A):
             i = U(s * A + a)
             q = agent.rewards[i] + agent.lump[i] * values[U(row), U(agent.elsewhere[i])]
             for k in range(model.start[i], model.start[i] + model.size[i]):
                 q += agent.drawn[U(k)] * values[U(row), U(model.successor[U(k)])]
-            if q > largest:
+            if q > largest or (q == largest and model.visits[i] < model.visits[U(s * A + chosen)]):
                 largest, chosen = q, a
         values[U(1 - row), U(s)] = largest
         agent.policy[U(h), U(s)] = chosen
+    values[U(1 - row), U(S + 1)] = agent.unknown[UNSEEN]
 
 
 @subroutine
 def plan_episode(agent: "HeavyPSRL") -> None:
     """Compute the best policy of each step."""
-    for s in range(agent.model.n_states + 1):
-        agent.values[0, s] = 0.0
-        agent.values[1, s] = 0.0
+    S = agent.model.n_states
+    for j in range(agent.seen.size[0]):
+        agent.values[0, U(item(agent.seen, j))] = 0.0
+    agent.values[0, U(S + 1)] = 0.0
     row = 0
     for h in range(agent.policy.shape[0] - 1, -1, -1):
         backup(agent, row, h)
@@ -50,26 +56,27 @@ def plan_episode(agent: "HeavyPSRL") -> None:
 def plan_average(agent: "HeavyPSRL") -> None:
     """Compute the best policy for the average reward, from the values of the plan before.
 
-    As in `heavytail.agents._extended_value_iteration`; the values of unseen states stay as they are.
+    As in `heavytail.agents._extended_value_iteration`; the value of a state never seen stays as it is.
     """
-    values, S, low, high, steps = agent.values, agent.model.n_states, math.inf, -math.inf, 0
-    for s in range(S):
-        if agent.known[s] == 0:
-            values[0, s] = agent.unseen[0]
-    for cell in range(agent.rewards.size):
-        low, high = min(low, agent.rewards[cell]), max(high, agent.rewards[cell])
-        steps += agent.model.visits[cell]
+    values, seen, low, high, steps = agent.values, agent.seen, math.inf, -math.inf, 0
+    A = agent.rewards.size // agent.model.n_states
+    values[0, U(agent.model.n_states + 1)] = agent.unknown[UNSEEN]
+    for j in range(seen.size[0]):
+        for a in range(A):
+            i = U(item(seen, j) * A + a)
+            low, high = min(low, agent.rewards[i]), max(high, agent.rewards[i])
+            steps += agent.model.visits[i]
     tolerance = (high - low) * max(RESOLUTION, min(TOLERANCE, 1.0 / math.sqrt(steps + 1.0)))
     for _ in range(MAX_BACKUPS):
         backup(agent, 0, 0)
-        low, high, shift = math.inf, -math.inf, 0.0
-        for s in range(S - 1, -1, -1):
-            if agent.known[s] == 1:
-                change = values[1, s] - values[0, s]
-                low, high = min(low, change), max(high, change)
-                shift = STEP_SIZE * values[1, s] + (1.0 - STEP_SIZE) * values[0, s]  # of the first known
-        for s in range(S):
-            if agent.known[s] == 1:
-                values[0, s] = STEP_SIZE * values[1, s] + (1.0 - STEP_SIZE) * values[0, s] - shift
+        low, high = math.inf, -math.inf
+        for j in range(seen.size[0]):
+            s = U(item(seen, j))
+            change = values[1, s] - values[0, s]
+            low, high = min(low, change), max(high, change)
+            values[0, s] += STEP_SIZE * change
+        shift = values[0, U(item(seen, 0))]
+        for j in range(seen.size[0]):
+            values[0, U(item(seen, j))] -= shift
         if not high - low >= tolerance:
             break

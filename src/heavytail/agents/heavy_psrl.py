@@ -12,15 +12,16 @@ A draw is kept for a *phase*. It ends when a cell's visits have doubled or a sta
 the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
 when it is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision
 processes: a Thompson sampling approach"). Among very many cells there must be news of a hundredth of those
-tried, and of one in `DRAWN_AT_ONCE` of all, or as many steps: so that what a phase costs is little for each.
+tried, and of one in `DRAWN_AT_ONCE` of those of states seen, or as many steps: so that what a phase costs is
+little for each. States never seen cost nothing.
 
 In episodes a phase ends also when its draw is *stale*: after an episode in which a twentieth of some cell's
 visits are of this phase. A wrong draw that is kept until visits double is repeated as often as it was tried
 before. But a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them
 such a cell looks worse than it is, and would be given up.
 
-Rewards times a factor, or plus a constant, give the same decisions up to rounding once some cell has
-`MIN_RANGED` samples. No regret bound is known for it.
+Rewards times a factor give the same decisions up to rounding, and so do rewards plus a constant once some
+cell has `MIN_RANGED` samples. No regret bound is known for it.
 """
 
 from collections.abc import Iterator
@@ -38,8 +39,9 @@ from heavytail.agents._certainty import (
     see_first_visit,
 )
 from heavytail.agents._common_shape import POOLED, SYMMETRIC, TAUS
-from heavytail.agents._drawn_mdp import draw_mdp
-from heavytail.agents._drawn_plan import plan_average, plan_episode
+from heavytail.agents._drawn_mdp import draw_mdp, draw_new_state
+from heavytail.agents._drawn_plan import HAS_UNIT, plan_average, plan_episode
+from heavytail.agents._index_list import IndexList, append, item, new_index_list
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Stream, U
 from heavytail.estimators._beliefs import describe_cells
@@ -49,14 +51,13 @@ from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.rng import integer
 from heavytail.kernels.verbs import act, begin, full, push, reset, update, write_counters
 from heavytail.mdp.problem import Problem
-from heavytail.ranges import COUNT, Fact, Range, below
+from heavytail.ranges import COUNT, FLAG, Fact, Range, below
 from heavytail.registry import register
 
 NUMBER, LENGTH, LAST_LENGTH = range(3)  # of a phase; lengths in episodes or steps
-NEWS, STALE, TRIED = 3, 4, 5  # visits of the phase that were news, or made its draw stale; cells tried so far
-HAS_SKEWED = 6
+NEWS, STALE, HAS_SKEWED = 3, 4, 5  # visits of the phase that were news, or made its draw stale
 MANY = 100  # news count if they are more than one in so many of the cells tried,
-DRAWN_AT_ONCE = 3_000  # and of all cells: a phase draws and plans all of them
+DRAWN_AT_ONCE = 3_000  # and of those of states seen: a phase draws and plans all of them
 STALE_AFTER = 20  # a draw is stale when one in so many of a cell's visits was made since
 MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 
@@ -67,16 +68,19 @@ class HeavyPSRL(NamedTuple):
     sketch: Sketch  # of rewards
     model: TransitionCounts
     drawn: Floats  # [pool] drawn probabilities of the model's successors
-    elsewhere: Indices  # [S*A] the drawn state of the lump
+    elsewhere: Indices  # [S*A] the drawn state of the lump; S + 1 is one that was never seen
     lump: Floats  # [S*A] its drawn probability
     rewards: Floats  # [S*A] drawn means
-    values: Floats  # [2, S + 1]
+    values: Floats  # [2, S + 2] of states, of the end, which is 0, and of a state never seen
     policy: Indices  # [H or 1, S]
-    known: Ints  # [S + 1] whether a state was seen; last, how many were
+    known: Ints  # [S] whether a state was seen
+    seen: IndexList  # those that were
+    tried: IndexList  # cells with a visit
+    pool: IndexList  # cells drawn as skewed and pooled, see `heavytail.agents._common_shape`
     in_phase: Ints  # [S*A] visits in this phase
-    phase: Ints  # [7] see above
+    phase: Ints  # [6] see above
     certainty: Certainty
-    unseen: Floats  # [1] the drawn value of a state never seen
+    unknown: Floats  # [4] drawn for what is not known, see `heavytail.agents._drawn_plan`
     kinds: Indices  # [S*A] whether rewards are drawn as skewed, see `heavytail.agents._common_shape`
     scratch: Floats  # [TAUS]
     episodic: bool
@@ -93,10 +97,10 @@ class HeavyPSRL(NamedTuple):
         """Say what is a state, an action and a count."""
         S = self.model.n_states
         return {
-            "elsewhere": below(S),
+            "elsewhere": below(S + 2),
             "kinds": below(POOLED + 1),
             "policy": below(self.rewards.size // S),
-            "known": Range(0, S),
+            "known": FLAG,
             "in_phase": COUNT,
             "phase": COUNT,
         }
@@ -105,17 +109,16 @@ class HeavyPSRL(NamedTuple):
         """Say how its parts go together."""
         yield "drawn has not the length of the model's pools", len(self.drawn) == len(self.model.counts)
         yield "visits and rewards were not counted alike", (self.model.visits == self.sketch.n).all()
-        known = self.known[:-1]
-        yield "states seen are not counted right", known.max() <= 1 and known.sum() == self.known[-1]
+        yield "states seen are not those listed", self.seen.holds_exactly(self.known)
         yield "a phase has neither met skewed cells nor not", self.phase[HAS_SKEWED] <= 1
-        yield "cells tried are not counted right", self.phase[TRIED] == (self.model.visits > 0).sum()
+        yield "cells tried are not those listed", self.tried.holds_exactly(self.model.visits)
 
     def beliefs(self) -> dict[str, Floats]:
         """Return what it believes of each cell's rewards."""
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl", version=5)
+@register("agent", "heavy_psrl", version=6)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
@@ -133,13 +136,16 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         elsewhere=np.zeros(cells, np.uint32),
         lump=np.zeros(cells),
         rewards=np.zeros(cells),
-        values=np.zeros((2, S + 1)),
+        values=np.zeros((2, S + 2)),
         policy=np.zeros((max(problem.horizon, 1), S), np.uint32),
-        known=np.zeros(S + 1, np.int64),
+        known=np.zeros(S, np.int64),
+        seen=new_index_list(S),
+        tried=new_index_list(cells),
+        pool=new_index_list(cells),
         in_phase=np.zeros(cells, np.int64),
-        phase=np.zeros(7, np.int64),
+        phase=np.zeros(6, np.int64),
         certainty=new_certainty(S, problem.n_actions),
-        unseen=np.zeros(1),
+        unknown=np.zeros(4),
         kinds=np.zeros(cells, np.uint32),
         scratch=np.zeros(TAUS),
         episodic=problem.horizon > 0,
@@ -158,13 +164,13 @@ def _full(record: HeavyPSRL) -> bool:
 def has_many(agent: HeavyPSRL, what: int) -> bool:
     """Tell whether so much is new, or stale, that another MDP must be drawn."""
     n = agent.phase[U(what)]
-    return agent.phase[NUMBER] == 0 or (MANY * n > agent.phase[TRIED] and is_worth_it(agent, n))
+    return agent.phase[NUMBER] == 0 or (MANY * n > agent.tried.size[0] and is_worth_it(agent, n))
 
 
 @kernel
 def is_worth_it(agent: HeavyPSRL, n: int) -> bool:
     """Tell whether n events, or steps, are enough for what a phase costs."""
-    return DRAWN_AT_ONCE * n > agent.rewards.size
+    return DRAWN_AT_ONCE * n > agent.seen.size[0] * (agent.rewards.size // agent.model.n_states)
 
 
 @subroutine
@@ -174,7 +180,7 @@ def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
         draw_mdp(agent, float(agent.policy.shape[0]), rng)
         plan_episode(agent)
     else:
-        draw_mdp(agent, float(agent.known[U(agent.model.n_states)] + agent.phase[LENGTH]), rng)
+        draw_mdp(agent, float(agent.seen.size[0] + agent.phase[LENGTH]), rng)
         plan_average(agent)
     agent.phase[LAST_LENGTH] = agent.phase[LENGTH]
     agent.phase[LENGTH] = 0
@@ -182,8 +188,8 @@ def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
     agent.phase[STALE] = 0
     agent.phase[HAS_SKEWED] = 0
     agent.phase[NUMBER] += 1
-    for cell in range(agent.in_phase.size):
-        agent.in_phase[cell] = 0
+    for k in range(agent.tried.size[0]):
+        agent.in_phase[U(item(agent.tried, k))] = 0
 
 
 @kernel
@@ -210,7 +216,8 @@ def settles(agent: HeavyPSRL, cell: int, rng: Stream) -> bool:
     elif certainty.stayed[i] == STAYED or (agent.lump[i] == 0.0 and agent.rewards[i] == reward):
         return False
     take_as_seen(agent, cell)
-    agent.rewards[i] = reward
+    # Beside what was drawn before anything paid, a reward would be little or much by its unit alone
+    agent.rewards[i] = reward if agent.unknown[HAS_UNIT] == 1.0 else 0.0
     return True
 
 
@@ -226,19 +233,20 @@ def try_any_action(agent: HeavyPSRL, s: int, A: int, rng: Stream) -> None:
 
 
 @kernel
-def see(agent: HeavyPSRL, s: int) -> bool:
+def see(agent: HeavyPSRL, s: int, rng: Stream) -> bool:
     """Be in a state, and tell whether it is new."""
     if agent.known[U(s)] == 1:
         return False
     agent.known[U(s)] = 1
-    agent.known[U(agent.model.n_states)] += 1
+    append(agent.seen, s)
+    draw_new_state(agent, s, rng)
     agent.phase[NEWS] += 1
     return True
 
 
 @begin.method(HeavyPSRL)
 def _begin(agent: HeavyPSRL, s: int, rng: Stream) -> None:
-    see(agent, s)
+    see(agent, s, rng)
     length = agent.phase[LENGTH]
     long = length * length >= agent.phase[NUMBER] and is_worth_it(agent, length * agent.policy.shape[0])
     stale = has_many(agent, STALE) and agent.phase[HAS_SKEWED] == 0
@@ -263,11 +271,11 @@ def _update(
     push(agent.sketch, cell, r)
     observe(agent.model, cell, s_next, terminated)
     if n == 0:
-        see(agent, s)  # news in a log only, of which no episode begins
+        see(agent, s, rng)  # news in a log only, of which no episode begins
         see_first_visit(
             agent.certainty, cell, s_next == s and not terminated, agent.sketch.histogram.first[i]
         )
-        agent.phase[TRIED] += 1
+        append(agent.tried, cell)
     agent.in_phase[i] += 1
     if agent.kinds[i] != SYMMETRIC:
         agent.phase[HAS_SKEWED] = 1
@@ -275,7 +283,7 @@ def _update(
         agent.phase[STALE] += 1
     if 2 * agent.in_phase[i] > n:
         agent.phase[NEWS] += 1
-    changed = not terminated and see(agent, s_next)
+    changed = not terminated and see(agent, s_next, rng)
     if agent.model.size[i] > successors:
         take_as_seen(agent, cell)  # its successors have changed places, the drawn probabilities have not
     if agent.episodic and agent.rewards.size * agent.policy.shape[0] <= MAX_REPLANNED:
@@ -303,7 +311,7 @@ def _write_counters(agent: HeavyPSRL, out: Floats) -> None:
     out[1] = uniformity(agent.model)
     out[2] = skewed
     out[3] = certain
-    new, expected = count_new_successors(agent.model)
+    new, expected = count_new_successors(agent.model, agent.tried)
     out[4] = new / expected
 
 
@@ -312,6 +320,9 @@ def _reset(record: HeavyPSRL) -> None:
     reset(record.sketch)
     reset(record.model)
     reset(record.certainty)
+    reset(record.seen)
+    reset(record.tried)
+    reset(record.pool)
     record.drawn[:] = 0.0
     record.elsewhere[:] = 0
     record.lump[:] = 0.0
@@ -321,6 +332,6 @@ def _reset(record: HeavyPSRL) -> None:
     record.known[:] = 0
     record.in_phase[:] = 0
     record.phase[:] = 0
-    record.unseen[:] = 0.0
+    record.unknown[:] = 0.0
     record.kinds[:] = 0
     record.scratch[:] = 0.0
