@@ -56,6 +56,12 @@ def quotient(x: float, y: float) -> float:
 
 
 @kernel
+def root(x: float) -> float:
+    """Compute the square root of x from 1e-250 to 1e250; as with `quotient`, a GPU need not ask."""
+    return math.sqrt(x)
+
+
+@kernel
 def sin(x: float) -> float:
     """Compute the sine of x from -pi/2 to pi/2."""
     z = x * x

@@ -1,9 +1,9 @@
 """Runs in lanes: tens of thousands of them, one per thread of a GPU, with the kernels of the CPU.
 
 Lanes of a batch have one class of agent and one shape of MDP; they may differ in every number of both, and in
-their seed. The GPU works in chunks of a fraction of a second, since one that also draws a desktop must not be
-busy for long; between chunks Python handles Ctrl-C, reports progress, enlarges pools and may save everything
-to a file.
+their seed. The GPU works in chunks of a second, or of a fraction where it also draws a desktop and must not
+be busy for long; between chunks Python handles Ctrl-C, reports progress, enlarges pools and may save
+everything to a file.
 """
 
 import time
@@ -31,7 +31,7 @@ from heavytail.training.fused import (
     new_run_state,
     next_chunk,
 )
-from heavytail.training.lanes.device import BLOCK, blocks, to_device, to_host
+from heavytail.training.lanes.device import BLOCK, blocks, chunk_seconds, to_device, to_host
 from heavytail.training.lanes.layout import (
     Deduplicated,
     in_lanes,
@@ -43,7 +43,6 @@ from heavytail.training.lanes.layout import (
     with_arrays,
 )
 
-CHUNK_SECONDS = 0.2
 FIRST_CHUNK = 200  # steps
 WIDE = 65_536  # beyond so many lanes, widths are multiples of it
 MEMORY_SHARE = 0.8  # of the free memory is used, since pools may grow
@@ -177,7 +176,7 @@ class Lanes:
         from heavytail.training.lanes.cuda_kernels import exact_arithmetic, lanes_kernel
 
         statuses = to_device(np.full(self.size, PAUSED))
-        max_steps = FIRST_CHUNK
+        max_steps, seconds = FIRST_CHUNK, chunk_seconds()
         while True:
             started, records = time.perf_counter(), (self.state.agents, mdps, *self.state[1:])
             kernel = lanes_kernel(*records)
@@ -190,7 +189,7 @@ class Lanes:
             on_chunk()
             if not np.isin(reached, (PAUSED, FULL)).any():
                 return
-            max_steps = next_chunk(max_steps, max_steps, time.perf_counter() - started, CHUNK_SECONDS)
+            max_steps = next_chunk(max_steps, max_steps, time.perf_counter() - started, seconds)
 
     def _stop_failed(self, failed: Bools, statuses: Ints) -> None:
         """Stop the lanes that failed: they count as having done all episodes or steps."""

@@ -16,12 +16,13 @@ from numba import uint64
 from heavytail.arrays import Record
 from heavytail.kernels.async_loads import loaded, start_load, wait_for_loads
 from heavytail.kernels.compiling import entry, kernel
-from heavytail.kernels.elementary import quotient
+from heavytail.kernels.elementary import quotient, root
 from heavytail.kernels.rng import Streams
 from heavytail.training.lanes.device import find_cuda, has_cuda, simulated
 from heavytail.training.lanes.intrinsics import (
     loaded_intrinsic,
     quotient_intrinsic,
+    root_intrinsic,
     start_load_intrinsic,
     wait_for_loads_intrinsic,
 )
@@ -60,12 +61,13 @@ def replace_kernels() -> None:
     if simulated():
         return
     start, wait, take = start_load_intrinsic(), wait_for_loads_intrinsic(), loaded_intrinsic()
-    divide = quotient_intrinsic()
+    divide, take_root = quotient_intrinsic(), root_intrinsic()
     versions = {  # numba compiles functions, and no intrinsics by themselves
         start_load: lambda table, cell, slot: start(table, cell, slot),  # noqa: PLW0108
         wait_for_loads: lambda: wait(),  # noqa: PLW0108
         loaded: lambda table, asked, slot: take(table, asked, slot),  # noqa: PLW0108
         quotient: lambda x, y: divide(x, y),  # noqa: PLW0108
+        root: lambda x: take_root(x),  # noqa: PLW0108
     }
     for own, version in versions.items():
         vars(own)["_CUDATypingContext__dispatcher"] = cuda.jit(device=True, forceinline=True)(version)

@@ -25,6 +25,7 @@ BLOCK = (
 # Names that NumPy 2.5 removed and numba-cuda 0.30 still looks up
 REMOVED_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}
 INSTALL = install_extra("cuda")
+CHUNK_SECONDS, DESKTOP_SECONDS = 1.0, 0.2  # that the GPU may be busy at a time; and where it draws a desktop
 
 
 class Device(NamedTuple):
@@ -92,6 +93,14 @@ def find_device() -> Device:
         ) from None
     name, free = context.device.name, int(context.get_memory_info().free)
     return Device(name.decode() if isinstance(name, bytes) else str(name), free)
+
+
+def chunk_seconds() -> float:
+    """Return how long a kernel should take: between kernels all lanes wait for the last of them."""
+    if simulated():
+        return DESKTOP_SECONDS
+    draws_desktop = find_cuda().current_context().device.KERNEL_EXEC_TIMEOUT  # where its driver sets a limit
+    return DESKTOP_SECONDS if draws_desktop else CHUNK_SECONDS
 
 
 def to_device(array: npt.NDArray[Any]) -> DeviceArray:

@@ -1,12 +1,13 @@
-"""Kernels that are others on a GPU: loads that do not wait, and divisions that ask nothing.
+"""Kernels that are others on a GPU: loads that do not wait, divisions and roots that ask nothing.
 
 *Loads* (`heavytail.kernels.async_loads`) are asynchronous copies into shared memory, ``cp.async`` in PTX.
 (PTX has instructions to prefetch into a cache too. After ``prefetch.global.L1`` loads wait as long as without
 it, on an H200; after a copy that nobody reads they wait for the second cache.)
 
-*Quotients* (`heavytail.kernels.elementary`): a division is an approximate reciprocal, two steps of Newton's
-and a correction, and then a branch for operands that are too large or too small for that. This is the same
-without the branch, at which a warp waits some thirty cycles.
+*Quotients and roots* (`heavytail.kernels.elementary`): a division is an approximate reciprocal, two steps of
+Newton's and a correction, and then a branch for operands that are too large or too small for that; a square
+root is an approximate inverse of it, a step of third order and a correction. These are the same without the
+branch, at which a warp waits some thirty cycles.
 """
 
 from collections.abc import Callable
@@ -27,6 +28,11 @@ rcp.approx.ftz.f64 r, $2; mov.b64 {low, high}, r; mov.b64 r, {1, high}; neg.f64 
 fma.rn.f64 e, n, r, 0d3FF0000000000000; fma.rn.f64 e, e, e, e; fma.rn.f64 r, r, e, r;
 fma.rn.f64 e, n, r, 0d3FF0000000000000; fma.rn.f64 r, r, e, r;
 mul.rn.f64 e, $1, r; fma.rn.f64 n, n, e, $1; fma.rn.f64 $0, r, n, e; }""".replace("\n", " ")
+ROOT = """{ .reg .f64 r, e, c, n; rsqrt.approx.ftz.f64 r, $1;
+mul.rn.f64 e, r, r; neg.f64 e, e; fma.rn.f64 e, $1, e, 0d3FF0000000000000;
+fma.rn.f64 c, e, 0d3FD8000000000000, 0d3FE0000000000000; mul.rn.f64 e, r, e; fma.rn.f64 r, c, e, r;
+mul.rn.f64 e, $1, r; mul.rn.f64 r, r, 0d3FE0000000000000;
+neg.f64 n, e; fma.rn.f64 n, n, e, $1; fma.rn.f64 $0, n, r, e; }""".replace("\n", " ")
 
 
 def start_load_intrinsic() -> Callable[..., Any]:
@@ -95,6 +101,19 @@ def quotient_intrinsic() -> Callable[..., Any]:
         return types.float64(types.float64, types.float64), generate
 
     return _intrinsic(extending, divide)
+
+
+def root_intrinsic() -> Callable[..., Any]:
+    """Make the GPU kernel ``(x) -> sqrt(x)``, for an operand that is in range."""
+    types, extending = (numba_cuda(name) for name in ("types", "extending"))
+
+    def take_root(typing_context: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.asm(ir.FunctionType(REAL, [REAL]), ROOT, "=d,d", list(arguments), False)
+
+        return types.float64(types.float64), generate
+
+    return _intrinsic(extending, take_root)
 
 
 def _address_of_copy(builder: Any, slot: Any) -> Any:
