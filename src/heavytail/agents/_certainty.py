@@ -34,7 +34,7 @@ import numpy as np
 from heavytail.agents._change_rates import ChangeRates, draw_rate, learn_rates, new_change_rates, same_again
 from heavytail.agents._index_list import IndexList, item
 from heavytail.agents._transition_counts import TransitionCounts
-from heavytail.arrays import Floats, Indices, Stream, U
+from heavytail.arrays import Bools, Floats, Stream, U
 from heavytail.estimators.sketch import Sketch, is_constant
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
@@ -43,7 +43,6 @@ from heavytail.kernels.rng import gamma, uniform
 from heavytail.kernels.verbs import reset
 from heavytail.ranges import COUNT, FINITE, FLAG, Fact, Range
 
-MOVED, STAYED = range(2)  # what the first visit of a cell did
 REWARDS = 2  # groups of rewards: others, and those that paid a usual one first
 CERTAIN, RANDOM = range(2)  # rows of `cells`
 SHARE_PRIOR = 0.1  # a, of successors, and of rewards that are not usual
@@ -60,7 +59,7 @@ EULER = 0.5772156649015329
 class Certainty(NamedTuple):
     """What is known of which cells are certain. A cell is s * A + a."""
 
-    stayed: Indices  # [S*A] whether the first visit led back to the own state
+    stayed: Bools  # [S*A] whether the first visit led back to the own state
     usual: Floats  # [CANDIDATES, 3] rewards of many first visits, their leads in the vote, whether they are
     shares: Floats  # [2A + 2] drawn shares of random cells: of each action and first visit; of rewards
     shapes: Floats  # [2A] y, of each group of successors
@@ -80,7 +79,7 @@ def new_certainty(n_states: int, n_actions: int) -> Certainty:
     """Make what is known where nothing was seen yet."""
     groups = 2 * n_actions + REWARDS
     return Certainty(
-        stayed=np.zeros(n_states * n_actions, np.uint32),
+        stayed=np.zeros(n_states * n_actions, np.bool_),
         usual=np.zeros((CANDIDATES, 3)),
         shares=np.zeros(groups),
         shapes=np.zeros(2 * n_actions),
@@ -91,7 +90,7 @@ def new_certainty(n_states: int, n_actions: int) -> Certainty:
 
 @reset.method(Certainty)
 def _reset(record: Certainty) -> None:
-    record.stayed[:] = 0
+    record.stayed[:] = False
     record.usual[:] = 0.0
     record.shares[:] = 0.0
     record.shapes[:] = 0.0
@@ -102,7 +101,7 @@ def _reset(record: Certainty) -> None:
 @kernel
 def see_first_visit(certainty: Certainty, cell: int, stayed: bool, r: float) -> None:
     """Remember how a cell's first visit was."""
-    certainty.stayed[U(cell)] = STAYED if stayed else MOVED
+    certainty.stayed[U(cell)] = stayed
     usual, place = certainty.usual, -1
     for k in range(CANDIDATES):
         if usual[k, LEAD] > 0.0 and usual[k, VALUE] == r:

@@ -30,7 +30,6 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.agents._certainty import (
-    STAYED,
     Certainty,
     count_new_successors,
     draw_change,
@@ -77,7 +76,7 @@ class HeavyPSRL(NamedTuple):
     seen: IndexList  # those that were
     tried: IndexList  # cells with a visit
     pool: IndexList  # cells drawn as skewed and pooled, see `heavytail.agents._common_shape`
-    in_phase: Ints  # [S*A] visits in this phase
+    in_phase: Indices  # [S*A] visits in this phase
     phase: Ints  # [6] see above
     certainty: Certainty
     unknown: Floats  # [4] drawn for what is not known, see `heavytail.agents._drawn_plan`
@@ -142,7 +141,7 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         seen=new_index_list(S),
         tried=new_index_list(cells),
         pool=new_index_list(cells),
-        in_phase=np.zeros(cells, np.int64),
+        in_phase=np.zeros(cells, np.uint32),
         phase=np.zeros(6, np.int64),
         certainty=new_certainty(S, problem.n_actions),
         unknown=np.zeros(4),
@@ -213,7 +212,7 @@ def settles(agent: HeavyPSRL, cell: int, rng: Stream) -> bool:
             return False
         if draw_pays_otherwise(certainty, agent.sketch, cell, 1, rng):
             return False
-    elif certainty.stayed[i] == STAYED or (agent.lump[i] == 0.0 and agent.rewards[i] == reward):
+    elif certainty.stayed[i] or (agent.lump[i] == 0.0 and agent.rewards[i] == reward):
         return False
     take_as_seen(agent, cell)
     # Beside what was drawn before anything paid, a reward would be little or much by its unit alone
@@ -277,11 +276,12 @@ def _update(
         )
         append(agent.tried, cell)
     agent.in_phase[i] += 1
+    now = as_int(agent.in_phase[i])
     if agent.kinds[i] != SYMMETRIC:
         agent.phase[HAS_SKEWED] = 1
-    if STALE_AFTER * agent.in_phase[i] > n:
+    if STALE_AFTER * now > n:
         agent.phase[STALE] += 1
-    if 2 * agent.in_phase[i] > n:
+    if 2 * now > n:
         agent.phase[NEWS] += 1
     changed = not terminated and see(agent, s_next, rng)
     if agent.model.size[i] > successors:
