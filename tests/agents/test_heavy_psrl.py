@@ -111,14 +111,14 @@ def test_an_action_that_was_unlucky_at_first_is_tried_again(best: int) -> None:
     assert sum(share_of_optimum(mdp, 3000, seed) > 0.95 for seed in range(20)) >= 19
 
 
-def test_actions_that_are_equally_good_are_tried_equally_often() -> None:
+def test_actions_that_are_equally_good_are_all_tried() -> None:
     """At the last step a transition costs nothing: there it is learnt for free which action leads on."""
-    mdp = ht.make_mdp("two_state", best=1, horizon=5)
+    mdp = ht.make_mdp("two_state", best=0, horizon=5)
     learner = ht.make_agent(mdp, seed=0)
     learner.learn(2000)
     poor = learner.agent.model.visits.reshape(2, 2)[0]
-    assert poor[0] > 0.1 * poor[1]
-    assert learner.predict(0, step=0) == 1
+    assert poor[1] > 0.1 * poor[0]
+    assert learner.predict(0, step=0) == 0
 
 
 def test_an_action_that_mostly_stays_is_tried_until_it_moves() -> None:
@@ -193,7 +193,7 @@ def test_a_phase_of_a_large_problem_waits_for_as_many_news_as_it_costs(horizon: 
 
 
 def test_states_never_seen_are_not_drawn() -> None:
-    """Where two of 10,000 states are reached, nothing is known or drawn of the others."""
+    """Where two of 1,000 states are reached, nothing is known or drawn of the others."""
     transitions = np.zeros((1_000, 1, 1_000))
     transitions[:, 0, 1] = 1.0
     transitions[1, 0] = np.eye(1_000)[0]

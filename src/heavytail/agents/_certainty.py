@@ -13,9 +13,11 @@ Shares are drawn once for all cells, from
 
     Beta(a + k, a + c),    k cells that varied, and of those that did not c = sum of 1 - L(n),
 
-and those of a group around that of all: Beta(w q + k, w (1 - q) + c), w as of so many cells. No cell speaks
-for itself: where y is the second shape of that beta, the odds of a cell are those of the share times y / (y -
-its own part of c). Else an action of one state that mostly fails would be taken for certain by its failures.
+and those of a group around that of all: Beta(w q + k, w (1 - q) + c), w as of so many cells. Of
+successors, no cell speaks for itself: where y is the second shape of that beta, the odds of a cell are those
+of the share times y / (y - its own part of c). Else an action of one state that mostly fails would be taken
+for certain by its failures. Where all cells of an action varied y may be 0: then one that was visited once
+passes for certain, until it is visited again.
 
 - *Successors* are grouped by action, and those of an action by whether the first visit led elsewhere or
   *stayed*. To stay is what an action does that mostly fails, as swimming against the current does, so one

@@ -7,9 +7,9 @@ r"""The MDP that Heavy-PSRL draws from its posterior.
   led to several states: Dirichlet over them, and a lump Gamma(theta) on one more. The rate theta is drawn
   once for all cells from its posterior Gamma(N, M), where N counts their visits, but for each cell's first,
   that met a new successor, and M how many would have at rate 1 (sum of 1 / n). One visit more is supposed of
-  each state (Laplace), so that few visits do not rule out what they have shown once. Elsewhere, and one more,
-  is a state that was never seen if there is any, and stands for all of them. Memory, draws and plans cost
-  what was observed.
+  each successor (Laplace), so that few visits do not rule out what they have shown once. Elsewhere, and one
+  more, is a state that was never seen if there is any, and stands for all of them. Memory, draws and plans
+  cost what was observed.
 - *Narrower draws*: posterior sampling goes on trying what has long looked worse. So a count m is drawn as
   Gamma(c m) / c, with c from 1, where little is known, to 4: half as wide (as Chapelle and Li 2011, "An
   empirical evaluation of Thompson sampling", found best).
@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING
 
 from heavytail.agents._certainty import count_new_successors, draw_change, draw_pays_otherwise, draw_shares
 from heavytail.agents._common_shape import draw_common_shape
-from heavytail.agents._drawn_plan import HAS_UNIT, LEAST, SPAN, UNSEEN
 from heavytail.agents._index_list import item
 from heavytail.agents._reward_posterior import draw_mean
 from heavytail.arrays import Stream, U
@@ -46,6 +45,8 @@ MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of 
 SUPPOSED = 1  # visits more of each successor
 MOST_NARROWED = 3.0  # c - 1 of large counts,
 HALF_NARROWED = 20.0  # and the count of which it is half that
+UNSEEN, LEAST, SPAN = range(3)  # drawn: the value of a state never seen; an unknown reward at least, and R
+HAS_UNIT = 3  # whether some trimmed mean was not 0, so that rewards have a unit
 
 
 @kernel
@@ -112,7 +113,7 @@ def draw_successors(agent: "HeavyPSRL", cell: int, theta: float, rng: Stream) ->
 @kernel
 def draw_means(agent: "HeavyPSRL", rng: Stream) -> None:
     """Draw the mean reward of every cell that is known."""
-    common = draw_common_shape(agent.sketch, agent.tried, agent.kinds, agent.pool, agent.scratch, rng)
+    common = draw_common_shape(agent.sketch, agent.tried, agent.kinds, agent.pooled, agent.scratch, rng)
     for k in range(agent.tried.size[0]):
         cell = item(agent.tried, k)
         if agent.sketch.histogram.n[U(cell)] >= MIN_KNOWN:
@@ -136,7 +137,7 @@ def trimmed_means(agent: "HeavyPSRL", least: int) -> tuple[float, float]:
 
 @kernel
 def reward_range(agent: "HeavyPSRL") -> tuple[float, float]:
-    """Return the largest trimmed mean, and the range of all; 0 where nothing was ever paid."""
+    """Return the largest trimmed mean, and the range of all; it is 0 where all of them are."""
     low, high = trimmed_means(agent, MIN_RANGED)
     if low > high:
         low, high = trimmed_means(agent, 1)

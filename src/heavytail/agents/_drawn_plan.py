@@ -3,6 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
+from heavytail.agents._drawn_mdp import UNSEEN
 from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, STEP_SIZE
 from heavytail.agents._index_list import item
 from heavytail.arrays import U
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
     from heavytail.agents.heavy_psrl import HeavyPSRL
 
 TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for the average may be off
-# Drawn: the value of a state never seen; of an unknown reward, see `heavytail.agents._drawn_mdp`
-UNSEEN, LEAST, SPAN, HAS_UNIT = range(4)
 
 
 @kernel
@@ -21,7 +20,7 @@ def backup(agent: "HeavyPSRL", row: int, h: int) -> None:
     """Compute values[1 - row] and policy[h] from values[row].
 
     Of actions that are equally good in what was drawn, it takes the one tried least: to learn more of it
-    costs nothing. At the last step of an episode, whatever pays the same is.
+    costs nothing. At the last step of an episode, all actions are that pay the same.
     """
     model, values = agent.model, agent.values
     S, A = model.n_states, agent.rewards.size // model.n_states

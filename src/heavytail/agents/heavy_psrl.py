@@ -20,8 +20,8 @@ visits are of this phase. A wrong draw that is kept until visits double is repea
 before. But a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them
 such a cell looks worse than it is, and would be given up.
 
-Rewards times a factor give the same decisions up to rounding, and so do rewards plus a constant once some
-cell has `MIN_RANGED` samples. No regret bound is known for it.
+Rewards times a factor give the same decisions up to rounding unless only rare rewards were paid so far, and
+rewards plus a constant do once some cell has `MIN_RANGED` samples. No regret bound is known for it.
 """
 
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ from heavytail.agents._certainty import (
     see_first_visit,
 )
 from heavytail.agents._common_shape import POOLED, SYMMETRIC, TAUS
-from heavytail.agents._drawn_mdp import draw_mdp, draw_new_state
-from heavytail.agents._drawn_plan import HAS_UNIT, plan_average, plan_episode
+from heavytail.agents._drawn_mdp import HAS_UNIT, draw_mdp, draw_new_state
+from heavytail.agents._drawn_plan import plan_average, plan_episode
 from heavytail.agents._index_list import IndexList, append, item, new_index_list
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Stream, U
@@ -54,7 +54,8 @@ from heavytail.ranges import COUNT, FLAG, Fact, Range, below
 from heavytail.registry import register
 
 NUMBER, LENGTH, LAST_LENGTH = range(3)  # of a phase; lengths in episodes or steps
-NEWS, STALE, HAS_SKEWED = 3, 4, 5  # visits of the phase that were news, or made its draw stale
+NEWS, STALE = 3, 4  # visits of the phase that were news, or made its draw stale
+HAS_SKEWED = 5  # whether it met a cell drawn as skewed
 MANY = 100  # news count if they are more than one in so many of the cells tried,
 DRAWN_AT_ONCE = 3_000  # and of those of states seen: a phase draws and plans all of them
 STALE_AFTER = 20  # a draw is stale when one in so many of a cell's visits was made since
@@ -75,11 +76,11 @@ class HeavyPSRL(NamedTuple):
     known: Ints  # [S] whether a state was seen
     seen: IndexList  # those that were
     tried: IndexList  # cells with a visit
-    pool: IndexList  # cells drawn as skewed and pooled, see `heavytail.agents._common_shape`
+    pooled: IndexList  # cells drawn as skewed and pooled, see `heavytail.agents._common_shape`
     in_phase: Indices  # [S*A] visits in this phase
     phase: Ints  # [6] see above
     certainty: Certainty
-    unknown: Floats  # [4] drawn for what is not known, see `heavytail.agents._drawn_plan`
+    unknown: Floats  # [4] drawn for what is not known, see `heavytail.agents._drawn_mdp`
     kinds: Indices  # [S*A] whether rewards are drawn as skewed, see `heavytail.agents._common_shape`
     scratch: Floats  # [TAUS]
     episodic: bool
@@ -111,6 +112,7 @@ class HeavyPSRL(NamedTuple):
         yield "states seen are not those listed", self.seen.holds_exactly(self.known)
         yield "a phase has neither met skewed cells nor not", self.phase[HAS_SKEWED] <= 1
         yield "cells tried are not those listed", self.tried.holds_exactly(self.model.visits)
+        yield "the end has a value", not self.values[:, self.model.n_states].any()
 
     def beliefs(self) -> dict[str, Floats]:
         """Return what it believes of each cell's rewards."""
@@ -140,7 +142,7 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         known=np.zeros(S, np.int64),
         seen=new_index_list(S),
         tried=new_index_list(cells),
-        pool=new_index_list(cells),
+        pooled=new_index_list(cells),
         in_phase=np.zeros(cells, np.uint32),
         phase=np.zeros(6, np.int64),
         certainty=new_certainty(S, problem.n_actions),
@@ -322,7 +324,7 @@ def _reset(record: HeavyPSRL) -> None:
     reset(record.certainty)
     reset(record.seen)
     reset(record.tried)
-    reset(record.pool)
+    reset(record.pooled)
     record.drawn[:] = 0.0
     record.elsewhere[:] = 0
     record.lump[:] = 0.0
