@@ -181,7 +181,7 @@ def test_among_very_many_cells_a_phase_lasts_until_a_hundredth_of_them_has_news(
 @pytest.mark.parametrize("horizon", [None, 5])
 def test_a_phase_of_a_large_problem_waits_for_as_many_news_as_it_costs(horizon: int | None) -> None:
     """Few of very many actions are tried, and all those of states seen are drawn."""
-    mdp = ht.make_mdp("garnet", n_states=200, n_actions=3_000, branching=2, horizon=horizon)
+    mdp = ht.make_mdp("garnet", n_states=200, n_actions=1_000, branching=2, horizon=horizon)
     learner = ht.make_agent(mdp, seed=0)
     if horizon:
         learner.learn(episodes=200)
@@ -189,7 +189,7 @@ def test_a_phase_of_a_large_problem_waits_for_as_many_news_as_it_costs(horizon: 
         learner.learn(steps=1_000)
     drawn = mdp.n_actions * int(learner.agent.seen.size[0])
     assert drawn > 100 * learner.agent.tried.size[0]
-    assert 5 < learner.agent.phase[NUMBER] < 20
+    assert 5 < learner.agent.phase[NUMBER] < 30
 
 
 def test_states_never_seen_are_not_drawn() -> None:

@@ -57,7 +57,7 @@ NUMBER, LENGTH, LAST_LENGTH = range(3)  # of a phase; lengths in episodes or ste
 NEWS, STALE = 3, 4  # visits of the phase that were news, or made its draw stale
 HAS_SKEWED = 5  # whether it met a cell drawn as skewed
 MANY = 100  # news count if they are more than one in so many of the cells tried,
-DRAWN_AT_ONCE = 3_000  # and of those of states seen: a phase draws and plans all of them
+DRAWN_AT_ONCE = 500  # and of those of states seen: a phase draws and plans all of them
 STALE_AFTER = 20  # a draw is stale when one in so many of a cell's visits was made since
 MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 

@@ -154,3 +154,15 @@ def test_the_command_says_the_same(tmp_path: Path) -> None:
     assert none.exit_code == 2
     assert "greater than or equal to 1" in none.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("timeout", "seconds"), [(0, device.CHUNK_SECONDS), (1, device.DESKTOP_SECONDS)], ids=["none", "desktop"]
+)
+def test_a_gpu_that_draws_a_desktop_is_busy_for_less_time(
+    monkeypatch: pytest.MonkeyPatch, timeout: int, seconds: float
+) -> None:
+    gpu = SimpleNamespace(KERNEL_EXEC_TIMEOUT=timeout)
+    cuda = SimpleNamespace(current_context=lambda: SimpleNamespace(device=gpu))
+    monkeypatch.setattr(device, "find_cuda", lambda: cuda)
+    assert device.chunk_seconds() == seconds
