@@ -49,7 +49,7 @@ def test_the_integral_that_cancels_near_zero_is_a_sixth_too_small() -> None:
     x = np.linspace(-200.0, 50.0, 2_000_001)
     naive = np.trapezoid((1.0 - np.exp(-np.exp(alpha * x))) * np.exp(-p * x), x)
     naive *= 2.0 / math.pi * math.gamma(1.0 + p) * math.sin(0.5 * math.pi * p)
-    assert naive == pytest.approx(10.95, abs=0.1)  # by the last bit of exp, which differs between processors
+    assert naive == pytest.approx(10.955, abs=0.04)  # by the last bit of exp: processors differ
     assert naive < 5 / 6 * alpha_stable(alpha).moment(p)
 
 
