@@ -6,13 +6,17 @@ And workers need nothing but what a user would expect.
 import logging
 import os
 import signal
+import struct
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from queue import Queue
+from typing import Any
 
 import pytest
 
@@ -22,7 +26,7 @@ from heavytail.studies.engines import Message, PartDone, PartProgress, _worker, 
 from heavytail.studies.engines._scheduling import largest_first, next_part, run_scheduled
 from heavytail.studies.engines._worker import begin_worker, plugins_for
 from heavytail.studies.engines.inline import InlineEngine
-from heavytail.studies.engines.local import LocalEngine
+from heavytail.studies.engines.local import LocalEngine, _stop
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from support.small_studies import Files, Notes, files, finished, small
@@ -208,6 +212,19 @@ def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: 
     assert sys.modules["__main__"] is main
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_workers_stop_at_once_also_in_the_midst_of_a_result() -> None:
+    pool = ProcessPoolExecutor(1, mp_context=get_context("forkserver"))
+    pool.submit(time.sleep, 1000)
+    inside: Any = pool
+    manager, results = inside._executor_manager_thread, inside._result_queue._writer
+    os.write(results.fileno(), struct.pack("!i", 1000) + b"what a worker wrote before it was stopped")
+    stopping = threading.Thread(target=_stop, args=(pool,), daemon=True)
+    stopping.start()
+    stopping.join(60)
+    assert not stopping.is_alive()
+    assert not manager.is_alive()
 
 
 def test_a_worker_has_the_environment_of_its_study_and_no_other() -> None:

@@ -140,11 +140,14 @@ def _starting_processes() -> Iterator[None]:
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:
-    """Stop the workers at once, without waiting for their parts."""
+    """Stop the workers at once, without waiting for their parts.
+
+    It returns when the pool's thread has ended: Python, when it exits, would write into a pipe that this
+    thread may be closing.
+    """
     # There is no public way before Python 3.14.
-    processes = list((pool._processes or {}).values())  # noqa: SLF001
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
+    for process in list((pool._processes or {}).values()):  # noqa: SLF001
         process.terminate()
-    for process in processes:
-        process.join()
+    # Else the thread would wait for the rest of a result whose sender is no more.
+    pool._result_queue._writer.close()  # type: ignore[attr-defined]  # noqa: SLF001
+    pool.shutdown(cancel_futures=True)
