@@ -196,6 +196,14 @@ def test_cells_are_drawn_as_random_as_often_as_they_are_doubted(seen: Seen) -> N
         assert share == pytest.approx(expected, abs=5.0 * math.sqrt(expected * (1.0 - expected) / 20_000))
 
 
+def test_a_first_visit_is_as_random_as_cells_like_it_all_are(seen: Seen) -> None:
+    draws(seen, 1)
+    seen.certainty.shares[:], seen.certainty.shapes[:] = 1.0, 0.0
+    out, cell, n = np.zeros((2, 100)), 5, 1
+    entry(_draw_doubts, seen, cell, n)(seen, cell, n, stream(3), out)
+    assert (out > 0.0).all()
+
+
 def test_a_beta_variate_of_shapes_0_is_a_number() -> None:
     drawn = [
         draw_beta(stream(seed), x, y) for seed in range(5) for x, y in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))

@@ -9,6 +9,7 @@ import pytest
 import heavytail as ht
 from heavytail.agents._common_shape import SYMMETRIC
 from heavytail.agents.heavy_psrl import NUMBER, STALE_AFTER, HeavyPSRL
+from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
@@ -45,13 +46,21 @@ def test_rewards_in_another_unit_change_no_decision(env: str, seed: int) -> None
 
 @pytest.mark.parametrize("shift", [-1000.0, 1000.0])
 def test_a_constant_added_to_all_rewards_changes_little(shift: float) -> None:
-    """Only the first draws, before any range of rewards is known, may differ: it finds the best arm alike."""
-    mdp = ht.make_mdp("six_arms")
-    moved = scaled(mdp, 1.0, shift)
-    plain, other = (ht.make_agent(m, seed=5).learn(3000, checkpoints=10).mean_reward for m in (mdp, moved))
-    steps = 25 * 3000 * np.arange(1, 11) / 10
-    apart = plain - (other - shift * steps)
-    assert abs(apart[-1] - apart[-2]) < 0.01 * (plain[-1] - plain[-2])
+    """Only the first draws, before any range of rewards is known, may differ: it finds the best arm alike.
+
+    What 20 runs gain in their last tenth, in the median within 1%; single runs may still be looking.
+    """
+    mdp, episodes = ht.make_mdp("six_arms"), 3000
+    steps = 25 * episodes / 10
+
+    def gains(m: MDP, constant: float) -> Floats:
+        curves = [ht.make_agent(m, seed=seed).learn(episodes, checkpoints=10) for seed in range(20)]
+        return (
+            np.array([curve.mean_reward[-1] - curve.mean_reward[-2] for curve in curves]) - constant * steps
+        )
+
+    plain, other = np.median(gains(mdp, 0.0)), np.median(gains(scaled(mdp, 1.0, shift), shift))
+    assert other == pytest.approx(plain, rel=0.01)
 
 
 # What it learns

@@ -16,8 +16,7 @@ Shares are drawn once for all cells, from
 and those of a group around that of all: Beta(w q + k, w (1 - q) + c), w as of so many cells. Of
 successors, no cell speaks for itself: where y is the second shape of that beta, the odds of a cell are those
 of the share times y / (y - its own part of c). Else an action of one state that mostly fails would be taken
-for certain by its failures. Where all cells of an action varied y may be 0: then one that was visited once
-passes for certain, until it is visited again.
+for certain by its failures.
 
 - *Successors* are grouped by action, and those of an action by whether the first visit led elsewhere or
   *stayed*. To stay is what an action does that mostly fails, as swimming against the current does, so one
@@ -226,7 +225,8 @@ def draw_change(certainty: Certainty, cell: int, n: int, rng: Stream) -> float:
     """Draw how often a cell leads elsewhere that led to one state n times; 0 where it is certain."""
     group, same = U(group_of_successors(certainty, cell)), same_again(certainty.rates, n)
     shape, own = certainty.shapes[group], 1.0 - same
-    if uniform(rng) >= doubt(certainty.shares[group], same * shape / max(shape - own, MIN_SHAPE)):
+    by_others = max(shape, MIN_SHAPE) / max(shape - own, MIN_SHAPE)
+    if uniform(rng) >= doubt(certainty.shares[group], same * by_others):
         return 0.0
     return draw_rate(certainty.rates, n, rng)
 

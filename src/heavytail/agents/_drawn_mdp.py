@@ -137,9 +137,12 @@ def trimmed_means(agent: "HeavyPSRL", least: int) -> tuple[float, float]:
 
 @kernel
 def reward_range(agent: "HeavyPSRL") -> tuple[float, float]:
-    """Return the largest trimmed mean, and the range of all; it is 0 where all of them are."""
+    """Return the largest trimmed mean, and the range of all; it is 0 where all of them are.
+
+    Cells of few visits count where no other has paid anything yet.
+    """
     low, high = trimmed_means(agent, MIN_RANGED)
-    if low > high:
+    if low > high or low == high == 0.0:
         low, high = trimmed_means(agent, 1)
     if low > high:
         return 0.0, 0.0

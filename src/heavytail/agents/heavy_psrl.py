@@ -119,7 +119,7 @@ class HeavyPSRL(NamedTuple):
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl", version=6)
+@register("agent", "heavy_psrl", version=7)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
@@ -206,7 +206,8 @@ def take_as_seen(agent: HeavyPSRL, cell: int) -> None:
 def settles(agent: HeavyPSRL, cell: int, rng: Stream) -> bool:
     """Take a cell as certain that did the same again, unless it stays or its first visit is not enough."""
     model, certainty, i = agent.model, agent.certainty, U(cell)
-    n, reward = model.visits[i], agent.sketch.histogram.first[i]
+    # Beside what was drawn before anything paid, a reward would be little or much by its unit alone
+    n, reward = model.visits[i], agent.sketch.histogram.first[i] if agent.unknown[HAS_UNIT] == 1.0 else 0.0
     if model.size[i] > 1 or not is_constant(agent.sketch, cell):
         return False
     if n == 1:
@@ -217,8 +218,7 @@ def settles(agent: HeavyPSRL, cell: int, rng: Stream) -> bool:
     elif certainty.stayed[i] or (agent.lump[i] == 0.0 and agent.rewards[i] == reward):
         return False
     take_as_seen(agent, cell)
-    # Beside what was drawn before anything paid, a reward would be little or much by its unit alone
-    agent.rewards[i] = reward if agent.unknown[HAS_UNIT] == 1.0 else 0.0
+    agent.rewards[i] = reward
     return True
 
 
