@@ -3,8 +3,9 @@
 The batch of the paper's figure 2c: 72 runs, layers of 512. It is for a GPU; elsewhere the times are those of
 a CPU, and no kernels are listed. ``--runs 24 --width 64`` for another batch.
 
-Beside it the floor: what a round of DQN must move, at the speed at which the memory gives and takes what
-Adam's arithmetic needs.
+DQN is measured in one kernel, where there is one for the batch and the GPU, and by XLA's kernels. Beside them
+the floor of the latter: what a round must move, at the speed at which the memory serves what Adam's
+arithmetic needs.
 """
 
 import argparse
@@ -48,11 +49,13 @@ def kernels(trace: Path) -> tuple[Counter[str], int]:
     return spent, started
 
 
-def measure(agent: str, runs: int, width: int, steps: int) -> None:
+def measure(agent: str, runs: int, width: int, steps: int, by_xla: bool = False) -> None:
     """Print the time of a round of an agent, and its kernels."""
     make: Any = getattr(ht.deep, agent)
     seeds = [{"seed": i} for i in range(runs)]
     learner = make("mountain_car", hidden=(width, width), replay=500_000, noise_scale=5.0, runs=seeds)
+    if by_xla:
+        learner.kernel = None
     learner.learn(WARM_UP, checkpoints=1)
     begun = time.perf_counter()
     learner.learn(steps, checkpoints=1)
@@ -63,7 +66,10 @@ def measure(agent: str, runs: int, width: int, steps: int) -> None:
         spent, started = kernels(Path(folder))
     rounds = PROFILED // learner.settings.update_every
     rows = [[name, f"{microseconds / rounds:.1f}"] for name, microseconds in spent.most_common(LISTED)]
-    title = f"{agent}, {runs} runs, {width} x {width}: {1e3 * per_round:.3f} ms a round"
+    how = "XLA" if learner.kernel is None else "one kernel"
+    whole = learner.settings.total_steps / learner.settings.update_every * per_round
+    title = f"{agent}, {how}, {runs} runs, {width} x {width}: {1e3 * per_round:.3f} ms a round"
+    title += f", {whole:.1f} s for {learner.settings.total_steps:,} steps"
     print_table(f"{title}, {started / rounds:.0f} kernels", ["kernel", "us a round"], rows)
     if memory := (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use"):
         print(f"Memory so far: {memory / 1e6:,.0f} MB at most.")
@@ -89,7 +95,8 @@ def print_floor(runs: int, width: int) -> None:
     """Print what a round must move, and the time it takes at the memory's speed."""
     numbers = runs * width * width
     moved, speed = MOVED * 4 * numbers, memory_speed(numbers)
-    print(f"Floor of a round: {moved / 1e9:.2f} GB at {speed / 1e12:.2f} TB/s, {1e3 * moved / speed:.3f} ms.")
+    rate = f"{moved / 1e9:.2f} GB at {speed / 1e12:.2f} TB/s"
+    print(f"Floor of a round by XLA: {rate}, {1e3 * moved / speed:.3f} ms.")
 
 
 def main() -> None:
@@ -101,8 +108,10 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"On {jax.devices()[0].device_kind}")
     print_floor(arguments.runs, arguments.width)
-    for agent in ("heavy_dqn", "robust_dqn"):
-        measure(agent, arguments.runs, arguments.width, arguments.steps)
+    batch = (arguments.runs, arguments.width, arguments.steps)
+    measure("heavy_dqn", *batch)
+    measure("heavy_dqn", *batch, by_xla=True)
+    measure("robust_dqn", *batch)
 
 
 if __name__ == "__main__":

@@ -33,14 +33,6 @@ def _init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQ
     return jax.vmap(partial(init_dqn, env, settings))(runs)
 
 
-@cache
-def compiled_periods() -> Callable[..., DQN]:
-    """Return `run_periods`, compiled for the device of this process."""
-    return jax.jit(
-        run_periods, static_argnums=(0, 1, 2), donate_argnums=(4,), compiler_options=compiler_options()
-    )
-
-
 def run_periods(
     env: Environment,
     settings: Settings,
@@ -65,6 +57,12 @@ def run_periods(
         until: the period after the last.
     """
     return jax.lax.fori_loop(first, until, partial(_run_period, env, settings, learning, runs), states)
+
+
+@cache
+def compiled_periods(run: Callable[..., DQN] = run_periods) -> Callable[..., DQN]:
+    """Return `run_periods`, or another function of such arguments, compiled for this process's device."""
+    return jax.jit(run, static_argnums=(0, 1, 2), donate_argnums=(4,), compiler_options=compiler_options())
 
 
 def draw_batch(
