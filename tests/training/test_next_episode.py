@@ -10,7 +10,7 @@ import heavytail as ht
 from heavytail.arrays import record_bytes
 from heavytail.registry import registered
 from heavytail.training.agent_file import flatten
-from heavytail.training.next_episode import begin_aside
+from heavytail.training.next_episode import session_aside
 
 PROBLEM = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
 WITH_AN_MDP = ("audited", "optimal")
@@ -55,7 +55,7 @@ def test_what_is_predicted_is_done(name: str) -> None:
 )
 def test_only_an_agent_that_does_something_at_the_beginning_is_copied(name: str, copied: bool) -> None:
     session = _between_episodes(name).session
-    aside = begin_aside(session, PROBLEM)
+    aside = session_aside(session, PROBLEM)
     assert (aside.agent is not session.agent) == copied
     assert record_bytes(aside.agent) == record_bytes(session.agent)
 

@@ -24,6 +24,11 @@ class KeptCode(FunctionCache):
         )
         self.enable()  # type: ignore[no-untyped-call]
 
+    def holds(self, signature: Any, codegen: Any) -> bool:
+        """Tell whether a compiled form is there."""
+        index = self._cache_file._load_index()  # noqa: SLF001 - numba's, as all this is
+        return self._index_key(signature, codegen) in index
+
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         return sig, codegen.magic_tuple()
 

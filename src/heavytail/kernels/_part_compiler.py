@@ -20,6 +20,7 @@ from numba.core.registry import CPUDispatcher
 from numba.core.types import unliteral
 
 from heavytail.kernels._quick_compiler import QuickCompiler
+from heavytail.kernels.interpreting import interpreter
 
 NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -32,7 +33,9 @@ class Part(CPUDispatcher):
         self._compile_alone = compile_alone
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the function, compiled by itself."""
+        """Run the function, compiled by itself; or as plain Python, where its caller is interpreted."""
+        if interpreter.is_overtaken is not None:
+            return interpreter.call(self.py_func, *args, **kwargs)
         return self._compile_alone(self.py_func, *args)(*args, **kwargs)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

@@ -33,7 +33,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from enum import Enum
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from hashlib import sha256
 from multiprocessing import parent_process
 from pathlib import Path
@@ -48,6 +48,7 @@ from heavytail.kernels import _part_compiler, _quick_compiler
 from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels._part_compiler import Part
 from heavytail.kernels._quick_compiler import QuickCompiler
+from heavytail.kernels.interpreting import interpret
 
 skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
@@ -94,7 +95,7 @@ def entry_with_gil(function: Callable[P, R], *records: Any) -> Callable[P, R]:
 @cache
 def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) -> Callable[P, R]:
     if config.DISABLE_JIT:
-        return _quiet(function)
+        return partial(interpret, function)
     compiled: Any = njit(**{**ENTRY_OPTIONS, "nogil": nogil}, pipeline_class=QuickCompiler)(function)
     keepable = function.__module__ in sys.modules and all(map(_importable, classes))
     folder = _kept_folder(fingerprint(function, classes)) if keepable else None
@@ -114,17 +115,6 @@ def record_classes(*records: Any) -> tuple[type, ...]:
             classes[type(record)] = None
             waiting.extend(reversed(record))
     return tuple(classes)
-
-
-def _quiet(function: Callable[P, R]) -> Callable[P, R]:
-    """Run a function as plain Python: integers wrap and floats overflow silently, as when compiled."""
-
-    @wraps(function)
-    def plain(*args: P.args, **kwargs: P.kwargs) -> R:
-        with np.errstate(all="ignore"):
-            return function(*args, **kwargs)
-
-    return plain
 
 
 def _importable(cls: type) -> bool:

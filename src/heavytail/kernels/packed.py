@@ -29,6 +29,7 @@ from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, unbox
 
 from heavytail.arrays import Record
+from heavytail.kernels._kept_code import KeptCode
 from heavytail.kernels.compiling import config, entry, entry_with_gil
 from heavytail.kernels.dispatch import INLINED
 
@@ -70,7 +71,7 @@ class _RealModel(models.PrimitiveModel):
 
 @unbox(PackedType)
 def _unbox_packed(kind, value, c):
-    return NativeValue(c.pyapi.long_as_voidptr(value))
+    return NativeValue(c.pyapi.long_as_voidptr(value), is_error=c.pyapi.c_api_error())
 
 
 @unbox(IndexType)
@@ -116,29 +117,35 @@ def _write(record: Record, address: int) -> None:
 
 
 class Packed:
-    """A record in a buffer.
+    """A record in a buffer. A function that is interpreted takes it as it is, a compiled one its address.
 
     Attributes:
         record: the record; kept here, because the buffer points to its arrays.
-        address: what to call a packed entry with.
     """
 
     def __init__(self, record: Record) -> None:
         self.record = record
-        self.address: Any = self
         self._buffer = np.zeros(0, np.uint8)
-        if not config.DISABLE_JIT:
+        self._address: int | None = None  # until it is asked for
+
+    @property
+    def address(self) -> Any:
+        """What to call a packed entry with."""
+        if config.DISABLE_JIT:
+            return self
+        if self._address is None:
             context = cpu_target.target_context
-            size = context.get_abi_sizeof(context.get_value_type(typeof(record)))
+            size = context.get_abi_sizeof(context.get_value_type(typeof(self.record)))
             self._buffer = np.zeros(size + ALIGNMENT, np.uint8)
-            self.address = -(-self._buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
-        self.replace(record)
+            self._address = -(-self._buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
+            self.replace(self.record)
+        return self._address
 
     def replace(self, record: Record) -> None:
         """Pack another record of the same type in its place."""
         self.record = record
-        if not config.DISABLE_JIT:
-            entry(_write, record)(record, self.address)
+        if self._address is not None:
+            entry(_write, record)(record, self._address)
 
     def entry(self, function: Callable[..., Any], *kinds: types.Type) -> Callable[..., Any]:
         """Compile a function of this record's address and of arguments of these kinds, or load it."""
@@ -146,6 +153,19 @@ class Packed:
             return entry(function, self.record)
         compiled: Any = entry_with_gil(function, self.record)
         return cast("Callable[..., Any]", compiled.compile((PackedType(typeof(self.record)), *kinds)))
+
+    def would_keep(self, function: Callable[..., Any], *kinds: types.Type) -> bool:
+        """Tell whether `entry` would have to compile this function, and keep it for other processes."""
+        if config.DISABLE_JIT:
+            return False
+        compiled: Any = entry_with_gil(function, self.record)
+        signature = (PackedType(typeof(self.record)), *kinds)
+        kept = compiled._cache  # noqa: SLF001 - numba has no other way to it
+        return (
+            signature not in compiled.overloads
+            and isinstance(kept, KeptCode)
+            and not kept.holds(signature, compiled.targetctx.codegen())
+        )
 
     def __reduce__(self) -> tuple[type, tuple[Record]]:
         """Send the record to another process, not its address."""

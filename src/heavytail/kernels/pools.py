@@ -18,8 +18,9 @@ from numba import types
 from numba.extending import overload
 
 from heavytail.arrays import Record
-from heavytail.kernels.compiling import entry, kernel
+from heavytail.kernels.compiling import kernel
 from heavytail.kernels.dispatch import INLINED
+from heavytail.kernels.interpreting import interpret
 from heavytail.kernels.verbs import full
 
 
@@ -41,7 +42,7 @@ def with_larger_pools(record: Record) -> Record:
         if hasattr(value, "_fields")
     }
     record = record._replace(**larger)
-    while type(record) in full.methods and entry(_full, record)(record):
+    while type(record) in full.methods and interpret(full, record):
         if not pool_fields(record):
             raise TypeError(
                 f"{type(record).__name__} is full and has no pools; name them in its method pools()"
@@ -52,10 +53,6 @@ def with_larger_pools(record: Record) -> Record:
 
 def _doubled(pool: Any) -> Any:
     return np.concatenate([pool, np.zeros((max(len(pool), 1), *pool.shape[1:]), pool.dtype)])
-
-
-def _full(record: Record) -> bool:
-    return full(record)
 
 
 def any_pool_full(record: Record) -> bool:

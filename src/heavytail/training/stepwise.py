@@ -3,11 +3,15 @@
 It is asked for an action and shown what came of it, one transition at a time. Both calls together take less
 than a microsecond: its record is packed (`heavytail.kernels.packed`), and what the caller gives is checked in
 compiled code.
+
+Compiling takes seconds. Where nothing is kept on the disk, another process does it, and until it has done so
+calls are interpreted: plain Python does the same, in milliseconds.
 """
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +21,7 @@ import numpy.typing as npt
 from heavytail.arrays import Record, Stream
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
+from heavytail.kernels.interpreting import OvertakenError, interpret
 from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
@@ -25,9 +30,11 @@ from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
 from heavytail.training.beliefs import tabulate_beliefs
+from heavytail.training.compile_aside import Process, can_compile_aside, compile_aside
 from heavytail.training.frozen_policy import freeze_policy
-from heavytail.training.next_episode import begin_aside
+from heavytail.training.next_episode import session_aside
 from heavytail.training.rewards import check_reward
+from heavytail.training.rollback import rolled_back_on_error
 from heavytail.training.session import (
     ACT,
     BAD_ACTION,
@@ -50,6 +57,12 @@ from heavytail.training.session_file import read_session, write_session
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# What is compiled, and the kinds of its arguments after the session
+FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    "act": (session_act, INDEX, INDEX, INDEX),
+    "update": (session_update, INDEX, INDEX, REAL, INDEX, INDEX, FLAG, FLAG),
+}
 
 
 class Stepwise:
@@ -87,6 +100,7 @@ class Stepwise:
         actions: Labels | None = None,
     ) -> None:
         self.name = name or type(agent).__name__
+        self._is_registered = bool(name)
         self.parameters = parameters or {}
         self.problem = problem
         self.states = Labels(range(problem.n_states)) if states is None else states
@@ -100,10 +114,14 @@ class Stepwise:
         self._attach(Packed(new_session(with_larger_pools(agent), rng, spare, problem)))
 
     def _attach(self, packed: Packed) -> None:
-        self._packed, self._address = packed, packed.address
+        self._packed = packed
         self._lock = Lock()  # of whoever froze the session
-        self._act: Callable[..., int] = self._first_act
-        self._update: Callable[..., int] = self._first_update
+        # Until they are compiled, both take the record itself
+        self._address: Any = packed
+        self._act: Callable[..., int] = partial(self._call_early, "act")
+        self._update: Callable[..., int] = partial(self._call_early, "update")
+        self._compiling: Process | None = None
+        self._is_begun = False  # whether anything was called
         self._aside: Packed | None = None  # the next episode, begun aside
 
     def __repr__(self) -> str:
@@ -137,28 +155,55 @@ class Stepwise:
         return dict(zip(names, out.tolist(), strict=True))
 
     def warm_up(self) -> "Stepwise":
-        """Compile what `act` and `update` need, so that the first request need not wait for it.
+        """Compile what `act` and `update` need, and return when that is done; returns itself.
 
-        Without it the first call of each compiles, for seconds, or loads what an earlier process compiled.
-        Returns itself.
+        Without it they are slower at first, while another process compiles, for seconds; then, and in all
+        later processes, they are loaded from the disk, in a moment.
         """
-        self._compile_act()
-        self._compile_update()
+        with self._lock:
+            if not self._is_begun:
+                self._start_compiling("update")  # while `act` is compiled here
+            for function in FUNCTIONS:
+                self._switch(function)
         return self
 
-    def _compile_act(self) -> None:
-        self._act = self._packed.entry(session_act, INDEX, INDEX, INDEX)
+    def compile(self, function: str) -> Callable[..., int]:
+        """Compile "act" or "update", and what packs the record for it, or load what is kept."""
+        self._packed.address  # noqa: B018 - it is packed when asked for
+        return self._packed.entry(*FUNCTIONS[function])
 
-    def _compile_update(self) -> None:
-        self._update = self._packed.entry(session_update, INDEX, INDEX, REAL, INDEX, INDEX, FLAG, FLAG)
+    def _call_early(self, function: str, packed: Packed | int, *arguments: Any) -> int:
+        """Call a function that is not compiled yet, or was not when the call began."""
+        with self._lock:  # while a call is interpreted nothing else may happen
+            if not self._is_begun:
+                self._start_compiling(*FUNCTIONS)
+            if isinstance(packed, Packed) and self._is_compiling():
+                with suppress(OvertakenError):
+                    return self._interpret(function, packed, *arguments)
+            compiled = self._switch(function)
+        return compiled(packed.address if isinstance(packed, Packed) else packed, *arguments)
 
-    def _first_act(self, *arguments: Any) -> int:
-        self._compile_act()
-        return self._act(*arguments)
+    def _start_compiling(self, *functions: str) -> None:
+        """Let another process compile what is not kept yet, if there may be one."""
+        self._is_begun = True
+        missing = [name for name in functions if self._packed.would_keep(*FUNCTIONS[name])]
+        if missing and self._is_registered and can_compile_aside(self.agent):
+            self._compiling = compile_aside(self.name, self.parameters, self.problem, missing)
 
-    def _first_update(self, *arguments: Any) -> int:
-        self._compile_update()
-        return self._update(*arguments)
+    def _is_compiling(self) -> bool:
+        return self._compiling is not None and self._compiling.poll() is None
+
+    def _interpret(self, function: str, packed: Packed, *arguments: Any) -> int:
+        source, *_ = FUNCTIONS[function]
+        with rolled_back_on_error(packed.record):
+            return int(interpret(source, packed, *arguments, is_overtaken=lambda: not self._is_compiling()))
+
+    def _switch(self, function: str) -> Callable[..., int]:
+        """Use compiled code for a function from now on."""
+        compiled = self.compile(function)
+        self._address = self._packed.address  # first: who has read the function reads it afterwards
+        setattr(self, f"_{function}", compiled)
+        return compiled
 
     def begin(self, s: Any) -> None:
         """Start an episode in state `s`, also where the one before has not ended."""
@@ -206,11 +251,14 @@ class Stepwise:
         """Return the session whose plan it predicts by: its own, or between episodes the next one's."""
         if self.session.in_episode[0]:
             return self._packed
-        with self._frozen():
-            if self._aside is None or self._aside.record.updates[0] != self.updates:
-                self._aside = None  # first: two copies of a large agent may not fit
-                self._aside = Packed(begin_aside(self.session, self.problem))
-            return self._aside
+        aside = self._aside
+        if aside is None or aside.record.updates[0] != self.updates:
+            with self._frozen():
+                aside = self._aside = None  # first: two copies of a large agent may not fit
+                aside = Packed(session_aside(self.session, self.problem))
+            self._act(self._where(aside), 0, OWN_STEP, BEGIN)
+            self._aside = aside
+        return aside
 
     def beliefs(self) -> "pd.DataFrame":
         """Return what the agent believes of the rewards of each state and action, as `Learner.beliefs` does.
@@ -232,11 +280,15 @@ class Stepwise:
     def _ask(self, s: Any, h: int | None, mode: int, session: Packed) -> Any:
         step = OWN_STEP if h is None else self._steps.code(h, "step")
         code = self.states.code(s, "state")
-        while (a := self._act(session.address, code, step, mode)) == BUSY:
+        while (a := self._act(self._where(session), code, step, mode)) == BUSY:
             self._wait()
         if a == BAD_ACTION:
             raise InputError(f"{self.name} chose an action that does not exist in state {short_repr(s)}")
         return self.actions[a]
+
+    def _where(self, session: Packed) -> Any:
+        """Return what `_act` takes for a session; to be asked after `_act` was read."""
+        return session if self._address is self._packed else session.address
 
     def _wait(self) -> None:
         with self._lock:
@@ -362,7 +414,7 @@ class Stepwise:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
-        own = ("_act", "_update", "_address", "_lock", "_autosave", "_aside")
+        own = ("_act", "_update", "_address", "_lock", "_compiling", "_autosave", "_aside")
         return {name: value for name, value in vars(self).items() if name not in own}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

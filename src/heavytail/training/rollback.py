@@ -1,0 +1,23 @@
+"""Undo what was half done to a record."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from heavytail.arrays import Record
+from heavytail.training.agent_file import flatten
+
+
+@contextmanager
+def rolled_back_on_error(record: Record) -> Iterator[None]:
+    """Put the arrays of a record back as they were, whatever ends this early: also Ctrl-C."""
+    arrays = flatten("", record)
+    before = {path: array.copy() for path, array in arrays.items()}
+    try:
+        yield
+    except BaseException:
+        for path, array in arrays.items():
+            if array.flags.writeable:
+                np.copyto(array, before[path])
+        raise

@@ -1,0 +1,217 @@
+"""Agents that are interpreted while another process compiles them."""
+
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+import heavytail as ht
+from heavytail.registry import registered
+from heavytail.training import compile_aside as aside
+from heavytail.training import stepwise
+from heavytail.training.agent_file import flatten
+from heavytail.training.rollback import rolled_back_on_error
+from support.processes import python
+
+PROBLEM = ht.Problem(n_states=4, n_actions=3, horizon=5, r_max=1.0)
+WITH_AN_MDP = ("audited", "optimal")
+EXAMPLES = {each.name: each.example for each in registered("agent") if each.name not in WITH_AN_MDP}
+
+
+class Compiler:
+    """A process that compiles until it is told to end."""
+
+    def __init__(self) -> None:
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
+    """Let every agent be compiled by it."""
+    process = Compiler()
+    monkeypatch.delenv("HEAVYTAIL_COMPILE")
+    monkeypatch.setattr("heavytail.kernels.packed.Packed.would_keep", lambda *given: True)
+    monkeypatch.setattr(stepwise, "compile_aside", lambda *given: process)
+    return process
+
+
+def make(name: str) -> ht.Stepwise:
+    return ht.make_stepwise(name, PROBLEM, seed=1, **EXAMPLES[name])
+
+
+def drive(agent: ht.Stepwise, rng: np.random.Generator, steps: int) -> list[Any]:
+    """Let it act and learn; once of an infinite reward. Return all that it said."""
+    said = []
+    for i in range(steps):
+        s = int(rng.integers(4))
+        a = agent.act(s)
+        reward = np.inf if i == 17 else float(rng.standard_t(1.5))
+        agent.update(s, a, reward, int(rng.integers(4)), terminated=bool(rng.random() < 0.1))
+        said += [a, agent.predict(s)] if i % 8 == 0 else [a]
+    return said
+
+
+def arrays(agent: ht.Stepwise) -> dict[str, bytes]:
+    return {path: array.tobytes() for path, array in flatten("session", agent.session).items()}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_interpreted_it_does_the_same(name: str, compiler: Compiler) -> None:
+    """To the last bit, also where compiled code takes over."""
+    compiled, early = make(name).warm_up(), make(name)
+    first, second = np.random.default_rng(0), np.random.default_rng(0)
+    assert drive(early, second, 40) == drive(compiled, first, 40)
+    assert early._address is early._packed
+    assert arrays(early) == arrays(compiled)
+    compiler.returncode = 0
+    assert drive(early, second, 40) == drive(compiled, first, 40)
+    assert early._address is not early._packed
+    assert arrays(early) == arrays(compiled)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_compiled_does_not_hang_on_sizes(name: str) -> None:
+    small, large = (
+        ht.make_stepwise(name, PROBLEM._replace(n_states=n), **EXAMPLES[name])
+        for n in (aside.MAX_STATES, 300)
+    )
+    typeof: Any = numba.typeof
+    assert typeof(small.session) == typeof(large.session)
+
+
+def test_a_call_that_is_overtaken_is_made_again_compiled(
+    compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heavytail.kernels.interpreting.CALLS_BETWEEN_LOOKS", 50)
+    compiled, early = make("psrl").warm_up(), make("psrl")
+    looks = iter([None] * 3)
+    monkeypatch.setattr(compiler, "poll", lambda: next(looks, 0))
+    assert early.act(0) == compiled.act(0)
+    assert next(looks, 0) == 0
+    assert early._address is not early._packed
+    assert arrays(early) == arrays(compiled)
+
+
+def test_a_call_that_is_interrupted_changes_nothing(
+    compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, looks = make("heavy_psrl"), iter([None])
+    drive(agent, np.random.default_rng(0), 20)
+    before = arrays(agent)
+
+    def interrupted_later() -> None:
+        for _ in looks:
+            return
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heavytail.kernels.interpreting.CALLS_BETWEEN_LOOKS", 20)
+    monkeypatch.setattr(compiler, "poll", interrupted_later)
+    with pytest.raises(KeyboardInterrupt):
+        agent.begin(0)
+    assert arrays(agent) == before
+
+
+def test_threads_may_share_one_that_is_interpreted(compiler: Compiler) -> None:
+    agent = ht.make_stepwise("q_learning", states=50, actions=4, horizon=5)
+
+    def work(seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        for _ in range(300):
+            s = int(rng.integers(50))
+            agent.update(s, agent.act(s, h=0), 1.0, int(rng.integers(50)), h=0)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    compiler.returncode = 0
+    for thread in threads:
+        thread.join()
+    assert agent.updates == 900
+
+
+def test_a_copy_of_one_that_is_interpreted_learns_by_itself(compiler: Compiler, tmp_path: Path) -> None:
+    agent = make("q_learning")
+    drive(agent, np.random.default_rng(0), 10)
+    agent.save(tmp_path / "agent.npz")
+    loaded = ht.Stepwise.load(tmp_path / "agent.npz")
+    first, second = np.random.default_rng(3), np.random.default_rng(3)
+    assert drive(loaded, first, 10) == drive(agent, second, 10)
+    assert arrays(loaded) == arrays(agent)
+
+
+def test_another_process_compiles_and_the_next_one_loads(tmp_path: Path) -> None:
+    """Also for a problem of another size."""
+    first = """
+    import heavytail as ht
+    from heavytail.training.compile_aside import _started
+    agent = ht.make_stepwise("random", states=3, actions=2)
+    agent.update(0, agent.act(0), 1.0, 1)
+    assert agent._address is agent._packed
+    (process,) = _started.values()
+    process.wait()
+    assert process.returncode == 0
+    agent.update(0, agent.act(0), 1.0, 1)
+    assert agent._address is not agent._packed
+    print(agent.updates)
+    """
+    second = """
+    import heavytail as ht
+    from heavytail.training.compile_aside import _started
+    agent = ht.make_stepwise("random", states=100, actions=5, horizon=3)
+    agent.update(0, agent.act(0), 1.0, 1)
+    print(agent._address is agent._packed, len(_started))
+    """
+    variables = {"HEAVYTAIL_CACHE_DIR": str(tmp_path / "kept"), "HEAVYTAIL_COMPILE": ""}
+    assert python(first, folder=tmp_path, **variables) == "2"
+    assert python(second, folder=tmp_path, **variables) == "False 0"
+
+
+class Mine(NamedTuple):
+    x: int
+
+
+def test_agents_from_elsewhere_are_compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEAVYTAIL_COMPILE")
+    assert not aside.can_compile_aside(Mine(5))
+    assert aside.can_compile_aside(make("q_learning").agent)
+    monkeypatch.setenv("HEAVYTAIL_COMPILE", "here")
+    assert not aside.can_compile_aside(make("q_learning").agent)
+
+
+def test_what_is_half_done_is_undone() -> None:
+    session = make("q_learning").session
+    before = session.rng.copy()
+
+    def half() -> None:
+        with rolled_back_on_error(session):
+            session.rng[:], session.h[0] = 7, 3
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        half()
+    np.testing.assert_array_equal(session.rng, before)
+    assert session.h[0] == 0
+
+
+def test_agents_of_one_kind_are_compiled_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    commands: list[list[str]] = []
+
+    def start(command: list[str], **given: Any) -> Compiler:
+        commands.append(command)
+        return Compiler()
+
+    monkeypatch.setattr("subprocess.Popen", start)
+    monkeypatch.setattr(aside, "_started", {})
+    for n_states in (10, 20):
+        aside.compile_aside("q_learning", {}, PROBLEM._replace(n_states=n_states), ["act"])
+    ((*_, folder, _),) = commands
+    assert (Path(folder) / "heavytail").exists()
+    assert caplog.text.count("another process compiles q_learning") == 1
