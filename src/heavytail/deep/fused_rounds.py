@@ -181,9 +181,14 @@ def make_kernel(env: Environment, settings: Settings, runs: RunParameters) -> Ke
         "OBSERVATION": count_words(walk.env),
         "TRUNCATED": count_words(walk) - 1,
     }
-    text = (files("heavytail.deep") / "rounds.cu").read_text()
-    source = "\n".join([PRELUDE, *_constants(env, settings, sizes), *functions, text])
+    hopper, rounds = (read_source(name) for name in ("hopper.cu", "rounds.cu"))
+    source = "\n".join([PRELUDE, *_constants(env, settings, sizes), *functions, hopper, rounds])
     return Kernel(source, "run_rounds", RANKS, THREADS, SHARED_BYTES, device=0)
+
+
+def read_source(name: str) -> str:
+    """Read a text in CUDA C++."""
+    return (files("heavytail.deep") / name).read_text()
 
 
 def _constants(env: Environment, settings: Settings, sizes: Mapping[str, int]) -> list[str]:

@@ -1,6 +1,6 @@
 // Rounds of DQN. A cluster of 16 multiprocessors advances one run: all that it computes with, but for its
-// replay memory and visit counts, stays on the chip. heavytail/deep/fused_rounds.py puts the sizes, and the
-// functions step, code, keep and rates, before this text.
+// replay memory and visit counts, stays on the chip. heavytail/deep/fused_rounds.py puts the sizes, the
+// functions step, code, keep and rates, and the instructions of hopper.cu before this text.
 //
 // A block has a slice of the large layer: all inputs and N of the outputs; weights are in shared memory,
 // their Adam moments in registers. The first layer is small, and in every block; of the last one a block has
@@ -63,85 +63,6 @@ static_assert(WARPS == RANKS, "a warp for each block");
 static_assert(D < 8, "more observations than a product has columns");
 static_assert(STEPS <= 32, "more steps than a warp has threads");
 
-// Instructions
-
-// Round to the 10 bits of a factor that products read; cvt.rna.tf32 is slow. The bits behind, which they
-// ignore, are left as they are.
-INLINE unsigned tf32(float x) { return __float_as_uint(x) + 0x1000; }
-
-INLINE void multiply_add(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9},"
-        " {%0, %1, %2, %3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-INLINE unsigned address(const void *pointer) { return (unsigned)__cvta_generic_to_shared(pointer); }
-
-INLINE unsigned address_in(const void *pointer, int rank) {
-    unsigned mapped;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(address(pointer)), "r"(rank));
-    return mapped;
-}
-
-INLINE float read_from(const float *pointer, int rank) {
-    float x;
-    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(x) : "r"(address_in(pointer, rank)) : "memory");
-    return x;
-}
-
-INLINE float4 read4_from(const float *pointer, int rank) {
-    float4 x;
-    asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(x.x), "=f"(x.y), "=f"(x.z), "=f"(x.w)
-                 : "r"(address_in(pointer, rank))
-                 : "memory");
-    return x;
-}
-
-INLINE void write_to(float *pointer, int rank, float x) {
-    asm volatile("st.shared::cluster.f32 [%0], %1;" : : "r"(address_in(pointer, rank)), "f"(x) : "memory");
-}
-
-INLINE void make_barrier(unsigned long long *barrier) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;"
-                 :
-                 : "r"(address(barrier))
-                 : "memory");
-}
-
-// Write into another block, and tell its barrier
-INLINE void send_to(float *pointer, unsigned long long *barrier, int rank, float x) {
-    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%0], %1, [%2];"
-                 :
-                 : "r"(address_in(pointer, rank)), "r"(as_int(x)), "r"(address_in(barrier, rank))
-                 : "memory");
-}
-
-INLINE void expect(unsigned long long *barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
-                 :
-                 : "r"(address(barrier)), "r"(bytes)
-                 : "memory");
-}
-
-INLINE void wait_for(unsigned long long *barrier, int phase) {
-    asm volatile(
-        "{\n.reg .pred done;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-        "@!done bra again;\n}"
-        :
-        : "r"(address(barrier)), "r"(phase)
-        : "memory");
-}
-
-INLINE void arrive() { asm volatile("barrier.cluster.arrive.release;" : : : "memory"); }
-INLINE void wait() { asm volatile("barrier.cluster.wait.acquire;" : : : "memory"); }
-
-INLINE void copy_later(int *to, const int *from) {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" : : "r"(address(to)), "l"(from) : "memory");
-}
-INLINE void wait_for_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
-
 INLINE float sum_of_warp(float x) {
     for (int i = 16; i; i /= 2) x += __shfl_xor_sync(~0u, x, i);
     return x;
@@ -156,27 +77,20 @@ INLINE float4 shuffled(float4 x, int i) {
                        __shfl_xor_sync(~0u, x.z, i), __shfl_xor_sync(~0u, x.w, i));
 }
 
-// The same number, but the compiler does not know: it would keep what follows from it in registers for ever
-INLINE int anew(int x) {
-    asm volatile("" : "+r"(x));
-    return x;
-}
-
 // Where a number of a matrix of N columns lies: so that the reads and writes of a warp fall into all banks
 INLINE int place(int row, int column) { return row * N + (column ^ ((row & 1) << 4 | (row & 2) << 2)); }
 
 INLINE float adam(float w, float gradient, float &mean, float &square, Rates rates) {
     mean = MEAN_DECAY * mean + MEAN_GAIN * gradient;
     square = SQUARE_DECAY * square + SQUARE_GAIN * gradient * gradient;
-    float root, inverse;
-    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(square * rates.square));
-    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(root + ADAM_EPSILON));
+    const float root = approximate_root(square * rates.square);
+    const float inverse = approximate_inverse(root + ADAM_EPSILON);
     return w - rates.step * mean * inverse;
 }
 
 extern "C" __global__ void __cluster_dims__(RANKS, 1, 1) __launch_bounds__(THREADS)
     run_rounds(Arrays arrays, int n_runs) {
-    extern __shared__ float4 memory[];
+    SHARED_MEMORY(memory);
     Shared &sh = *reinterpret_cast<Shared *>(memory);
     const int rank = blockIdx.x % RANKS, run = blockIdx.x / RANKS, thread = threadIdx.x;
     const int warp = thread / 32, lane = thread % 32;
