@@ -20,7 +20,14 @@ from heavytail.deep.dqn import DQN, exploration_rate, first_learning_period, to_
 from heavytail.deep.envs import find_environment
 from heavytail.deep.network import init_network, q_values
 from heavytail.deep.replay import unpack
-from heavytail.deep.rewards import NOISES, TRANSFORMS, stable_noise, transform_reward
+from heavytail.deep.rewards import (
+    NOISES,
+    TRANSFORMS,
+    RewardSettings,
+    reward_noise,
+    stable_noise,
+    transform_reward,
+)
 from heavytail.deep.settings import check_run
 from heavytail.gym.reward_transforms import transform_one
 
@@ -112,6 +119,16 @@ def test_other_noises_have_their_laws(name: str, law: Any) -> None:
     assert stats.kstest(drawn, law.cdf).pvalue > 1e-3
     first, second = to_uniform(jnp.array([[0, 2**32 - 1], [0, 2**32 - 1]], jnp.uint32))
     assert np.isfinite(np.asarray(NOISES[name](first, second, jnp.float32(1.5), jnp.float32(5.0)))).all()
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_noise_of_scale_0_is_none_also_where_a_draw_is_infinite(name: str) -> None:
+    u, w = to_uniform(jnp.array([[0, 2**32 - 1, 2**32 - 1], [0, 0, 2**32 - 1]], jnp.uint32))
+    transform = TRANSFORMS["none"](check_run({}))
+    settings = RewardSettings(transform, jnp.float32(0.0), jnp.float32(0.1))
+    drawn = NOISES[name](u, w, settings.noise_alpha, jnp.float32(1.0))
+    assert not np.isfinite(np.asarray(drawn)).all()
+    np.testing.assert_array_equal(reward_noise(name, u, w, settings), 0.0)
 
 
 def test_transforms_are_what_they_say() -> None:

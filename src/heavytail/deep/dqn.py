@@ -39,7 +39,7 @@ from heavytail.deep.reward_model import (
     see_reward,
     value_bounds,
 )
-from heavytail.deep.rewards import NOISES, RewardSettings, hash_code, transform_reward
+from heavytail.deep.rewards import RewardSettings, hash_code, reward_noise, transform_reward
 from heavytail.deep.settings import WORDS_PER_STEP, Settings
 
 MAX_HORIZON = 1000.0  # rewards that a value adds up, where none is discounted
@@ -141,8 +141,7 @@ def draw_period(
     key = jax.random.fold_in(run.key, period + 1)
     bits = jax.random.bits(key, (updates_per_period(settings), n_words + settings.replayed))
     words = jnp.moveaxis(bits[:, :n_words].reshape(-1, settings.update_every, WORDS_PER_STEP), -1, 0)
-    draw_noise, law = NOISES[settings.noise_law], run.rewards
-    noise = draw_noise(to_uniform(words[2]), to_uniform(words[3]), law.noise_alpha, law.noise_scale)
+    noise = reward_noise(settings.noise_law, to_uniform(words[2]), to_uniform(words[3]), run.rewards)
     keys = jax.random.wrap_key_data(jnp.moveaxis(words[4:], 0, -1), impl=GENERATOR)
     action = (words[1] % env.n_actions).astype(jnp.int32)
     reset_states = jax.vmap(jax.vmap(env.reset))(keys)

@@ -70,6 +70,12 @@ NOISES: Mapping[str, Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.
 }
 
 
+def reward_noise(law: str, u: jax.Array, w: jax.Array, settings: RewardSettings) -> jax.Array:
+    """Calculate the noise of rewards from uniform numbers; where its scale is 0 also if a draw is infinite."""
+    noise = NOISES[law](u, w, settings.noise_alpha, settings.noise_scale)
+    return jnp.where(settings.noise_scale == 0.0, 0.0, noise)
+
+
 def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:
     """Hash an observation in [-1, 1] by SimHash to a number of k <= 31 bits.
 
