@@ -71,7 +71,7 @@ NOISES: Mapping[str, Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.
 
 
 def reward_noise(law: str, u: jax.Array, w: jax.Array, settings: RewardSettings) -> jax.Array:
-    """Calculate the noise of rewards from uniform numbers; where its scale is 0 also if a draw is infinite."""
+    """Calculate the noise of rewards from uniform numbers: none where its scale is 0, whatever is drawn."""
     noise = NOISES[law](u, w, settings.noise_alpha, settings.noise_scale)
     return jnp.where(settings.noise_scale == 0.0, 0.0, noise)
 
