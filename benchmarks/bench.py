@@ -17,6 +17,7 @@ import bench_lanes
 import bench_large
 import bench_libraries
 import bench_plans
+import bench_reproduce
 import bench_share
 import bench_size
 import bench_startup
@@ -57,10 +58,16 @@ SECTIONS = {
     "startup": Section(
         bench_startup.section, "imports of numba and Gymnasium; on the first day, compilation"
     ),
+    "reproduce": Section(
+        bench_reproduce.section, "downloads; steps of the paper's runs on all cores; XLA's compiling"
+    ),
     "workers": Section(bench_workers.section, "the start of the workers"),
     "lanes": Section(bench_lanes.section, "latency of arithmetic: docs/lanes.md has the counts"),
     "deep": Section(
         bench_deep.section, "products with 512 x 512 weights, and Adam's passes over all weights"
+    ),
+    "rounds": Section(
+        bench_deep.rounds, "latency of shared memory, and of blocks that wait for each other; by XLA, memory"
     ),
 }
 
