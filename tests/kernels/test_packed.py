@@ -1,12 +1,15 @@
 """Packed records: the same record seen from Python and from compiled code, and arguments that are checked."""
 
 import copy
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from heavytail.arrays import Floats, Ints
+from heavytail.kernels.compiling import entry
 from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed, as_index, as_real, unpack
 from support.processes import send
 
@@ -51,6 +54,34 @@ def test_another_record_takes_its_place_at_the_same_address() -> None:
     assert other.total[0] == 1
 
 
+def test_a_record_that_could_not_be_packed_has_no_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiled code would read what is not there."""
+    packed = Packed(_outer())
+
+    def interrupted(*given: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("heavytail.kernels.packed.entry", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _ = packed.address
+    assert packed.entry(_add, INDEX, REAL, FLAG)(packed.address, 3, 1.5, False) == 3.25
+
+
+def test_threads_that_ask_at_once_have_one_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    packed, write = Packed(_outer()), entry
+
+    def slow(*given: Any) -> Any:
+        time.sleep(0.05)
+        return write(*given)
+
+    monkeypatch.setattr("heavytail.kernels.packed.entry", slow)
+    with ThreadPoolExecutor(4) as pool:
+        addresses = set(pool.map(lambda _: packed.address, range(4)))
+    assert addresses == {packed.address}
+    assert packed.entry(_add, INDEX, REAL, FLAG)(packed.address, 3, 1.5, False) == 3.25
+
+
 @pytest.mark.parametrize("clone", [copy.deepcopy, send])
 def test_a_copy_has_a_record_and_an_address_of_its_own(clone: Any) -> None:
     packed = Packed(_outer())
@@ -71,7 +102,7 @@ def test_only_what_python_takes_as_an_index_is_one(bad: Any) -> None:
     assert packed.record.total[0] == 0
 
 
-@pytest.mark.parametrize("bad", ["3", None, [1.0], b"1", 1j])
+@pytest.mark.parametrize("bad", ["3", None, [1.0], b"1", bytearray(b"1"), 1j])
 def test_only_what_python_takes_as_a_real_number_is_one(bad: Any) -> None:
     packed = Packed(_outer())
     add = packed.entry(_add, INDEX, REAL, FLAG)

@@ -11,14 +11,19 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def python(script: str, *, folder: Path, **env: str) -> str:
-    """What a script prints, run in `folder` (from which it may import); a failing script fails the test."""
+def run_python(script: str, *, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """A script after it was run in `folder`, from which it may import; a failing one fails the test."""
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
         cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+    return done
+
+
+def python(script: str, *, folder: Path, **env: str) -> str:
+    """What a script prints."""
+    return run_python(script, folder=folder, **env).stdout.strip()
 
 
 def send(thing: T) -> T:

@@ -1,6 +1,8 @@
 """Agents that are interpreted while another process compiles them."""
 
+import json
 import threading
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,15 +11,23 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.errors import InputError
+from heavytail.kernels.interpreting import OvertakenError, interpreter
 from heavytail.registry import registered
 from heavytail.training import compile_aside as aside
 from heavytail.training import stepwise
 from heavytail.training.agent_file import flatten
 from heavytail.training.rollback import rolled_back_on_error
-from support.processes import python
+from support.processes import python, run_python
 
 PROBLEM = ht.Problem(n_states=4, n_actions=3, horizon=5, r_max=1.0)
 WITH_AN_MDP = ("audited", "optimal")
+LOADED = """
+agent = ht.make_stepwise("random", states=3, actions=2)
+agent.act(0)
+from heavytail.training.compile_aside import _started
+print(len(_started))
+"""
 EXAMPLES = {each.name: each.example for each in registered("agent") if each.name not in WITH_AN_MDP}
 
 
@@ -176,12 +186,131 @@ class Mine(NamedTuple):
     x: int
 
 
-def test_agents_from_elsewhere_are_compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The processes that are started, though none is."""
+    started: list[list[str]] = []
+
+    def start(command: list[str], **given: Any) -> Compiler:
+        started.append(command)
+        return Compiler()
+
     monkeypatch.delenv("HEAVYTAIL_COMPILE")
-    assert not aside.can_compile_aside(Mine(5))
-    assert aside.can_compile_aside(make("q_learning").agent)
+    monkeypatch.setattr("subprocess.Popen", start)
+    monkeypatch.setattr(aside, "_started", {})
+    return started
+
+
+def start(agent: ht.Stepwise, **given: Any) -> Any:
+    of_agent = {"name": agent.name, "parameters": agent.parameters, "problem": agent.problem}
+    return aside.compile_aside(**{**of_agent, "session": agent.session, "functions": ["act"], **given})
+
+
+def test_agents_of_one_type_are_compiled_once(
+    commands: list[list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    sizes = [(4, 3, 0.05), (20, 3, 0.05), (20, 5, 0.05), (20, 5, 0.1)]
+    for n_states, n_actions, delta in sizes:
+        problem = PROBLEM._replace(n_states=n_states, n_actions=n_actions)
+        assert start(ht.make_stepwise("q_learning", problem, delta=delta)) is not None
+    ((*_, folder, _),) = commands
+    assert (Path(folder) / "heavytail").exists()
+    assert caplog.text.count("another process compiles q_learning") == 1
+
+
+def test_sizes_may_be_numbers_of_numpy(commands: list[list[str]]) -> None:
+    problem = ht.Problem(np.int64(4), np.int64(3), 5, np.float32(1.0))  # type: ignore[arg-type]
+    assert start(ht.make_stepwise("q_learning", problem)) is not None
+    task = json.loads(commands[0][-1])
+    assert task["problem"] == {"n_states": 2, "n_actions": 3, "horizon": 5, "r_max": 1.0, "mdp": None}
+
+
+def test_what_another_process_could_not_do_is_compiled_here(
+    commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = make("q_learning")
+    assert start(agent, session=agent.session._replace(agent=Mine(5))) is None
+    assert start(agent, problem=PROBLEM._replace(mdp=ht.make_mdp("six_arms"))) is None
+    assert start(agent, parameters={"moment": object()}) is None
+    monkeypatch.setattr(aside, "MAX_BYTES", 1000)
+    assert start(agent) is None
+    monkeypatch.setattr(aside, "MAX_BYTES", 2**25)
     monkeypatch.setenv("HEAVYTAIL_COMPILE", "here")
-    assert not aside.can_compile_aside(make("q_learning").agent)
+    assert start(agent) is None
+    monkeypatch.delenv("HEAVYTAIL_COMPILE")
+    monkeypatch.setattr("sys.executable", "")
+    assert start(agent) is None
+    assert commands == []
+
+
+def test_where_no_process_can_be_started_it_is_compiled_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEAVYTAIL_COMPILE")
+    monkeypatch.setattr("heavytail.kernels.packed.Packed.would_keep", lambda *given: True)
+    monkeypatch.setattr(aside, "_started", {})
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    agent = make("random")
+    agent.update(0, agent.act(0), 1.0, 1)
+    assert agent._address is not agent._packed
+
+
+def test_calls_that_waited_for_warming_up_are_compiled(compiler: Compiler) -> None:
+    """Interpreted they would go on beside compiled ones of other threads."""
+    agent = make("q_learning")
+    agent.act(0)
+    early, where = agent._update, agent._address
+    agent.warm_up()
+    assert compiler.poll() is None
+    before = interpreter.calls
+    early(where, 0, 0, 1.0, 1, 0, False, False)
+    assert interpreter.calls == before
+    assert agent.updates == 1
+
+
+def test_saving_is_due_also_where_a_call_is_undone(compiler: Compiler, tmp_path: Path) -> None:
+    session = make("q_learning").session
+
+    def undone() -> None:
+        with rolled_back_on_error(session, but=("due", "frozen")):
+            session.due[0] = 5
+            raise OvertakenError
+
+    with pytest.raises(OvertakenError):
+        undone()
+    assert session.due[0] == 5
+
+
+def test_a_signal_handler_that_would_wait_for_itself_is_one_line(
+    compiler: Compiler, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    agent = make("heavy_psrl")
+    monkeypatch.setattr("heavytail.kernels.interpreting.CALLS_BETWEEN_LOOKS", 20)
+    looks = iter([None])
+
+    def handle() -> None:
+        for _ in looks:
+            return
+        agent.save(tmp_path / "agent.npz")
+
+    agent.act(0)
+    monkeypatch.setattr(compiler, "poll", handle)
+    with pytest.raises(InputError, match="in the midst of a call"):
+        agent.begin(0)
+
+
+def test_a_process_that_still_compiles_is_left_to_itself(tmp_path: Path) -> None:
+    script = """
+    import heavytail as ht
+    agent = ht.make_stepwise("random", states=3, actions=2)
+    agent.update(0, agent.act(0), 1.0, 1)
+    print(agent._compiling.pid)
+    """
+    variables = {"HEAVYTAIL_CACHE_DIR": str(tmp_path / "kept"), "HEAVYTAIL_COMPILE": ""}
+    done = run_python(script, folder=tmp_path, **variables)
+    assert "Exception ignored" not in done.stderr
+    compiling = Path(f"/proc/{done.stdout.strip()}")
+    while compiling.exists() and "Z" not in (compiling / "stat").read_text().split(")")[-1]:
+        time.sleep(0.05)
+    assert python("import heavytail as ht\n" + LOADED, folder=tmp_path, **variables) == "0"
 
 
 def test_what_is_half_done_is_undone() -> None:
@@ -197,21 +326,3 @@ def test_what_is_half_done_is_undone() -> None:
         half()
     np.testing.assert_array_equal(session.rng, before)
     assert session.h[0] == 0
-
-
-def test_agents_of_one_kind_are_compiled_once(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    commands: list[list[str]] = []
-
-    def start(command: list[str], **given: Any) -> Compiler:
-        commands.append(command)
-        return Compiler()
-
-    monkeypatch.setattr("subprocess.Popen", start)
-    monkeypatch.setattr(aside, "_started", {})
-    for n_states in (10, 20):
-        aside.compile_aside("q_learning", {}, PROBLEM._replace(n_states=n_states), ["act"])
-    ((*_, folder, _),) = commands
-    assert (Path(folder) / "heavytail").exists()
-    assert caplog.text.count("another process compiles q_learning") == 1

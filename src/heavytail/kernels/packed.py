@@ -19,6 +19,7 @@ The buffer must be packed again when the record becomes another one, as it does 
 # ruff: noqa: ANN001, ANN202, PLW0108
 import operator
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ from heavytail.kernels.compiling import config, entry, entry_with_gil
 from heavytail.kernels.dispatch import INLINED
 
 ALIGNMENT = 64
+_packing = Lock()
 typed_intrinsic: Any = intrinsic  # the context of its first argument is numba's to give
 
 
@@ -134,12 +136,19 @@ class Packed:
         if config.DISABLE_JIT:
             return self
         if self._address is None:
-            context = cpu_target.target_context
-            size = context.get_abi_sizeof(context.get_value_type(typeof(self.record)))
-            self._buffer = np.zeros(size + ALIGNMENT, np.uint8)
-            self._address = -(-self._buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
-            self.replace(self.record)
+            self._pack()
         return self._address
+
+    def _pack(self) -> None:
+        with _packing:  # two threads would have a buffer each
+            if self._address is None:
+                context = cpu_target.target_context
+                size = context.get_abi_sizeof(context.get_value_type(typeof(self.record)))
+                buffer = np.zeros(size + ALIGNMENT, np.uint8)
+                address = -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
+                entry(_write, self.record)(self.record, address)
+                # Last: who has an address reads what is there
+                self._buffer, self._address = buffer, address
 
     def replace(self, record: Record) -> None:
         """Pack another record of the same type in its place."""
@@ -185,7 +194,7 @@ def as_index(number: Any) -> int:
 
 def as_real(number: Any) -> float:
     """Return an argument of kind `REAL` as a float."""
-    if isinstance(number, str | bytes):
+    if not any(hasattr(type(number), name) for name in ("__float__", "__index__")):
         raise TypeError(f"must be real number, not {type(number).__name__}")
     return float(number)
 

@@ -8,11 +8,12 @@ Compiling takes seconds. Where nothing is kept on the disk, another process does
 calls are interpreted: plain Python does the same, in milliseconds.
 """
 
+import copy
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
 from heavytail.training.beliefs import tabulate_beliefs
-from heavytail.training.compile_aside import Process, can_compile_aside, compile_aside
+from heavytail.training.compile_aside import Process, compile_aside
 from heavytail.training.frozen_policy import freeze_policy
 from heavytail.training.next_episode import session_aside
 from heavytail.training.rewards import check_reward
@@ -115,7 +116,7 @@ class Stepwise:
 
     def _attach(self, packed: Packed) -> None:
         self._packed = packed
-        self._lock = Lock()  # of whoever froze the session
+        self._lock: Any = RLock()  # of whoever froze the session
         # Until they are compiled, both take the record itself
         self._address: Any = packed
         self._act: Callable[..., int] = partial(self._call_early, "act")
@@ -160,7 +161,7 @@ class Stepwise:
         Without it they are slower at first, while another process compiles, for seconds; then, and in all
         later processes, they are loaded from the disk, in a moment.
         """
-        with self._lock:
+        with self._locked():
             if not self._is_begun:
                 self._start_compiling("update")  # while `act` is compiled here
             for function in FUNCTIONS:
@@ -172,12 +173,12 @@ class Stepwise:
         self._packed.address  # noqa: B018 - it is packed when asked for
         return self._packed.entry(*FUNCTIONS[function])
 
-    def _call_early(self, function: str, packed: Packed | int, *arguments: Any) -> int:
+    def _call_early(self, function: str, packed: Any, *arguments: Any) -> int:
         """Call a function that is not compiled yet, or was not when the call began."""
-        with self._lock:  # while a call is interpreted nothing else may happen
+        with self._locked():  # while a call is interpreted nothing else may happen
             if not self._is_begun:
                 self._start_compiling(*FUNCTIONS)
-            if isinstance(packed, Packed) and self._is_compiling():
+            if self._address is self._packed and self._is_compiling():
                 with suppress(OvertakenError):
                     return self._interpret(function, packed, *arguments)
             compiled = self._switch(function)
@@ -187,15 +188,15 @@ class Stepwise:
         """Let another process compile what is not kept yet, if there may be one."""
         self._is_begun = True
         missing = [name for name in functions if self._packed.would_keep(*FUNCTIONS[name])]
-        if missing and self._is_registered and can_compile_aside(self.agent):
-            self._compiling = compile_aside(self.name, self.parameters, self.problem, missing)
+        if missing and self._is_registered:
+            self._compiling = compile_aside(self.name, self.parameters, self.problem, self.session, missing)
 
     def _is_compiling(self) -> bool:
         return self._compiling is not None and self._compiling.poll() is None
 
     def _interpret(self, function: str, packed: Packed, *arguments: Any) -> int:
         source, *_ = FUNCTIONS[function]
-        with rolled_back_on_error(packed.record):
+        with rolled_back_on_error(packed.record, but=("due", "frozen")):
             return int(interpret(source, packed, *arguments, is_overtaken=lambda: not self._is_compiling()))
 
     def _switch(self, function: str) -> Callable[..., int]:
@@ -291,13 +292,23 @@ class Stepwise:
         return session if self._address is self._packed else session.address
 
     def _wait(self) -> None:
-        with self._lock:
+        with self._locked():
             pass
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Wait until no other thread has the session, and keep it."""
+        if self._lock._is_owned():  # noqa: SLF001 - the only way to ask
+            raise InputError(
+                f"{self.name} is in the midst of a call, or is being saved; a signal handler must wait for it"
+            )
+        with self._lock:
+            yield
 
     @contextmanager
     def _frozen(self) -> Iterator[None]:
         """Keep other threads from changing the session; their calls wait."""
-        with self._lock:
+        with self._locked():
             self.session.frozen[0] = 1
             try:
                 yield
@@ -415,7 +426,11 @@ class Stepwise:
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
         own = ("_act", "_update", "_address", "_lock", "_compiling", "_autosave", "_aside")
-        return {name: value for name, value in vars(self).items() if name not in own}
+        with self._frozen():
+            session = copy.deepcopy(self.session)
+        session.frozen[0] = 0
+        kept = {name: value for name, value in vars(self).items() if name not in own}
+        return {**kept, "_packed": Packed(session)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _autosave=None)
