@@ -15,7 +15,7 @@ from heavytail.errors import InputError
 from heavytail.kernels.interpreting import OvertakenError, interpreter
 from heavytail.registry import registered
 from heavytail.training import compile_aside as aside
-from heavytail.training import stepwise
+from heavytail.training import live_session
 from heavytail.training.agent_file import flatten
 from heavytail.training.rollback import rolled_back_on_error
 from support.processes import python, run_python
@@ -47,7 +47,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     process = Compiler()
     monkeypatch.delenv("HEAVYTAIL_COMPILE")
     monkeypatch.setattr("heavytail.kernels.packed.Packed.would_keep", lambda *given: True)
-    monkeypatch.setattr(stepwise, "compile_aside", lambda *given: process)
+    monkeypatch.setattr(live_session, "compile_aside", lambda *given: process)
     return process
 
 

@@ -12,4 +12,4 @@ def main() -> None:
     task = json.loads(sys.argv[-1])
     agent = make_stepwise(task["name"], Problem(**task["problem"]), **task["parameters"])
     for function in task["functions"]:
-        agent.compile(function)
+        agent._compile(function)  # noqa: SLF001 - for this program

@@ -3,17 +3,10 @@
 It is asked for an action and shown what came of it, one transition at a time. Both calls together take less
 than a microsecond: its record is packed (`heavytail.kernels.packed`), and what the caller gives is checked in
 compiled code.
-
-Compiling takes seconds. Where nothing is kept on the disk, another process does it, and until it has done so
-calls are interpreted: plain Python does the same, in milliseconds.
 """
 
 import copy
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +15,7 @@ import numpy.typing as npt
 from heavytail.arrays import Record, Stream
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.interpreting import OvertakenError, interpret
-from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
+from heavytail.kernels.packed import Packed
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import counter_names
@@ -31,11 +23,10 @@ from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.training.autosave import Autosave
 from heavytail.training.beliefs import tabulate_beliefs
-from heavytail.training.compile_aside import Process, compile_aside
 from heavytail.training.frozen_policy import freeze_policy
+from heavytail.training.live_session import LiveSession
 from heavytail.training.next_episode import session_aside
 from heavytail.training.rewards import check_reward
-from heavytail.training.rollback import rolled_back_on_error
 from heavytail.training.session import (
     ACT,
     BAD_ACTION,
@@ -50,23 +41,15 @@ from heavytail.training.session import (
     REFUSED,
     Session,
     new_session,
-    session_act,
     session_counters,
-    session_update,
 )
 from heavytail.training.session_file import read_session, write_session
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# What is compiled, and the kinds of its arguments after the session
-FUNCTIONS: dict[str, tuple[Any, ...]] = {
-    "act": (session_act, INDEX, INDEX, INDEX),
-    "update": (session_update, INDEX, INDEX, REAL, INDEX, INDEX, FLAG, FLAG),
-}
 
-
-class Stepwise:
+class Stepwise(LiveSession):
     """An agent for a loop of your own: ask for one action, show one transition at a time.
 
     `heavytail.make_stepwise` makes one by name. Episodes begin and end by themselves: an update that is
@@ -111,19 +94,9 @@ class Stepwise:
         self._action_codes = None if self.actions.are_codes else self.actions.codes
         self._steps = Labels(range(max(problem.horizon, 1)))
         self._autosave: Autosave | None = None
+        self._aside: Packed | None = None  # the next episode, begun aside
         spare = stream(0) if predictions is None else predictions
         self._attach(Packed(new_session(with_larger_pools(agent), rng, spare, problem)))
-
-    def _attach(self, packed: Packed) -> None:
-        self._packed = packed
-        self._lock: Any = RLock()  # of whoever froze the session
-        # Until they are compiled, both take the record itself
-        self._address: Any = packed
-        self._act: Callable[..., int] = partial(self._call_early, "act")
-        self._update: Callable[..., int] = partial(self._call_early, "update")
-        self._compiling: Process | None = None
-        self._is_begun = False  # whether anything was called
-        self._aside: Packed | None = None  # the next episode, begun aside
 
     def __repr__(self) -> str:
         return (
@@ -161,50 +134,8 @@ class Stepwise:
         Without it they are slower at first, while another process compiles, for seconds; then, and in all
         later processes, they are loaded from the disk, in a moment.
         """
-        with self._locked():
-            if not self._is_begun:
-                self._start_compiling("update")  # while `act` is compiled here
-            for function in FUNCTIONS:
-                self._switch(function)
+        self._compile_all()
         return self
-
-    def compile(self, function: str) -> Callable[..., int]:
-        """Compile "act" or "update", and what packs the record for it, or load what is kept."""
-        self._packed.address  # noqa: B018 - it is packed when asked for
-        return self._packed.entry(*FUNCTIONS[function])
-
-    def _call_early(self, function: str, packed: Any, *arguments: Any) -> int:
-        """Call a function that is not compiled yet, or was not when the call began."""
-        with self._locked():  # while a call is interpreted nothing else may happen
-            if not self._is_begun:
-                self._start_compiling(*FUNCTIONS)
-            if self._address is self._packed and self._is_compiling():
-                with suppress(OvertakenError):
-                    return self._interpret(function, packed, *arguments)
-            compiled = self._switch(function)
-        return compiled(packed.address if isinstance(packed, Packed) else packed, *arguments)
-
-    def _start_compiling(self, *functions: str) -> None:
-        """Let another process compile what is not kept yet, if there may be one."""
-        self._is_begun = True
-        missing = [name for name in functions if self._packed.would_keep(*FUNCTIONS[name])]
-        if missing and self._is_registered:
-            self._compiling = compile_aside(self.name, self.parameters, self.problem, self.session, missing)
-
-    def _is_compiling(self) -> bool:
-        return self._compiling is not None and self._compiling.poll() is None
-
-    def _interpret(self, function: str, packed: Packed, *arguments: Any) -> int:
-        source, *_ = FUNCTIONS[function]
-        with rolled_back_on_error(packed.record, but=("due", "frozen")):
-            return int(interpret(source, packed, *arguments, is_overtaken=lambda: not self._is_compiling()))
-
-    def _switch(self, function: str) -> Callable[..., int]:
-        """Use compiled code for a function from now on."""
-        compiled = self.compile(function)
-        self._address = self._packed.address  # first: who has read the function reads it afterwards
-        setattr(self, f"_{function}", compiled)
-        return compiled
 
     def begin(self, s: Any) -> None:
         """Start an episode in state `s`, also where the one before has not ended."""
@@ -286,34 +217,6 @@ class Stepwise:
         if a == BAD_ACTION:
             raise InputError(f"{self.name} chose an action that does not exist in state {short_repr(s)}")
         return self.actions[a]
-
-    def _where(self, session: Packed) -> Any:
-        """Return what `_act` takes for a session; to be asked after `_act` was read."""
-        return session if self._address is self._packed else session.address
-
-    def _wait(self) -> None:
-        with self._locked():
-            pass
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Wait until no other thread has the session, and keep it."""
-        if self._lock._is_owned():  # noqa: SLF001 - the only way to ask
-            raise InputError(
-                f"{self.name} is in the midst of a call, or is being saved; a signal handler must wait for it"
-            )
-        with self._lock:
-            yield
-
-    @contextmanager
-    def _frozen(self) -> Iterator[None]:
-        """Keep other threads from changing the session; their calls wait."""
-        with self._locked():
-            self.session.frozen[0] = 1
-            try:
-                yield
-            finally:
-                self.session.frozen[0] = 0
 
     def update(
         self,
@@ -433,6 +336,6 @@ class Stepwise:
         return {**kept, "_packed": Packed(session)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _autosave=None)
+        vars(self).update(state, _autosave=None, _aside=None)
         self._attach(state["_packed"])
         self.session.due[0] = NEVER
