@@ -9,7 +9,6 @@ from typing import Any
 
 from _figures import HERE, print_table
 
-PAPER, DEEP = "results/{scale}", "results/{scale}/paper-deep-quick"
 LIMITS = {"set-up": 60.0, "the tabular paper": 180.0, "the quick look at the deep experiment": 60.0}
 
 
@@ -21,16 +20,17 @@ def make(clone: Path, target: str, **variables: str) -> None:
 
 def measure(folder: Path, quick: bool) -> dict[str, float]:
     """Return the seconds of each part; where one ends is read from the times of files."""
-    clone, scale = folder / "clone", "paper-quick" if quick else "paper"
+    clone = folder / "clone"
+    results = clone / "results" / ("paper-quick" if quick else "paper")
     subprocess.run(["git", "clone", "--quiet", HERE.parent, clone], check=True)
     begun = time.time()
     make(clone, ".venv/.runs")
     ready = time.time()
     make(clone, "reproduce", ARGS="--quick" if quick else "", HEAVYTAIL_CACHE_DIR=str(folder / "kept"))
-    deep = clone / DEEP.format(scale=scale)
+    (deep,) = results.glob("paper-deep*")
     tabular = (deep / "study.json").stat().st_mtime
     computed = max(part.stat().st_mtime for part in deep.rglob("*.parquet"))
-    written = (clone / PAPER.format(scale=scale) / "report.html").stat().st_mtime
+    written = (results / "report.html").stat().st_mtime
     spans = [ready - begun, tabular - ready, computed - tabular, written - computed]
     return dict(zip([*LIMITS, "the report"], spans, strict=True))
 

@@ -266,7 +266,7 @@ def test_calls_that_waited_for_warming_up_are_compiled(compiler: Compiler) -> No
     assert agent.updates == 1
 
 
-def test_saving_is_due_also_where_a_call_is_undone(compiler: Compiler, tmp_path: Path) -> None:
+def test_saving_is_due_also_where_a_call_is_undone() -> None:
     session = make("q_learning").session
 
     def undone() -> None:

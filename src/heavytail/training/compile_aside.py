@@ -39,8 +39,8 @@ def compile_aside(
 ) -> Process | None:
     """Start a process that compiles functions of a `Stepwise` agent, once for each type of session.
 
-    Returns None where they must be compiled here. That is so for agents that are not heavytail's own: of
-    those tests say that plain Python does the same until then.
+    Returns None where they must be compiled here: among others for agents from elsewhere, since only of
+    heavytail's own tests say that plain Python does the same until then.
     """
     own = all(cls.__module__.startswith("heavytail.") for cls in record_classes(session))
     is_python = bool(sys.executable) and not hasattr(sys, "frozen")
