@@ -1,10 +1,15 @@
-"""What shortens a test run: kept programs and bytecode, no idle core, long tests first."""
+"""What all tests share: the same examples in every run, kept programs and bytecode, long tests first."""
 
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+import support.examples  # noqa: F401 - it registers the profiles
+
+settings.load_profile("same")  # the default would be another one where CI is set
 
 LONG = ("test_hostile_files", "test_packaging", "test_simulated", "test_faults", "test_paper")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -21,6 +21,7 @@ from heavytail.kernels.compiling import entry
 from heavytail.mdp import MDP
 from support import naive
 from support import naive_agents as slow
+from support.examples import examples
 
 H, S, A, R_MAX, IOTA = 3, 2, 2, 1.7, 9.0
 
@@ -50,7 +51,7 @@ def test_hoeffdings_bonus_is_its_formula() -> None:
 
 
 @given(VALUES, st.sampled_from([0.1, 1.0]), st.sampled_from([0.002, 0.01, 9.0]))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_bernsteins_bonuses_add_up_to_half_of_beta(values: list[float], c: float, iota: float) -> None:
     """They are weighted as Q weighs them; beta_t is computed from the variance of all values met so far.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -23,6 +23,7 @@ from heavytail.agents._transition_counts import TransitionCounts, new_transition
 from heavytail.arrays import Floats, Indices, Ints
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
+from support.examples import examples
 from support.naive_agents import best_expectation_by_linear_program, best_expectation_by_sorting
 
 
@@ -141,7 +142,6 @@ KEYS = st.lists(
 
 
 @given(KEYS.filter(lambda pairs: any(w for _, w in pairs)), st.floats(0, 1))
-@settings(deadline=None)
 def test_the_lowest_mass_is_what_sorting_finds(pairs: list[tuple[float, int]], share: float) -> None:
     keys, weights = (
         np.array([k for k, _ in pairs]),
@@ -157,7 +157,7 @@ def test_the_lowest_mass_is_what_sorting_finds(pairs: list[tuple[float, int]], s
 
 
 @given(tiny(ends=True), st.data())
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_optimistic_value_is_the_best_over_the_confidence_set(
     case: tuple[Ints, Floats, Floats], data: st.DataObject
 ) -> None:
@@ -177,7 +177,7 @@ def test_the_optimistic_value_is_the_best_over_the_confidence_set(
     st.lists(st.floats(-5, 5), min_size=4, max_size=4),
     st.floats(0, 2.5),
 )
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_the_slow_twins_sorting_is_the_linear_program(
     counts: list[int], values: list[float], distance: float
 ) -> None:
@@ -191,7 +191,7 @@ def test_the_slow_twins_sorting_is_the_linear_program(
 
 
 @given(tiny(ends=True))
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_an_episode_is_planned_as_by_linear_programs(case: tuple[Ints, Floats, Floats]) -> None:
     H = 3
     g = guess(*case, H)
@@ -257,7 +257,7 @@ def extended(counts: Ints, rewards: Floats, distances: Floats) -> ht.MDP:
 
 
 @given(tiny(ends=False))
-@settings(deadline=None, max_examples=25)
+@examples(25)
 def test_the_average_reward_is_planned_up_to_its_tolerance(case: tuple[Ints, Floats, Floats]) -> None:
     """What a backup adds lies around the optimal gain, whatever the values.
 
@@ -280,7 +280,7 @@ def test_the_average_reward_is_planned_up_to_its_tolerance(case: tuple[Ints, Flo
 
 
 @given(tiny(ends=False), st.floats(0.01, 1.0))
-@settings(deadline=None, max_examples=15)
+@examples(15)
 def test_a_wider_tolerance_costs_no_more_than_itself(
     case: tuple[Ints, Floats, Floats], tolerance: float
 ) -> None:

@@ -1,14 +1,13 @@
 """Lists of indices that grow."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.agents._index_list import append, item, new_index_list
 from heavytail.kernels.verbs import reset
 
 
-@settings(deadline=None)  # the first call compiles
 @given(st.permutations(range(12)), st.integers(0, 12))
 def test_a_list_holds_what_was_added_in_its_order(indices: list[int], n: int) -> None:
     made = new_index_list(12)

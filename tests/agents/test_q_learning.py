@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.agents.q_learning import MAX_VISITS, q_learning
@@ -19,7 +19,6 @@ FEW = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, 1e300])
 
 
 @given(st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf]), min_size=1, max_size=6))
-@settings(deadline=None)
 def test_the_largest_entry_and_the_next_are_found(row: list[float]) -> None:
     where, best, other = find_greedy(np.array([[row]]), 0, 0)
     assert (where, best) == (int(np.argmax(row)), max(row))
@@ -27,7 +26,6 @@ def test_the_largest_entry_and_the_next_are_found(row: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(CELLS, FEW), max_size=40))
-@settings(deadline=None)
 def test_greedy_actions_are_those_of_the_table_whichever_action_was_taken(visits: list[Any]) -> None:
     agent: Any = q_learning(PROBLEM, transition_scale=0.1)
     steps = Stepwise(agent, stream(0), PROBLEM)

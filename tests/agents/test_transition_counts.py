@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.agents._transition_counts import (
@@ -20,6 +20,7 @@ from heavytail.arrays import Bools, Floats, Ints, record_bytes
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.verbs import full, reset
+from support.examples import examples
 
 S, A = 40, 2
 SEEN = st.lists(st.tuples(st.integers(0, S * A - 1), st.integers(0, S - 1), st.booleans()), max_size=200)
@@ -96,7 +97,6 @@ VALUES = np.random.default_rng(0).normal(size=S + 1)
 
 
 @given(st.one_of(SEEN, FEW_CELLS))
-@settings(deadline=None)  # the first example compiles
 def test_the_model_is_a_dictionary_of_counts(seen: list[tuple[int, int, bool]]) -> None:
     model, expectations = shown(new_transition_counts(S, A), seen, VALUES)
     counts = twin(seen)
@@ -115,7 +115,7 @@ def test_the_model_is_a_dictionary_of_counts(seen: list[tuple[int, int, bool]]) 
 
 
 @given(SEEN)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_uniformity_is_the_entropy_of_actions_weighted_by_visits(seen: list[tuple[int, int, bool]]) -> None:
     model, out = shown(new_transition_counts(S, A), seen, VALUES)
     visits = model.visits.reshape(S, A)
@@ -126,7 +126,7 @@ def test_uniformity_is_the_entropy_of_actions_weighted_by_visits(seen: list[tupl
 
 
 @given(SEEN, st.integers(4, 12))
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_the_size_of_the_pool_changes_nothing(seen: list[tuple[int, int, bool]], doublings: int) -> None:
     small, roomy = new_transition_counts(S, A), new_transition_counts(S, A)
     size = 2**doublings
@@ -141,7 +141,7 @@ def test_the_size_of_the_pool_changes_nothing(seen: list[tuple[int, int, bool]],
 
 
 @given(SEEN, SEEN)
-@settings(deadline=None, max_examples=30)
+@examples(30)
 def test_reset_forgets_everything(
     before: list[tuple[int, int, bool]], after: list[tuple[int, int, bool]]
 ) -> None:

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats
 from heavytail.bounds import changing_regret, learning_rate_constant, restart_schedule, sequence_constant
+from support.examples import examples
 
 epsilons = st.floats(0.01, 1.0)
 horizons = st.integers(1, 40)
@@ -37,7 +38,7 @@ def learning_rates(H: int, t: int) -> Floats:
     return weights
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(fractions, epsilons)
 def test_the_sequence_lemma_holds_with_half_the_papers_constant(shares: list[float], epsilon: float) -> None:
     z, before = phases(shares)
@@ -52,7 +53,7 @@ def test_and_with_no_smaller_one(epsilon: float) -> None:
     assert (z / before**b).sum() / z.sum() ** a == pytest.approx(float(sequence_constant(epsilon)), abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(fractions, epsilons, st.randoms(use_true_random=False))
 def test_it_holds_for_some_of_the_phases_too(shares: list[float], epsilon: float, chance: Random) -> None:
     """Theorem 2 sums over bad phases only, by the number of steps in them."""
@@ -64,7 +65,7 @@ def test_it_holds_for_some_of_the_phases_too(shares: list[float], epsilon: float
     )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(horizons, st.integers(1, 400), epsilons)
 def test_sums_of_learning_rates(H: int, t: int, epsilon: float) -> None:
     weights, b, i = learning_rates(H, t), epsilon / (1 + epsilon), np.arange(1, t + 1)
@@ -82,7 +83,7 @@ def test_the_constant_of_the_learning_rates_is_what_the_sum_comes_to() -> None:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(horizons, st.integers(1, 400), epsilons)
 def test_the_weighted_bernstein_constant_is_never_exceeded(H: int, t: int, epsilon: float) -> None:
     weights, i = learning_rates(H, t), np.arange(1, t + 1)
@@ -97,7 +98,7 @@ def test_the_weighted_bernstein_constant_is_never_exceeded(H: int, t: int, epsil
     )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.floats(0.1, 1.0), st.integers(1, 8), st.floats(1.0, 1e6))
 def test_the_stages_of_a_changing_mdp(epsilon: float, changes: int, T: float) -> None:
     """Their number, and the length of the last l of them, are as the proof of theorem 3 needs them.

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail import InputError
@@ -28,6 +28,7 @@ from heavytail.bounds import (
     ucbvi_regret,
     ucrl2_regret,
 )
+from support.examples import examples
 
 SIX: dict[str, Any] = {"S": 7, "A": 6, "diameter": 6, "reward_range": 2, "moment": 14.24}
 SMALL: dict[str, Any] = {"S": 2, "A": 2, "diameter": 3, "reward_range": 1, "moment": 1.0}
@@ -162,7 +163,7 @@ def test_more_of_anything_is_more_regret(constants: Any) -> None:
 
 
 @BOTH
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     epsilon=st.floats(0.01, 1.0),
     delta=st.floats(1e-12, 0.9),

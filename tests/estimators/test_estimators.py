@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -155,7 +155,6 @@ def test_help_says_that_an_estimator_is_made() -> None:
 
 
 @given(SAMPLES, st.lists(st.floats(0.5, 60.0), min_size=1, max_size=5))
-@settings(deadline=None)
 def test_the_truncated_mean_of_a_stream_is_that_of_the_array(
     values: list[float], levels: list[float]
 ) -> None:
@@ -174,7 +173,6 @@ def test_the_truncated_mean_of_a_stream_is_that_of_the_array(
 
 
 @given(SAMPLES, st.floats(0.1, 3.0))
-@settings(deadline=None)
 def test_the_median_of_means_of_a_stream_is_that_of_its_blocks(values: list[float], level: float) -> None:
     estimator = E.median_of_means(epsilon=0.5, moment=1.0, max_log_confidence=3.0)
     x = np.array(values)
@@ -183,7 +181,6 @@ def test_the_median_of_means_of_a_stream_is_that_of_its_blocks(values: list[floa
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=60))
-@settings(deadline=None)  # the first example compiles
 def test_the_median_in_place_is_the_median(values: list[float]) -> None:
     x = np.array(values)
     middle = sorted(values)[(len(values) - 1) // 2 : len(values) // 2 + 1]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -17,6 +17,7 @@ from heavytail.estimators._histogram import BINS, HELD, find_bin, inner_edge
 from heavytail.estimators._quantiles import normal_quantile, student_quantile
 from heavytail.estimators.sketch import MIDDLE, SEEN, sketch
 from heavytail.laws.law import Law
+from support.examples import examples
 
 SKETCH: Any = ht.estimators.sketch
 
@@ -31,7 +32,7 @@ def filled(samples: Any) -> Any:
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=HELD - 1).filter(lambda x: len(set(x)) > 1))
-@settings(deadline=None, max_examples=60)
+@examples(60)
 def test_few_samples_have_the_trimmed_mean_of_the_array(values: list[float]) -> None:
     estimator = filled(values)
     estimator.mean(1.0)
@@ -176,7 +177,7 @@ def test_hostile_samples_give_numbers(name: str) -> None:
 
 
 @given(st.lists(st.floats(allow_nan=False), min_size=1, max_size=80))
-@settings(deadline=None, max_examples=200)
+@examples(200)
 def test_any_samples_give_numbers(values: list[float]) -> None:
     estimator = filled(values)
     assert math.isfinite(estimator.mean(3.0))

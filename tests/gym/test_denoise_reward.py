@@ -13,7 +13,7 @@ from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -21,6 +21,7 @@ from heavytail.gym import AddRewardNoise, DenoiseReward, MDPEnv, VecDenoiseRewar
 from heavytail.gym import _denoiser as core
 from heavytail.gym._filtering import Visit
 from heavytail.gym.ids import register_ids
+from support.examples import examples
 
 register_ids()
 Env = gymnasium.Env[Any, Any]
@@ -152,7 +153,7 @@ def test_skewed_noise_does_not_move_the_mean() -> None:
     assert abs(np.mean(found[3000:])) < 0.75  # the median of the noise is 2.9 below its mean
 
 
-steady = settings(max_examples=25, deadline=None, derandomize=True)
+steady = examples(25)
 
 
 @steady

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.agents.q_learning import _round_up
@@ -12,7 +12,6 @@ from heavytail.kernels.array_ops import LOWEST, round_up
 
 
 @given(st.floats(-1e38, 3e38))
-@settings(deadline=None)
 def test_it_is_not_below_and_at_most_two_numbers_above(x: float) -> None:
     found = round_up(x)
     assert found == float(np.float32(found)) == float(_round_up(np.array([x]))[0])

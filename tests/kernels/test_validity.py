@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -15,6 +15,7 @@ from heavytail.estimators.truncated_mean import TruncatedMean
 from heavytail.kernels.validity import check_record
 from heavytail.ranges import COUNT, FINITE, NUMBER, Fact, Range, below, blocks_fit
 from support import mdps
+from support.examples import examples
 
 
 class Inner(NamedTuple):
@@ -131,7 +132,7 @@ def fresh() -> Record:
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_lists_that_pass_have_an_end(data: st.DataObject) -> None:
     """Whatever pointers there are, a walk from any head ends within as many steps as there are nodes."""
     record = holding()

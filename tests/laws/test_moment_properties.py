@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heavytail.laws.alpha_stable import alpha_stable
@@ -16,6 +16,7 @@ from heavytail.laws.log_normal import log_normal
 from heavytail.laws.normal import normal
 from heavytail.laws.pareto import pareto
 from heavytail.laws.student_t import student_t
+from support.examples import examples
 
 CLOSED = 1e-12
 INF = math.inf
@@ -135,7 +136,7 @@ families: st.SearchStrategy[Family] = st.one_of(
     st.just(lambda loc, scale: constant(loc)),
 )
 fractions = st.floats(0.02, 0.98)
-steady = settings(max_examples=150, deadline=None, derandomize=True)
+steady = examples(150)
 
 
 def power(law: Law, fraction: float) -> float:

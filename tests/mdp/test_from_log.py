@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -18,6 +18,7 @@ from heavytail.laws.law import laws_from_table
 from heavytail.mdp.validation import check_mdp
 from heavytail.planning.largest_moment import usable_epsilon
 from heavytail.planning.reward_moments import reward_moments
+from support.examples import examples
 
 COLUMNS: dict[str, Any] = {"state": "s", "action": "a", "reward": "r", "next_state": "s_next"}
 EPISODES: dict[str, Any] = {**COLUMNS, "terminated": "done", "horizon": 5}
@@ -47,7 +48,7 @@ logs = st.lists(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(logs)
 def test_it_counts_what_the_log_shows(rows: list[Row]) -> None:
     log = ht.mdp_from_log(frame(rows), **EPISODES, unvisited="stay", unvisited_reward=-7.0)
@@ -73,7 +74,7 @@ def test_it_counts_what_the_log_shows(rows: list[Row]) -> None:
             assert log.filled[s, a] != (mdp.ends[slot] and mdp.row_means[row] == 0.0)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(logs)
 def test_without_a_next_state_each_row_is_an_episode_of_one_step(rows: list[Row]) -> None:
     bandit = {name: COLUMNS[name] for name in ("state", "action", "reward")}

@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -14,6 +14,7 @@ from heavytail.kernels.rng import streams, uniform
 from heavytail.mdp import MDP, first_state, step
 from heavytail.mdp.validation import check_mdp
 from support import mdps
+from support.examples import examples
 from support.naive import successor
 
 ONE = [[[1.0]]]
@@ -39,7 +40,7 @@ def test_dense_arrays_come_back(transitions: Any) -> None:
 
 
 @given(dense(), st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)  # the first example compiles
+@examples(25)
 def test_a_step_equals_naive_inversion(transitions: Any, seed: int) -> None:
     shape = transitions.shape
     mdp = ht.mdp_from_arrays(transitions, np.zeros((*shape[:3], 1) if len(shape) == 4 else shape[:2]))

@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
 from heavytail.mdp import MDP
 from heavytail.planning.largest_moment import largest_moment, law_families, usable_epsilon
 from heavytail.planning.reward_moments import reward_moments
+from support.examples import examples
 
 LAWS = [ht.laws.constant(), ht.laws.pareto(alpha=1.5), ht.laws.normal(), ht.laws.empirical([0.0, 1.0, 5.0])]
 LOCATED = st.tuples(st.sampled_from(LAWS), st.floats(-3.0, 3.0))
@@ -33,7 +34,7 @@ def _mdp(located: list[tuple[ht.laws.Law, float]], shares: list[float]) -> MDP:
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(LOCATED, min_size=1, max_size=6), st.lists(st.floats(0.01, 0.99), min_size=6, max_size=6))
 def test_it_is_the_largest_of_all_moments_to_the_last_bit(
     located: list[tuple[ht.laws.Law, float]], shares: list[float]

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from heavytail.arrays import Floats, Ints
 from heavytail.planning import markov_chains
+from support.examples import examples
 
 Matrix = list[list[Fraction]]
 
@@ -65,7 +66,7 @@ def river(n: int, right: float = 0.35, left: float = 0.05) -> Any:
 
 
 @given(st.integers(0, 2**32), st.integers(-16, 0))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_a_nearly_cut_chain_is_right_or_refused(seed: int, exponent: int) -> None:
     rng = np.random.default_rng(seed)
     chain, rewards = two_halves(10.0**exponent, rng), rng.random(6)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.statistics.groups import two_groups
@@ -38,7 +38,6 @@ def test_runs_that_got_stuck_are_told_from_others(n: int) -> None:
     assert len(sizes) >= 80
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-1e9, 1e9), max_size=30))
 def test_groups_are_all_values_with_a_gap_between(values: list[float]) -> None:
     found = two_groups(values)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from heavytail import statistics
 from heavytail.statistics import _inputs, permutation
 from heavytail.statistics.location import Statistic, find_statistic
+from support.examples import examples
 
 STATISTICS = ("mean", "median", "interquartile_mean")
 TESTS = (statistics.permutation_test, statistics.paired_permutation_test)
@@ -74,7 +75,7 @@ DECIMALS = st.lists(st.integers(-30, 30), min_size=1, max_size=5)
 
 
 @given(DECIMALS, DECIMALS, st.sampled_from([0, 10**6]), st.sampled_from(STATISTICS))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_ties_are_ties_although_decimals_round(
     a: list[int], b: list[int], shift: int, name: Statistic
 ) -> None:
@@ -100,7 +101,7 @@ def test_ties_are_ties_although_decimals_round(
     st.sampled_from([0, 10**6]),
     st.sampled_from(STATISTICS),
 )
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_ties_are_ties_in_pairs_too(pairs: list[tuple[int, int]], shift: int, name: Statistic) -> None:
     differences = [Fraction(x - y, 10) for x, y in pairs]
     effect = exactly(differences, name)
@@ -181,7 +182,7 @@ def test_up_to_twenty_thousand_are_gone_through() -> None:
 
 
 @given(st.lists(st.integers(-8, 8), min_size=6, max_size=6), st.integers(1, 5), st.sampled_from(STATISTICS))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_over_all_splits_p_values_are_never_too_small(values: list[int], n: int, name: Statistic) -> None:
     """Under the hypothesis each split is as likely: P(p <= t) <= t for each t, exactly."""
     pooled, found = np.array(values, float), []
@@ -247,7 +248,7 @@ def test_a_difference_is_found_and_common_seeds_help() -> None:
 
 
 @given(DECIMALS, DECIMALS, st.integers(-1000, 1000), st.sampled_from([0.5, 4.0]), st.sampled_from(STATISTICS))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_shift_scale_and_the_order_of_runs_change_nothing_else(
     a: list[int], b: list[int], shift: int, scale: float, name: Statistic
 ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult
@@ -23,6 +23,7 @@ from heavytail.studies.parts import (
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import canonical
+from support.examples import examples
 from support.small_studies import small
 
 NAMES = ["cells_visited", "truncated", "episodes"]
@@ -105,7 +106,7 @@ def rows_of(part: Part, run: Any, outcome: RunResult) -> Iterator[dict[str, Any]
 
 
 @given(outcomes)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_the_table_is_the_one_that_is_made_row_by_row(found: list[RunResult]) -> None:
     part = part_with(len(found))
     table, expected = to_table(part, found), row_by_row(part, found)
@@ -117,14 +118,14 @@ def test_the_table_is_the_one_that_is_made_row_by_row(found: list[RunResult]) ->
 
 
 @given(outcomes)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_file_is_the_one_of_the_table_that_is_made_row_by_row(found: list[RunResult]) -> None:
     part, out = part_with(len(found)), io.BytesIO()
     pq.write_table(row_by_row(part, found), out, compression="zstd")
     assert part_to_parquet(part, found) == out.getvalue()
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(outcomes, st.integers(0, 4), st.integers(0, 4))
 def test_counters_are_the_columns_that_they_are_row_by_row(
     found: list[RunResult], first: int, count: int

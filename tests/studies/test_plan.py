@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -17,6 +17,7 @@ from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.plan import Cell, Part, evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
+from support.examples import examples
 from support.small_studies import small, to_table
 
 CHOICES = {"q_learning": {"six_arms": {"transition_scale": 0.01}, "double_chain": {"transition_scale": 0.1}}}
@@ -180,7 +181,7 @@ def _shuffled(value: Any, rng: random.Random) -> Any:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_order_of_keys_means_nothing(seed: int) -> None:
     raw = small()
     raw["agents"]["heavy"] = {
@@ -203,7 +204,7 @@ def test_the_order_of_keys_means_nothing(seed: int) -> None:
         | st.none(),
     )
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_part_travels_as_json_without_change(parameters: dict[str, Any]) -> None:
     part = (
         evaluation(small())[0]
@@ -237,7 +238,7 @@ def test_agents_at_the_same_point_share_their_parts() -> None:
 
 
 @given(seeds=st.integers(1, 200), steps_per_part=st.integers(1, 10**5), units=st.integers(1, 300))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_parts_hold_every_replicate_once_and_at_most_so_many_steps(
     seeds: int, steps_per_part: int, units: int
 ) -> None:

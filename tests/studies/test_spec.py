@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heavytail.errors import InputError
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, grid_points
+from support.examples import examples
 
 GOOD: dict[str, Any] = {
     "name": "good",
@@ -597,7 +598,7 @@ def study_or_one_line(raw: Any) -> Spec | None:
 
 
 @given(raw=mutated(), quick=st.booleans())
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @example(raw=changed("envs/arms/parameters/probabilities", {"a": 1}), quick=False)
 @example(raw=changed("envs/arms/parameters/probabilities", ["a", []]), quick=False)
 @example(raw=changed("agents/heavy/parameters/estimator_options", "x"), quick=False)
@@ -623,7 +624,7 @@ TOKENS = st.sampled_from(PLAIN + SIGNS)
 
 
 @given(text=st.lists(TOKENS, max_size=40).map("".join) | st.text(max_size=60), after=st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_text_is_a_study_or_one_line(
     tmp_path_factory: pytest.TempPathFactory, text: str, after: bool
 ) -> None:

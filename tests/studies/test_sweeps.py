@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -30,6 +30,7 @@ from heavytail.studies.store import SWEEPS, Store
 from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.studies.sweeps.plan import check_sweeps, plan_sweeps
 from heavytail.studies.sweeps.summary import from_table
+from support.examples import examples
 from support.small_studies import Notes, done, files, small, to_table
 
 AXES: dict[str, list[Any]] = {
@@ -72,7 +73,7 @@ def parts(raw: dict[str, Any]) -> list[Part]:
     seeds=st.integers(1, 5),
     most=st.integers(1, 9),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_every_point_has_every_seed_once_and_parts_are_bounded(
     moments: list[float], scales: list[float], seeds: int, most: int
 ) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.errors import InputError
@@ -11,6 +11,7 @@ from heavytail.studies.parts import schema
 from heavytail.studies.plan import Cell, tuning_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.tuning import GridScore, choose, final_regrets, score_cells
+from support.examples import examples
 from support.small_studies import small
 
 Regrets = list[list[float | None]]  # [point, run]; None where a run failed
@@ -60,7 +61,7 @@ some_regrets = st.integers(1, 4).flatmap(
 
 
 @given(some_regrets)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_first_point_of_smallest_median_final_regret_is_chosen(regrets: Regrets) -> None:
     cells = cells_of(len(regrets), len(regrets[0]))
     scored = score_cells(cells, table_for(cells, regrets))

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import heavytail as ht
 from heavytail.arrays import Bools, Floats
 from heavytail.mdp import MDP
+from support.examples import examples
 
 KINDS = ["dense", "sparse", "deterministic", "periodic", "multichain"]
 # Without a deadline, since the first example imports scipy.
-FEW_EXAMPLES = settings(max_examples=40, deadline=None)
-MANY_EXAMPLES = settings(max_examples=100, deadline=None)
+FEW_EXAMPLES = examples(40)
+MANY_EXAMPLES = examples(100)
 
 
 # Random models

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -12,6 +12,7 @@ import heavytail as ht
 from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.tails import diagnose
+from support.examples import examples
 
 RNG = np.random.default_rng(0)
 # a tail of two sizes, whose likelihood has two maxima
@@ -76,7 +77,7 @@ def test_nothing_is_said_of_the_mean_beyond_a_tail_that_is_unknown() -> None:
     assert found.largest_share == 1.0
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     law=st.sampled_from(LAWS), n=st.integers(50, 2000), seed=st.integers(0, 2**32), power=st.integers(-90, 90)
 )
@@ -90,7 +91,7 @@ def test_the_unit_and_the_sign_of_rewards_do_not_matter(law: Law, n: int, seed: 
     assert other.median == pytest.approx(-found.median * 2.0**power)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     rewards=arrays(
         np.float64,

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.arrays import Floats
@@ -15,6 +15,7 @@ from heavytail.tails.generalised_pareto import (
     fit_excesses,
     fit_shape,
 )
+from support.examples import examples
 
 
 def draw(shape: float, k: int, seed: int) -> Floats:
@@ -39,7 +40,7 @@ def test_no_other_fit_is_more_likely(shape: float) -> None:
     assert fit_shape(y) == ours.shape
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(shape=st.floats(-0.4, 3.0), k=st.integers(10, 300), seed=st.integers(0, 2**32))
 def test_the_estimate_is_a_maximum_within_its_interval(shape: float, k: int, seed: int) -> None:
     y = draw(shape, k, seed)
@@ -56,7 +57,7 @@ def test_the_estimate_is_a_maximum_within_its_interval(shape: float, k: int, see
         assert confidence_below(y, fit, fit.shape_high) == pytest.approx(0.975, abs=1e-4)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(unit=st.floats(1e-100, 1e100), seed=st.integers(0, 2**32))
 def test_the_shape_does_not_depend_on_the_unit(unit: float, seed: int) -> None:
     y = draw(0.5, 50, seed)

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import csv, parquet
 
 import heavytail as ht
 from heavytail.tails import read_rewards
+from support.examples import examples
 
 TABLE = pa.table({"s": [2, 10, 2, 2], "a": ["left", "left", None, "left"], "reward": [1.0, 2.0, 3.0, 4.0]})
 GROUPS = {("2", ""): [3.0], ("2", "left"): [1.0, 4.0], ("10", "left"): [2.0]}
@@ -34,7 +35,7 @@ def test_rewards_are_read_in_order_and_by_group(file: Path) -> None:
     assert read_rewards(file, "s")[()].tolist() == [2.0, 10.0, 2.0, 2.0]
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(rows=st.lists(st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.integers(-9, 9)), min_size=1))
 def test_groups_are_as_a_dictionary_of_lists_would_have_them(
     rows: list[tuple[int, str, int]], tmp_path_factory: pytest.TempPathFactory

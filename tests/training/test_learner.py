@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
@@ -19,6 +19,7 @@ from heavytail.errors import InputError
 from heavytail.training.agent_file import FORMAT, METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.training.curve import place_checkpoints
 from support import mdps
+from support.examples import examples
 from support.processes import python
 
 
@@ -234,7 +235,7 @@ def _load(data: bytes, folder: Path) -> ht.Learner:
 
 
 @given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_a_truncated_file_is_one_line(
     saved: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
@@ -245,7 +246,7 @@ def test_a_truncated_file_is_one_line(
 
 
 @given(data=st.data())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_an_altered_file_is_one_line_or_the_same_agent(
     saved: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:

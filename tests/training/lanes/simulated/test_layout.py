@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.arrays import Floats, Ints
@@ -23,6 +23,7 @@ from heavytail.training.lanes.layout import (
     record_shape,
     with_arrays,
 )
+from support.examples import examples
 
 DTYPES = (np.float64, np.int64, np.uint32, np.uint64, np.bool_)
 
@@ -101,7 +102,7 @@ def test_it_is_the_simulator() -> None:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_each_lane_has_its_record(case: Case) -> None:
     things, which = case.records
     lanes = in_lanes(case.records)
@@ -113,7 +114,7 @@ def test_each_lane_has_its_record(case: Case) -> None:
 
 
 @given(cases(), st.integers(0, 4))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_what_one_lane_writes_no_other_sees_and_it_can_be_put_back(case: Case, lane: int) -> None:
     things, which = case.records
     lanes, writer = in_lanes(case.records), lane % len(which)
@@ -145,7 +146,7 @@ def _counts(value: Any) -> bool:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_the_memory_of_a_lane_is_what_it_takes(case: Case) -> None:
     lanes = in_lanes(case.records)
     held = sum(to_host(array).nbytes for _, array in own_arrays("x", lanes))
