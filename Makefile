@@ -12,7 +12,7 @@ PIP := pip install --quiet --disable-pip-version-check -c constraints.txt
 # $(call environment,FOLDER): an empty environment; older versions of pip know no dependency groups
 environment = $(PYTHON) -m venv $(1) && $(1)/bin/$(PIP) --upgrade pip
 
-.PHONY: help test test-interop test-browser test-gpu test-memory fuzz check docs bench peers reproduce format clean
+.PHONY: help test test-interop test-browser test-gpu test-memory hostile fuzz check docs bench peers reproduce format clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -60,8 +60,11 @@ test-memory: $(READY)  ## Run agents, also from hostile files, in code that chec
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/contract $(ARGS)
 	NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests $(BIN)/python -m fuzz agent_files --inputs 3000 --seed 1
 
-fuzz: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
+hostile: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
+
+fuzz: $(READY)  ## Look for new faults: properties on ten times as many examples, new in every run; ARGS=FOLDER
+	$(BIN)/pytest -m hypothesis --hypothesis-profile=new $(ARGS)
 
 reproduce: $(RUNS)  ## Reproduce the paper: results/paper/report.html; ARGS=--quick at a smaller scale
 	$(BIN)/heavytail reproduce $(ARGS)

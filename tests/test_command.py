@@ -1,13 +1,12 @@
 """The command as a process: stopped at any moment, it ends in one line."""
 
-import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from support.processes import PATIENCE, run, running, signal_group
 
 SPEC = """
 name = "long"
@@ -18,34 +17,18 @@ seeds = 50
 """
 
 
+@pytest.mark.interrupt
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("seconds", [0.15, 0.6, 3.0])
 def test_a_command_that_is_stopped_ends_in_one_line(
     number: signal.Signals, seconds: float, tmp_path: Path
 ) -> None:
     (tmp_path / "spec.toml").write_text(SPEC)
-    command = [
-        sys.executable,
-        "-m",
-        "heavytail_command",
-        "run",
-        "spec.toml",
-        "--out",
-        "out",
-        "--workers",
-        "1",
-    ]
-    child = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    time.sleep(seconds)
-    os.killpg(child.pid, number)
-    _, errors = child.communicate(timeout=60)
+    command = ["-m", "heavytail_command", "run", "spec.toml", "--out", "out", "--workers", "1"]
+    with running(*command, cwd=tmp_path) as child:
+        time.sleep(seconds)
+        signal_group(child, number)
+        _, errors = child.communicate(timeout=PATIENCE)
     assert child.returncode == 128 + number
     lines = [line for line in errors.splitlines() if "heavytail: compiling" not in line]
     assert len(lines) == 1, errors
@@ -57,18 +40,17 @@ def test_a_command_that_is_stopped_ends_in_one_line(
     )
 
 
+@pytest.mark.interrupt
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_its_status_is_the_same_where_code_was_made_of_text(number: signal.Signals, tmp_path: Path) -> None:
     """As by dataclasses and named tuples: Python would kill itself by the signal when it exits."""
     text = f"import os; os.kill(os.getpid(), {int(number)})"
     (tmp_path / "stops.py").write_text(f"exec({text!r})")
-    done = subprocess.run(
-        [sys.executable, "-m", "heavytail_command", "list", "--plugin", "stops"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+    done = run("-m", "heavytail_command", "list", "--plugin", "stops", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (128 + number, "heavytail: stopped\n")
 
 
+@pytest.mark.interrupt
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     script = """
 import os, signal
@@ -80,5 +62,5 @@ import sys
 sys.argv = ["heavytail", "list", "laws", "--json"]
 main()
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    done = run("-c", script)
     assert (done.returncode, done.stderr) == (0, "")

@@ -10,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import heavytail as ht
+from support.processes import run
 
 ROOT = Path(__file__).parent.parent
 
@@ -85,8 +86,8 @@ def test_the_paper_is_reproduced_quickly(tmp_path: Path) -> None:
     `.ci/run` reproduces the whole quick scale.
     """
     studies = smaller_studies(tmp_path / "studies")
-    command = [sys.executable, "-c", REPRODUCE, str(studies), "reproduce", "--quick", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
+    done = run("-c", REPRODUCE, str(studies), "reproduce", "--quick", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     last = json.loads(done.stdout.splitlines()[-1])
     assert last == {
         "event": "finished",

@@ -109,13 +109,12 @@ def test_an_agent_is_not_written_over(tmp_path: Path) -> None:
     assert (tmp_path / "agent.npz").read_text() == "precious"
 
 
+@pytest.mark.interrupt
 def test_ctrl_c_saves_what_there_is(tmp_path: Path) -> None:
     script = """
     import os, signal, threading, time
     from pathlib import Path
     from heavytail.cli import app
-
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
 
     def stop():
         while not Path("out").exists():

@@ -1,27 +1,18 @@
 """No file of a registered agent, whatever its arrays hold, ends in a crash or in an action that is none."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 from support import hostile_files
-
-SECONDS = 600.0  # far more than it takes; without end it would not end
+from support.processes import run
 
 
 def test_every_array_of_every_agent_may_be_altered(tmp_path: Path) -> None:
     """In another process: what this is about ends processes."""
     tests = str(Path(hostile_files.__file__).parents[1])
     in_memory = "/dev/shm" if Path("/dev/shm").is_dir() else str(tmp_path)  # noqa: S108 - files are synced
-    done = subprocess.run(
-        [sys.executable, "-m", "support.hostile_files", in_memory],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
+    done = run("-m", "support.hostile_files", in_memory, env=environment)
     lines = done.stdout.splitlines()
     assert done.returncode == 0, f"{lines[-1:]} ended with {done.returncode}: {done.stderr[-2000:]}"
     assert "FAULT" not in done.stdout, done.stdout[done.stdout.index("FAULT") :]

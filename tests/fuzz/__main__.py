@@ -1,4 +1,4 @@
-"""Try hostile inputs: ``make fuzz``, or one of them: ``python -m fuzz agent_files --first 1234 --inputs 1``.
+"""Try hostile inputs: ``make hostile``, or one: ``python -m fuzz agent_files --first 1234 --inputs 1``.
 
 A target is a module in ``targets/`` for one kind of input. Its function ``start(folder)`` prepares what all
 inputs share and returns a function that makes and tries one input, ``try_one(rng)``; its number `SHARE` says

@@ -18,7 +18,7 @@ from heavytail.kernels import compiling
 from heavytail.kernels.compiling import entry, fingerprint, kernel, record_classes, subroutine
 from heavytail.training import fused
 from heavytail.training.reward_batches import new_reward_batch
-from support.processes import python
+from support.processes import PATIENCE, python
 
 # An outside package in four files: an agent, the estimator nested in it, a kernel that the estimator calls, a
 # constant that the kernel reads.
@@ -320,7 +320,7 @@ def test_a_process_that_compiles_for_long_says_so_once(
     monkeypatch.setattr(compiling.log, "log", lambda _, line, *rest: lines.put(line % rest))
     compiling._say_that_it_compiles.cache_clear()
     with compiling._said_if_long(tmp_path if kept else None):
-        line = lines.get(timeout=60)
+        line = lines.get(timeout=PATIENCE)
         assert line.startswith(f"heavytail: compiling, some seconds for each agent; {words}")
     compiling._say_that_it_compiles(kept)
     assert lines.empty()

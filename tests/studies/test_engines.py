@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 import struct
-import subprocess
 import sys
 import threading
 import time
@@ -29,6 +28,7 @@ from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine, _stop
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
+from support.processes import run
 from support.small_studies import Files, Notes, files, finished, small
 
 PLUGIN = Path(__file__).parents[1] / "support" / "plugin.py"
@@ -99,16 +99,8 @@ def run_script(text: str, folder: Path) -> list[str]:
     """What a script prints, line by line, started as anyone starts it."""
     (folder / "script.py").write_text(text)
     environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(
-        [sys.executable, "script.py"],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    assert done.stderr == ""
+    done = run("script.py", cwd=folder, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.strip().split("\n")
 
 

@@ -9,11 +9,10 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from multiprocessing.connection import wait
 from pathlib import Path
 from queue import SimpleQueue
@@ -26,12 +25,10 @@ from heavytail.studies import Study, plan
 from heavytail.studies.engines import PartDone, local
 from heavytail.studies.progress import ProgressListener
 from heavytail.studies.store import Store
-from support.processes import python
+from support.processes import PATIENCE, python, run, running, signal_group
 from support.small_studies import Files, Notes, files, finished, small, to_frame
 
 KILLS = 6
-PATIENCE = 60.0  # seconds until a test gives up waiting for something that takes one
-
 RUNS = """
 import json, sys
 from heavytail.studies import Study, plan
@@ -73,23 +70,10 @@ def many_whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
         return finished(many(), tmp_path_factory.mktemp("many"))
 
 
-@contextmanager
-def running(raw: dict[str, Any], folder: Path, script: str = RUNS) -> Iterator[subprocess.Popen[str]]:
-    """A study in a process group of its own, as a shell would start it."""
-    command = [sys.executable, "-W", "error", "-c", script, json.dumps(raw), str(folder)]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    ) as child:
-        try:
-            yield child
-        finally:
-            with_group(child, signal.SIGKILL)
-
-
-def with_group(child: "subprocess.Popen[str]", number: int) -> None:
-    """A signal to a process and all its workers."""
-    with suppress(ProcessLookupError):
-        os.killpg(child.pid, number)
+def running_study(
+    raw: dict[str, Any], folder: Path, script: str = RUNS
+) -> AbstractContextManager[subprocess.Popen[str]]:
+    return running("-W", "error", "-c", script, json.dumps(raw), str(folder))
 
 
 def line_of(child: "subprocess.Popen[str]") -> str:
@@ -143,7 +127,7 @@ def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(
     folder, kills, steps = tmp_path / "0", 0, 0
     while kills < KILLS:
         before = kept(many(), folder) if folder.exists() else set()
-        with running(many(), folder) as child:
+        with running_study(many(), folder) as child:
             said = set()
             if kills % 2:
                 said = {line for line in (line_of(child), line_of(child)) if line != "stage"}
@@ -151,7 +135,7 @@ def test_killed_at_random_moments_it_ends_with_the_files_of_an_undisturbed_run(
                 child.wait(chance.uniform(0.0, 0.4 if kills % 2 else 3.0))
             except subprocess.TimeoutExpired:
                 kills += 1
-            with_group(child, signal.SIGKILL)
+            signal_group(child, signal.SIGKILL)
         if folder.exists() and (folder / "study.json").exists():
             after = kept(many(), folder)
             assert before | said <= after
@@ -204,10 +188,9 @@ def test_killed_at_each_step_of_writing_it_ends_with_the_same_files(tmp_path: Pa
     The study's page, then parts and their sidecars.
     """
     raw = small(agents={"random": {}})
-    command = [sys.executable, "-c", KILLS_ITSELF, json.dumps(raw), str(tmp_path)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    )
+    plain = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = run("-c", KILLS_ITSELF, json.dumps(raw), str(tmp_path), env=plain)
+    assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:-1] == [f"{n} {-signal.SIGKILL}" for n in range(14)]
     whole = finished(raw, tmp_path / "whole")
     for n in range(14):
@@ -226,7 +209,7 @@ def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
         "print(event.part.id, flush=True)",
         "import multiprocessing; print(*(p.pid for p in multiprocessing.active_children()), flush=True)",
     )
-    with running(long_and_short(), tmp_path, script) as child:
+    with running_study(long_and_short(), tmp_path, script) as child:
         workers = [int(pid) for pid in line_of(child).split()]
         assert len(workers) == 2
         assert all(map(alive, workers))
@@ -267,11 +250,12 @@ def test_a_killed_worker_is_one_line_and_nothing_is_lost(many_whole: Files, tmp_
 # Interrupted
 
 
+@pytest.mark.interrupt
 @pytest.mark.usefixtures("one_run_a_part")
 def test_ctrl_c_keeps_what_is_done_and_it_goes_on_from_there(many_whole: Files, tmp_path: Path) -> None:
-    with running(many(), tmp_path) as child:
+    with running_study(many(), tmp_path) as child:
         said = {line_of(child) for _ in range(4)} - {"stage"}
-        with_group(child, signal.SIGINT)
+        signal_group(child, signal.SIGINT)
         more, errors = child.communicate(timeout=PATIENCE)
     assert child.returncode == -signal.SIGINT
     assert errors.count("Traceback") == 1  # the script's own
@@ -286,6 +270,7 @@ def test_ctrl_c_keeps_what_is_done_and_it_goes_on_from_there(many_whole: Files, 
     assert files(tmp_path) == many_whole
 
 
+@pytest.mark.interrupt
 def test_an_interrupt_while_waiting_for_workers_is_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python's own conditions turn some one in a thousand into "release unlocked lock"."""
     chance = random.Random(7)  # noqa: S311 - nothing secret
@@ -304,13 +289,14 @@ def test_an_interrupt_while_waiting_for_workers_is_nothing_else(monkeypatch: pyt
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.interrupt
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 2.0], ids=["while workers start", "a little later", "at work"])
 def test_ctrl_c_does_not_wait_for_parts_under_way(seconds: float, tmp_path: Path) -> None:
     """Parts that would take many minutes; workers say nothing, whatever they were at."""
-    with running(small(episodes=10**9, agents={"random": {}}), tmp_path) as child:
+    with running_study(small(episodes=10**9, agents={"random": {}}), tmp_path) as child:
         assert line_of(child) == "stage"
         time.sleep(seconds)
-        with_group(child, signal.SIGINT)
+        signal_group(child, signal.SIGINT)
         _, errors = child.communicate(timeout=PATIENCE)
         assert eventually(lambda: not group_exists(child.pid))
     assert child.returncode == -signal.SIGINT
@@ -331,12 +317,13 @@ def group_exists(group: int) -> bool:
     return False
 
 
+@pytest.mark.interrupt
 def test_ctrl_c_inline_stops_within_a_run(tmp_path: Path) -> None:
     script = RUNS.replace("run(workers=2, ", "run('inline', ")
-    with running(small(episodes=10**9, agents={"random": {}}), tmp_path, script) as child:
+    with running_study(small(episodes=10**9, agents={"random": {}}), tmp_path, script) as child:
         assert line_of(child) == "stage"
         time.sleep(1.0)
-        with_group(child, signal.SIGINT)
+        signal_group(child, signal.SIGINT)
         _, errors = child.communicate(timeout=PATIENCE)
     assert errors.strip().endswith("KeyboardInterrupt")
     assert list(files(tmp_path)) == ["study.json"]
@@ -611,9 +598,7 @@ Study(json.loads(sys.argv[1]), sys.argv[2]).run(Waits())
 
 def test_a_second_process_is_told_of_the_first_and_changes_nothing(tmp_path: Path) -> None:
     raw = small(agents={"random": {}})
-    command = [sys.executable, "-c", WAITS, json.dumps(raw), str(tmp_path / "x")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdin is not None
+    with running("-c", WAITS, json.dumps(raw), str(tmp_path / "x"), stdin=subprocess.PIPE) as child:
         assert line_of(child) == "ready"
         for spec in (raw, small(agents={"optimal": {}})):
             before = files(tmp_path / "x")

@@ -14,6 +14,7 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies.specs.reading import read_spec
+from support.processes import python, run
 from support.small_studies import files
 
 MODULES = {
@@ -238,14 +239,8 @@ def workplace(tmp_path: Path) -> Path:
 
 def heavytail(workplace: Path, *arguments: str, modules: bool = True) -> subprocess.CompletedProcess[str]:
     path = [os.environ.get("PYTHONPATH", ""), *([str(workplace / "modules")] if modules else [])]
-    return subprocess.run(
-        [sys.executable, "-c", "from heavytail.cli import app; app()", *arguments],
-        cwd=workplace,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
+    return run("-c", "from heavytail.cli import app; app()", *arguments, cwd=workplace, env=environment)
 
 
 def test_one_spec_uses_six_things_from_outside(workplace: Path) -> None:
@@ -350,7 +345,7 @@ def test_a_plugin_beside_the_spec_is_found_wherever_one_is(own: Path) -> None:
 
 def test_a_worker_elsewhere_finds_a_plugin_by_its_folder(own: Path) -> None:
     script = f"from heavytail.studies.plugins import import_located; import_located({{'own': {str(own)!r}}})"
-    subprocess.run([sys.executable, "-c", script], cwd=own.parent, check=True)
+    python(script, folder=own.parent)
 
 
 @pytest.mark.parametrize(

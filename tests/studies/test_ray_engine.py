@@ -3,10 +3,7 @@
 import builtins
 import json
 import os
-import signal
-import subprocess
 import sys
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,29 +13,16 @@ import pytest
 from heavytail.errors import InputError, install_extra
 from heavytail.studies import Study, plan
 from heavytail.studies.engines.ray import RayEngine
+from support.processes import run
 from support.small_studies import files, finished, small
 
 
 def on_ray(script: str, raw: dict[str, Any], folder: Path) -> list[str]:
     """What a script prints; every process that it leaves behind is ended."""
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    command = [sys.executable, "-c", script, json.dumps(raw), str(folder)]
-    with subprocess.Popen(
-        command,
-        env=environment,
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as child:
-        try:
-            printed, errors = child.communicate(timeout=300)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
-    assert child.returncode == 0, errors
-    return printed.strip().split("\n")
+    done = run("-c", script, json.dumps(raw), str(folder), env=environment, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip().split("\n")
 
 
 @pytest.fixture

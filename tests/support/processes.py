@@ -1,28 +1,66 @@
-"""Running Python in a fresh process, as a user would."""
+"""Running Python in a fresh process, as a user would, and leaving none behind."""
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+PATIENCE = 600.0  # seconds until a test gives up waiting; far more than anything takes, on a busy machine too
+
+# Jobs in the background of a script start with SIGINT ignored, and so would all their children. What is to be
+# interrupted starts as in the foreground.
+FOREGROUND = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@contextmanager
+def running(*arguments: str, **options: Any) -> Iterator[subprocess.Popen[str]]:
+    """Start this Python as a shell starts a command in the foreground: in a process group of its own.
+
+    At the end all of the group is killed, and its pipes are closed, also where the test fails.
+    """
+    command = [sys.executable, "-I", "-S", "-c", FOREGROUND, sys.executable, *arguments]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, start_new_session=True, **{**pipes, **options}) as child:
+        try:
+            yield child
+        finally:
+            signal_group(child, signal.SIGKILL)
+
+
+def signal_group(child: "subprocess.Popen[str]", number: int) -> None:
+    """Send a signal to a process and all its workers, as a terminal does."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+
+
+def run(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run this Python to its end."""
+    with running(*arguments, **options) as child:
+        printed, errors = child.communicate(timeout=PATIENCE)
+    return subprocess.CompletedProcess(arguments, child.returncode, printed, errors)
+
 
 def run_python(script: str, *, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """A script after it was run in `folder`, from which it may import; a failing one fails the test."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
-        cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=300,
-    )  # fmt: skip
+    """Run a script in `folder`, from which it may import; a failing one fails the test."""
+    done = run("-W", "error", "-c", textwrap.dedent(script), cwd=folder, env={**os.environ, **env})
     assert done.returncode == 0, done.stderr
     return done
 
 
 def python(script: str, *, folder: Path, **env: str) -> str:
-    """What a script prints."""
+    """Return what a script prints."""
     return run_python(script, folder=folder, **env).stdout.strip()
 
 

@@ -13,6 +13,7 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.training.gym_answers import check_step
 from support import mdps
+from support.processes import PATIENCE
 
 GOOD: tuple[Any, ...] = (0, 1.0, False, True, {})
 
@@ -82,13 +83,13 @@ def test_a_second_thread_is_told_at_once() -> None:
     class Waiting(Answering):
         def step(self, action: Any) -> Any:
             inside.set()
-            over.wait(timeout=60)
+            over.wait(timeout=PATIENCE)
             return GOOD
 
     learner = ht.make_agent("random", Waiting(GOOD), horizon=1)
     thread = threading.Thread(target=learner.learn, args=(3,))
     thread.start()
-    inside.wait(timeout=60)
+    inside.wait(timeout=PATIENCE)
     with pytest.raises(InputError, match="this learner is learning already, in another thread"):
         learner.learn(1)
     over.set()

@@ -1,8 +1,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import warnings
 import zipfile
@@ -20,7 +18,7 @@ from heavytail.training.agent_file import FORMAT, METADATA, AgentFile, read_agen
 from heavytail.training.curve import place_checkpoints
 from support import mdps
 from support.examples import examples
-from support.processes import python
+from support.processes import PATIENCE, python, running
 
 
 @pytest.fixture
@@ -131,6 +129,7 @@ INTERRUPTED = """
 """
 
 
+@pytest.mark.interrupt
 @pytest.mark.parametrize("mode", ["0", "1"])
 def test_ctrl_c_loses_nothing(tmp_path: Path, mode: str) -> None:
     """Compiled and as plain Python: after an interruption the run goes on as if there had been none."""
@@ -146,6 +145,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, mode: str) -> None:
     np.testing.assert_array_equal(interrupted.run_state.totals, whole.run_state.totals)
 
 
+@pytest.mark.interrupt
 def test_ctrl_c_from_a_terminal_ends_the_program(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import heavytail as ht
@@ -154,17 +154,11 @@ def test_ctrl_c_from_a_terminal_ends_the_program(tmp_path: Path) -> None:
         print("ready", flush=True)
         learner.learn(10**9)
     """)
-    with subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-    ) as child:
+    with running("-c", script, cwd=tmp_path) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=60)
+        _, errors = child.communicate(timeout=PATIENCE)
     assert "KeyboardInterrupt" in errors
     assert child.returncode == -signal.SIGINT
 
@@ -404,6 +398,7 @@ def test_a_bad_seed_is_one_line(seed: Any) -> None:
             call()
 
 
+@pytest.mark.interrupt
 def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path) -> None:
     script = """
     import os, signal, threading, heavytail as ht

@@ -5,11 +5,11 @@ It must be switched on before numba is imported, so these tests run in processes
 
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from support.processes import run
 
 FILES = sorted(Path(__file__).with_name("simulated").glob("test_*.py"))
 
@@ -18,14 +18,7 @@ FILES = sorted(Path(__file__).with_name("simulated").glob("test_*.py"))
 def test_in_the_simulator(file: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     options = ["-q", "-n", "0", "--color", "no", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, str(file)],
-        env={**environment, "NUMBA_ENABLE_CUDASIM": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=600,
-    )
+    done = run("-m", "pytest", *options, str(file), env={**environment, "NUMBA_ENABLE_CUDASIM": "1"})
     last = (done.stdout.strip().splitlines() or [""])[-1]
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.fullmatch(r"\d+ passed in .*", last), done.stdout + done.stderr  # none was skipped

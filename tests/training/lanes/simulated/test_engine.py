@@ -6,7 +6,6 @@ import os
 import random
 import re
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -36,6 +35,7 @@ from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch, cuda_kernels
 from heavytail.training.lanes.batch import Lanes
 from heavytail.training.lanes.device import Device
+from support.processes import run
 from support.small_studies import Files, Notes, files, finished, small
 
 RUNS_PER_PART = 2
@@ -390,9 +390,8 @@ def test_killed_at_random_moments_it_ends_with_the_same_files(whole: Files, tmp_
     """Each time before a file is whole, of a part or of a drawer."""
     chance = random.Random(4)  # noqa: S311 - nothing secret
     moments = [chance.randint(4, 30) for _ in range(6)]
-    command = [sys.executable, "-c", KILLED, json.dumps(study()), str(tmp_path), json.dumps(moments)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    done = run("-c", KILLED, json.dumps(study()), str(tmp_path), json.dumps(moments), env=environment)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert [status for status, *_ in lines] == [str(-signal.SIGKILL)] * len(moments)
