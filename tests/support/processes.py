@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -62,6 +63,16 @@ def run_python(script: str, *, folder: Path, **env: str) -> subprocess.Completed
 def python(script: str, *, folder: Path, **env: str) -> str:
     """Return what a script prints."""
     return run_python(script, folder=folder, **env).stdout.strip()
+
+
+def run_tests(file: Path, **env: str) -> None:
+    """Run a file of tests in an environment of its own; all must pass, and none be skipped."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    options = ["-q", "-n", "0", "--color", "no", "-p", "no:cacheprovider"]
+    done = run("-m", "pytest", *options, str(file), env={**environment, **env})
+    last = (done.stdout.strip().splitlines() or [""])[-1]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(r"\d+ passed in .*", last), done.stdout + done.stderr
 
 
 def send(thing: T) -> T:

@@ -102,7 +102,7 @@ def test_it_is_the_simulator() -> None:
 
 
 @given(cases())
-@examples(300)
+@examples(60)
 def test_each_lane_has_its_record(case: Case) -> None:
     things, which = case.records
     lanes = in_lanes(case.records)
@@ -114,7 +114,7 @@ def test_each_lane_has_its_record(case: Case) -> None:
 
 
 @given(cases(), st.integers(0, 4))
-@examples(300)
+@examples(60)
 def test_what_one_lane_writes_no_other_sees_and_it_can_be_put_back(case: Case, lane: int) -> None:
     things, which = case.records
     lanes, writer = in_lanes(case.records), lane % len(which)
@@ -146,7 +146,7 @@ def _counts(value: Any) -> bool:
 
 
 @given(cases())
-@examples(300)
+@examples(60)
 def test_the_memory_of_a_lane_is_what_it_takes(case: Case) -> None:
     lanes = in_lanes(case.records)
     held = sum(to_host(array).nbytes for _, array in own_arrays("x", lanes))

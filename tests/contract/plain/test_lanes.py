@@ -1,6 +1,7 @@
 """The loop of a lane gives what the fused loop gives.
 
-The same bits after any number of steps, for every registered agent.
+The same bits after any number of steps, for every registered agent. Both run as plain Python, whose bits are
+those of compiled code (`tests/contract/test_agents.py`): compiled, the two loops of each agent take minutes.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ from support.mdps import infinite, mixed
 from support.wild_agent import Wild
 
 STOPS = (1, 7, 301, 33)  # steps; the fused loop prepares 256 rewards at a time
-UNITS = {True: 1500, False: 250}  # steps of a continuing problem, and episodes
+STEPS = 700  # or somewhat more, in whole episodes
 
 
 def nan_now_and_then() -> MDP:
@@ -68,7 +69,7 @@ class Side(NamedTuple):
 
 
 def side(agent: Record, mdp: MDP) -> Side:
-    units = UNITS[mdp.horizon == 0]
+    units = -(-STEPS // max(mdp.horizon, 1))
     return Side(
         agent, mdp, (streams(3), fused.new_run_state(), fused.new_checkpoints(np.array([1, 7, units]), agent))
     )
