@@ -50,10 +50,10 @@ test-browser: $(BROWSER)/.ready docs  ## Open a report and the site in a browser
 
 $(GPU)/.ready: pyproject.toml constraints.txt
 	$(call environment,$(GPU))
-	$(GPU)/bin/$(PIP) --group test 'jax[cuda12]' -e '.[deep,ray,cuda]'
+	$(GPU)/bin/$(PIP) --group test -e '.[deep,ray,cuda]'
 	@touch $@
 
-test-gpu: $(GPU)/.ready  ## Run lanes and rounds of DQN on this machine's GPU (in an environment of its own)
+test-gpu: $(GPU)/.ready  ## Run lanes on this machine's GPU against the CPU (in an environment of its own)
 	$(GPU)/bin/pytest -n 0 tests/gpu $(ARGS)
 
 test-memory: $(READY)  ## Run agents, also from hostile files, in code that checks every index

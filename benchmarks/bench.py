@@ -66,9 +66,6 @@ SECTIONS = {
     "deep": Section(
         bench_deep.section, "products with 512 x 512 weights, and Adam's passes over all weights"
     ),
-    "rounds": Section(
-        bench_deep.rounds, "latency of shared memory, and of blocks that wait for each other; by XLA, memory"
-    ),
 }
 
 

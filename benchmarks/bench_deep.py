@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from _figures import HERE, best_of, print_table, scaled
-from heavytail.errors import InputError
-from heavytail.training.lanes.device import find_device
 
 STEPS, REPEATS, LIMIT = 4000, 3, 2.0
-ROUNDS_STEPS = 10_000
 ROBUST, ROBUST_LIMIT = "robust_dqn", 1.15
 RUNS, WIDTHS = (1, 8, 24), (512, 64)
 BATCH_STEPS = {512: 4800, 64: 60_000}  # of all runs together
@@ -88,18 +85,6 @@ def batches(quick: bool) -> dict[str, float]:
             steps = max(scaled(BATCH_STEPS[width], quick) // runs // 50 * 50, 50)
             speeds[f"{runs} x {width}"] = 1.0 / own("heavy_dqn", width, runs, steps, cores, "perf_counter")
     return speeds
-
-
-def rounds(quick: bool) -> dict[str, Any]:
-    """Measure the rounds of figure 2c on a GPU, in a process of their own; elsewhere say why not."""
-    try:
-        find_device()
-    except InputError as error:
-        print(f"\nRounds of figure 2c are not measured here: {error}")
-        return {}
-    steps = scaled(ROUNDS_STEPS, quick)
-    subprocess.run([sys.executable, HERE / "bench_rounds.py", "--steps", str(steps)], check=True)
-    return {}
 
 
 def section(quick: bool) -> dict[str, Any]:

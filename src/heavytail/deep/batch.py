@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import cache, partial
 
 import jax
+from jax.errors import JaxRuntimeError
 
-from heavytail.deep.compiler_options import compiler_options
 from heavytail.deep.dqn import (
     DQN,
     RunParameters,
@@ -18,6 +18,10 @@ from heavytail.deep.dqn import (
 )
 from heavytail.deep.envs._environment import Environment
 from heavytail.deep.settings import Settings
+
+# For a GPU: an update is some fifty kernels, most of them small. XLA starts them as one graph, by default one
+# after the other; those that do not need each other's results can run at the same time.
+SIDE_BY_SIDE = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
 
 
 def init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
@@ -60,9 +64,21 @@ def run_periods(
 
 
 @cache
-def compiled_periods(run: Callable[..., DQN] = run_periods) -> Callable[..., DQN]:
-    """Return `run_periods`, or another function of such arguments, compiled for this process's device."""
-    return jax.jit(run, static_argnums=(0, 1, 2), donate_argnums=(4,), compiler_options=compiler_options())
+def compiled_periods() -> Callable[..., DQN]:
+    """Return `run_periods`, compiled for the device of this process."""
+    options = _compiler_options()
+    return jax.jit(run_periods, static_argnums=(0, 1, 2), donate_argnums=(4,), compiler_options=options)
+
+
+def _compiler_options() -> dict[str, str]:
+    """Return XLA's options for this device: none on a CPU, or where this version of JAX knows none."""
+    if jax.default_backend() != "gpu":
+        return {}
+    try:
+        jax.jit(lambda: 0, compiler_options=SIDE_BY_SIDE).lower().compile()
+    except JaxRuntimeError:
+        return {}
+    return SIDE_BY_SIDE
 
 
 def draw_batch(

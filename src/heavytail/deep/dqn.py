@@ -164,12 +164,11 @@ def exploration_rate(settings: Settings, t: jax.Array) -> jax.Array:
     return 1.0 + progress * (settings.last_exploration - 1.0)
 
 
-def select_action(
-    settings: Settings, values: jax.Array, randomness: StepRandomness, t: jax.Array
-) -> jax.Array:
+def select_action(settings: Settings, state: DQN, randomness: StepRandomness, t: jax.Array) -> jax.Array:
     """Select the action of step t, epsilon-greedily."""
+    greedy = jnp.argmax(action_values(settings, state.network, state.observation))
     explores = randomness.explore < exploration_rate(settings, t)
-    return jnp.where(explores, randomness.action, jnp.argmax(values)).astype(jnp.int32)
+    return jnp.where(explores, randomness.action, greedy).astype(jnp.int32)
 
 
 def action_values(settings: Settings, network: Parameters, observation: jax.Array) -> jax.Array:
@@ -192,26 +191,19 @@ def store_transition(
     transition = Transition(
         state.observation, step.next_observation, kept, step.terminated, step.action, code
     )
-    state = count_step(state, step)
+    over, episode_return, totals = step.episode_over, state.episode_return + step.clean_reward, state.totals
     return state._replace(
         replay=store(state.replay, t, transition),
         counts=state.counts.at[code, step.action].set(n),
-        totals=state.totals._replace(truncated=state.totals.truncated + truncated),
-        model=None if state.model is None else see_reward(state.model, reward, t),
-    )
-
-
-def count_step(state: DQN, step: Step) -> DQN:
-    """Be where a step leads, and count it."""
-    over, episode_return, totals = step.episode_over, state.episode_return + step.clean_reward, state.totals
-    return state._replace(
         observation=step.start,
         episode_steps=jnp.where(over, 0, state.episode_steps + 1),
         episode_return=jnp.where(over, 0.0, episode_return),
-        totals=totals._replace(
-            episodes=totals.episodes + over,
-            clean_return=totals.clean_return + jnp.where(over, episode_return, 0.0),
+        totals=Totals(
+            totals.episodes + over,
+            totals.clean_return + jnp.where(over, episode_return, 0.0),
+            totals.truncated + truncated,
         ),
+        model=None if state.model is None else see_reward(state.model, reward, t),
     )
 
 
@@ -224,22 +216,15 @@ def act(
     t: jax.Array,
 ) -> DQN:
     """Make one step of a compiled environment."""
-    values = action_values(settings, state.network, state.observation)
-    step, moved = move(env, settings, state, select_action(settings, values, randomness, t), randomness)
-    return store_transition(settings, run, state, randomness, t, step)._replace(env=moved)
-
-
-def move(
-    env: Environment, settings: Settings, state: DQN, action: jax.Array, randomness: StepRandomness
-) -> tuple[Step, State]:
-    """Let the environment move, or begin another episode. Returns its state, too."""
+    action = select_action(settings, state, randomness, t)
     moved, reward, terminated = env.step(state.env, action)
     # The cap ends an episode but is not stored as an end: values continue beyond it.
     over = terminated | (state.episode_steps + 1 >= settings.cap)
     next_observation = scale_observation(env, env.observe(moved))
     start = jnp.where(over, scale_observation(env, env.observe(randomness.reset_state)), next_observation)
     step = Step(action, reward, reward, next_observation, terminated, over, start)
-    return step, jax.tree.map(partial(jnp.where, over), randomness.reset_state, moved)
+    stored = store_transition(settings, run, state, randomness, t, step)
+    return stored._replace(env=jax.tree.map(partial(jnp.where, over), randomness.reset_state, moved))
 
 
 def begin_period(state: DQN) -> DQN:
@@ -266,14 +251,9 @@ def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, 
     goal = _goals(settings, state.target, batch, reward, model)
     gradient = jax.grad(partial(_loss, settings, batch, goal))(state.network)
     direction, adam = _adam(settings).update(gradient, state.adam)
-    rate = learning_rate(settings, run.learning_rate, run.last_learning_rate, t)
+    rate = run.learning_rate + t / settings.total_steps * (run.last_learning_rate - run.learning_rate)
     network = jax.tree.map(lambda p, d: p - rate * d, state.network, direction)
     return state._replace(network=network, adam=adam, model=model)
-
-
-def learning_rate(settings: Settings, first: jax.Array, last: jax.Array, t: jax.Array) -> jax.Array:
-    """Move linearly from the first value to the last."""
-    return first + t / settings.total_steps * (last - first)
 
 
 def _model_rewards(

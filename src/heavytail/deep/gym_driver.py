@@ -23,7 +23,6 @@ from heavytail.deep.dqn import (
     RunParameters,
     Step,
     StepRandomness,
-    action_values,
     begin_period,
     first_learning_period,
     select_action,
@@ -165,8 +164,8 @@ _begin_period = jax.jit(jax.vmap(begin_period))
 def _select_action(
     settings: Settings, states: DQN, randomness: StepRandomness, index: Sequence[int], t: jax.Array
 ) -> jax.Array:
-    values = jax.vmap(partial(action_values, settings))(states.network, states.observation)
-    return jax.vmap(partial(select_action, settings), in_axes=(0, 0, None))(values, _at(randomness, index), t)
+    select = jax.vmap(partial(select_action, settings), in_axes=(0, 0, None))
+    return select(states, _at(randomness, index), t)
 
 
 @partial(jax.jit, static_argnums=(0, 1), donate_argnums=3)

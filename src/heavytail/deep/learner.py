@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Protocol
 
@@ -21,11 +21,9 @@ from annotated_types import Ge, Le
 from heavytail.arrays import Floats
 from heavytail.checks import cast_value
 from heavytail.deep.batch import compiled_periods, init_batch
-from heavytail.deep.cuda_kernel import Kernel, is_hopper
 from heavytail.deep.curve import DeepCurve, make_deep_curve
 from heavytail.deep.dqn import DQN, RunParameters, action_values, first_learning_period
 from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
-from heavytail.deep.fused_rounds import find_kernel, run_fused_periods
 from heavytail.deep.gym_driver import GymDriver
 from heavytail.deep.learner_file import (
     describe_spaces,
@@ -62,7 +60,7 @@ class DeepLearner:
 
     Attributes:
         steps: of training so far.
-        made_with: the version of JAX and the kind of device with which the runs began, see `made_with`.
+        made_with: the version of JAX and the kind of device with which the runs began.
         note: of whoever made it, such as what the runs are for; it is kept in the file.
         curve: results of the runs at the checkpoints so far, over all calls of `learn`.
         in_use: whether it is learning now.
@@ -92,11 +90,6 @@ class DeepLearner:
         self._advance: Advance = self._advance_compiled
         if gym_env is not None:
             self._advance = GymDriver(gym_env, env, settings, self.runs, runs[0].seed)
-
-    @cached_property
-    def kernel(self) -> Kernel | None:
-        """The kernel that makes periods on a GPU, see `heavytail.deep.fused_rounds`; None for XLA's."""
-        return find_kernel(self.env, self.settings, self.runs)
 
     def __repr__(self) -> str:
         return (
@@ -233,11 +226,9 @@ class DeepLearner:
 
     def _advance_compiled(self, states: DQN, first: int, until: int) -> DQN:
         learning = first >= first_learning_period(self.settings)
-        periods, rest = (jnp.int32(first), jnp.int32(until)), (self.runs, states)
-        if learning and self.kernel is not None:
-            run = compiled_periods(run_fused_periods)
-            return run(self.env, self.settings, self.kernel, *rest, *periods)
-        return compiled_periods()(self.env, self.settings, learning, *rest, *periods)
+        return compiled_periods()(
+            self.env, self.settings, learning, self.runs, states, jnp.int32(first), jnp.int32(until)
+        )
 
     def _advance_towards(self, stop: int) -> None:
         """Advance by as many periods as take about a second.
@@ -298,10 +289,8 @@ class DeepLearner:
 
 
 def made_with() -> dict[str, str]:
-    """Return what results hang on up to rounding: the version of JAX, the device, and who makes rounds."""
-    device = jax.devices()[0]
-    by = {"rounds": "one kernel"} if is_hopper(device) else {}
-    return {"jax": jax.__version__, "device": device.device_kind, **by}
+    """Return what results depend on, up to rounding: the version of JAX and the kind of device."""
+    return {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 
 
 def stack_runs(runs: Sequence[RunSettings]) -> RunParameters:
