@@ -6,7 +6,6 @@ import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Floats32: TypeAlias = npt.NDArray[np.float32]
 Ints: TypeAlias = npt.NDArray[np.int64]
 Indices: TypeAlias = npt.NDArray[np.uint32]
 Bools: TypeAlias = npt.NDArray[np.bool_]

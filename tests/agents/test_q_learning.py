@@ -1,48 +1,39 @@
-"""The greedy actions that Q-learning keeps, against a search of its table."""
+"""Q-learning against the formulas of its docstring, whichever actions are taken."""
 
+import math
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavytail.agents.q_learning import MAX_VISITS, q_learning
-from heavytail.kernels.array_ops import find_greedy
+from heavytail.agents.q_learning import q_learning
 from heavytail.kernels.rng import stream
-from heavytail.kernels.validity import check_record
 from heavytail.mdp.problem import Problem
 from heavytail.training.stepwise import Stepwise
 
-PROBLEM = Problem(n_states=2, n_actions=3, horizon=2, r_max=1.0)
-CELLS = st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 2))
-FEW = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, 1e300])
+H, S, A = 2, 2, 3
+PROBLEM = Problem(n_states=S, n_actions=A, horizon=H, r_max=1.0)
+VISITS = st.tuples(*(st.integers(0, n - 1) for n in (H, S, A, S)), st.booleans())
+REWARDS = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, 1e300])
 
 
-@given(st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 1.0, np.inf]), min_size=1, max_size=6))
-def test_the_largest_entry_and_the_next_are_found(row: list[float]) -> None:
-    where, best, other = find_greedy(np.array([[row]]), 0, 0)
-    assert (where, best) == (int(np.argmax(row)), max(row))
-    assert other == max(row[:where] + row[where + 1 :], default=-np.inf)
-
-
-@given(st.lists(st.tuples(CELLS, FEW), max_size=40))
-def test_greedy_actions_are_those_of_the_table_whichever_action_was_taken(visits: list[Any]) -> None:
+@given(st.lists(st.tuples(VISITS, REWARDS), max_size=40))
+def test_the_update_is_its_formula_and_the_first_largest_entry_is_played(visits: list[Any]) -> None:
     agent: Any = q_learning(PROBLEM, transition_scale=0.1)
     steps = Stepwise(agent, stream(0), PROBLEM)
-    for (h, s, a), r in visits:
-        steps.update(s, a, r, 0, h)
-    np.testing.assert_array_equal(agent.greedy, agent.q.argmax(axis=-1))
-    np.testing.assert_array_equal(agent.best, agent.q.max(axis=-1))
-    other = np.sort(agent.q)[..., -2]
-    near = agent.runner_up <= other + 3e-7 * np.abs(other) + 1e-37
-    assert ((other <= agent.runner_up) & (near | (other > 3e38))).all()
-    check_record("agent", agent, q_learning(PROBLEM, transition_scale=0.1))
-
-
-def test_counts_stop_where_32_bits_end() -> None:
-    agent: Any = q_learning(PROBLEM, transition_scale=0.1)
-    steps = Stepwise(agent, stream(0), PROBLEM)
-    agent.visits[0, 0, 0] = MAX_VISITS - 1
-    for _ in range(3):
-        steps.update(0, 0, 1.0, 0, 0)
-        assert agent.visits[0, 0, 0] == MAX_VISITS
+    iota = math.log(2 * S * A * 10_000_000 / 0.05)
+    q, counts = np.empty((H, S, A)), np.zeros((H, S, A))
+    q[0], q[1] = 2.0, 1.0
+    for (h, s, a, s_next, terminated), r in visits:
+        steps.update(s, a, r, s_next, h, terminated=terminated)
+        counts[h, s, a] += 1
+        t = counts[h, s, a]
+        value = 0.0 if terminated or h + 1 == H else min(1.0, q[h + 1, s_next].max())
+        target = r + 0.1 * math.sqrt(H**3 * iota / t) + value
+        q[h, s, a] += (H + 1) / (H + t) * (target - q[h, s, a])
+    assert agent.q == pytest.approx(q, rel=1e-9, abs=1e-9)
+    np.testing.assert_array_equal(agent.visits, counts)
+    for h in range(H):
+        assert [steps.act(s, h) for s in range(S)] == agent.q[h].argmax(axis=-1).tolist()

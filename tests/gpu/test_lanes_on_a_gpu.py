@@ -10,16 +10,12 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.arrays import Floats
-from heavytail.kernels.elementary import quotient, root
 from heavytail.kernels.rng import streams
 from heavytail.mdp.changing import changing_mdp
 from heavytail.registry import find, registered
 from heavytail.training.curve import place_checkpoints
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED
-from heavytail.training.lanes import cuda_kernels
 from heavytail.training.lanes.batch import Lanes
-from heavytail.training.lanes.device import BLOCK, blocks, simulated, to_device, to_host
 from heavytail.training.lanes.layout import Deduplicated
 from heavytail.training.learner import Learner
 
@@ -31,8 +27,6 @@ ESTIMATORS = [
     for estimator in registered("estimator")
 ]
 LANES, EPISODES = 64, 400
-PAIRS = 2_000 if simulated() else 1_000_000
-cuda: Any = cuda_kernels.cuda
 
 
 def run_both(
@@ -94,42 +88,3 @@ def test_with_every_law(law: dict[str, Any]) -> None:
             transition_scale=0.02,
         )
     )
-
-
-def test_quotients_are_those_of_the_cpu() -> None:
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(2, PAIRS)) * 10.0 ** rng.uniform(-120, 120, size=(2, PAIRS))
-    x[:500] = 0.0
-    y[:500] = np.abs(y[:500])
-    x[500:1000] = y[500:1000] * rng.integers(1, 100, size=500)  # quotients without a remainder
-    np.testing.assert_array_equal(in_lanes(divide, x, y), x / y)
-
-
-def divide(x: Any, y: Any, out: Any) -> None:
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = quotient(x[i], y[i])
-
-
-def test_roots_are_those_of_the_cpu() -> None:
-    """Of the first whole numbers, of squares and their neighbours, and of any numbers in range."""
-    rng = np.random.default_rng(0)
-    squares = rng.integers(1, 2**16, size=PAIRS).astype(np.float64) ** 2
-    numbers = 10.0 ** rng.uniform(-250, 250, size=PAIRS)
-    x = np.concatenate([np.arange(1.0, PAIRS), squares, squares + 1.0, np.nextafter(squares, 0.0), numbers])
-    np.testing.assert_array_equal(in_lanes(take_roots, x), np.sqrt(x))
-
-
-def take_roots(x: Any, out: Any) -> None:
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = root(x[i])
-
-
-def in_lanes(function: Any, *arrays: Floats) -> Floats:
-    """Apply a function of the GPU's kernels to each entry."""
-    cuda_kernels.replace_kernels()
-    out = to_device(np.empty(len(arrays[0])))
-    with cuda_kernels.exact_arithmetic():
-        cuda.jit(function)[blocks(len(arrays[0])), BLOCK](*map(to_device, arrays), out)
-    return to_host(out)

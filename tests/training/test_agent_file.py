@@ -119,7 +119,7 @@ BAD_ARRAYS = [
         "does not fit together: a random stream is all",
     ),
     ("heavy_q_learning", "agent/truncated", -1, "agent/truncated holds -1"),
-    ("q_learning", "agent/greedy", 1, "agent does not fit together: greedy actions are not those of q"),
+    ("q_learning", "agent/visits", -1, "agent/visits holds -1"),
     ("q_learning", "agent/horizon", 7.0, "agent/horizon is 7.0, and differs"),
     ("q_learning", "agent/cap", 9.0, "agent/cap differs"),
     ("random", "agent/n_actions", 5, "agent/n_actions is 5, and differs"),

@@ -314,13 +314,13 @@ def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) 
         ({"parameters": None}, {}, "cannot be used"),
         (
             {},
-            {"agent__others": np.zeros((1, 1, 1))},
-            r"cannot be used: agent/others is float64\[1, 1, 1\] where float64\[4, 3, 2\] is expected",
+            {"agent__q": np.zeros((1, 1, 1))},
+            r"cannot be used: agent/q is float64\[1, 1, 1\] where float64\[4, 3, 2\] is expected",
         ),
         (
             {},
             {"agent__visits": np.zeros((4, 3, 2))},
-            r"cannot be used: agent/visits is float64\[4, 3, 2\] where uint32\[4, 3, 2\] is expected",
+            r"cannot be used: agent/visits is float64\[4, 3, 2\] where int64\[4, 3, 2\] is expected",
         ),
         (
             {},

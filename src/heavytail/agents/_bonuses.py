@@ -33,7 +33,6 @@ import numpy as np
 from heavytail.agents._learnt_unit import change_unit
 from heavytail.arrays import Floats, Record, U
 from heavytail.kernels.dispatch import generic
-from heavytail.kernels.elementary import root
 from heavytail.kernels.verbs import reset
 
 
@@ -100,7 +99,7 @@ def _literal_last_term(sizes: tuple[int, int, int], epsilon: float) -> float:
 
 @next_bonus.method(Hoeffding)
 def _hoeffding(record: Hoeffding, cell: int, t: float, rate: float, value: float) -> float:
-    return record.factor / root(t)
+    return record.factor / math.sqrt(t)
 
 
 @next_bonus.method(Bernstein)

@@ -22,7 +22,7 @@ import numpy as np
 
 from heavytail.agents._bonuses import Bernstein, Hoeffding
 from heavytail.agents.heavy_q_learning import HeavyQLearning
-from heavytail.agents.q_learning import QLearning, q_value
+from heavytail.agents.q_learning import QLearning
 from heavytail.agents.ucrl2 import MAX_RADIUS, UCRL2
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, MomentOrder, OpenProbability
@@ -264,7 +264,7 @@ def _heavy_table_changed(agent: HeavyQLearning, audits: int, learnt: bool) -> bo
 
 @violates.method(QLearning)
 def _below(agent: QLearning, truth: GroundTruth, s: int, a: int, h: int) -> bool:
-    return not q_value(agent, h, s, a) >= truth.values[U(h), U(s), U(a)]
+    return not agent.q[U(h), U(s), U(a)] >= truth.values[U(h), U(s), U(a)]
 
 
 @violates.method(HeavyQLearning)
@@ -275,7 +275,7 @@ def _heavy_below(agent: HeavyQLearning, truth: GroundTruth, s: int, a: int, h: i
 @relative_width.method(QLearning)
 def _q_width(agent: QLearning, truth: GroundTruth) -> float:
     largest = 0.0
-    for h in range(agent.greedy.shape[0]):
+    for h in range(agent.q.shape[0]):
         cell, t = _most_visited(agent, h)
         largest = max(largest, bonus_at(agent.bonus, cell, t))
     return largest / (agent.horizon * truth.r_max)
@@ -284,7 +284,7 @@ def _q_width(agent: QLearning, truth: GroundTruth) -> float:
 @relative_width.method(HeavyQLearning)
 def _heavy_q_width(agent: HeavyQLearning, truth: GroundTruth) -> float:
     largest = 0.0
-    for h in range(agent.table.greedy.shape[0]):
+    for h in range(agent.table.q.shape[0]):
         cell, t = _most_visited(agent.table, h)
         both = bonus_at(agent.table.bonus, cell, t) + agent.reward_bonus * count_power(agent.decay, t)
         largest = max(largest, both)

@@ -3,15 +3,17 @@ r"""Heavy-Q-Learning: Q-learning of truncated rewards.
 Zhuang and Sui (2021), algorithm 2, with UCB-Hoeffding bonuses or those of its appendix, UCB-Bernstein; on top
 of `heavytail.agents.q_learning`.
 
-At the t-th visit of (s, a) at step h a
-reward counts as it is if |r| <= B_t and as 0 if not, and the bonus has a second part for what truncation and
-noise may cost:
+At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H + t),
 
-    B_t = (u t / iota)^(1/(1+epsilon)),
-    b_t = c r_max sqrt(H^3 iota / t) + K u^(1/(1+epsilon)) (iota / t)^(epsilon/(1+epsilon)),
+    Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r 1{|r| <= B_t} + b'_t + V_{h+1}(s')),
+    B_t = (u t / iota)^a,
+    b'_t = b_t + K u^a (iota / t)^b,
+    a = 1/(1+epsilon), b = epsilon/(1+epsilon),
 
-with u a bound on the raw moments E|r|^(1+epsilon) and iota = log(2 S A T / delta). The threshold is fixed
-when the sample arrives, so nothing is stored.
+with u a bound on the raw moments E|r|^(1+epsilon), iota = log(2 S A T / delta) and b_t the bonus of
+Q-learning, c r_max sqrt(H^3 iota / t) for Hoeffding's: a reward beyond the threshold B_t counts as 0, and the
+second part of the bonus is for what truncation and noise may cost. The threshold is fixed when the sample
+arrives, so nothing is stored.
 
 The paper's K is 8 H, by an argument that is not valid (it bounds a sum of terms of both signs term by term);
 Bernstein's inequality for the sum weighted by the learning rates alpha_t^i gives
@@ -19,7 +21,6 @@ Bernstein's inequality for the sum weighted by the learning rates alpha_t^i give
     K(t) = t^b [ sum_i alpha_t^i i^-b
                  + sqrt(2 sum_i (alpha_t^i)^2 i^((1-epsilon)/(1+epsilon)))
                  + max_i alpha_t^i i^a / 3 ],
-    a = 1/(1+epsilon), b = epsilon a,
 
 which grows towards
 
@@ -27,14 +28,14 @@ which grows towards
 
 10 to 13 times less than 8 H: ``constants="paper"`` uses 8 H, else the supremum is used.
 
-With ``bonus="bernstein"`` the first part of b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The
-paper puts its 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of it, less than optimism needs; here
-it stays outside. ``constants="paper"`` does as the paper says, literally.
+With ``bonus="bernstein"`` b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The paper puts its
+8 H u^a (iota/t)^b into beta_t, so that Q gets only half of it, less than optimism needs; here it stays
+outside. ``constants="paper"`` does as the paper says, literally.
 """
 
 import math
 from functools import cache, partial
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -42,20 +43,13 @@ from heavytail.agents._bonuses import new_bonus
 from heavytail.agents._learnt_unit import LEARNT_EPSILON, LearntUnit, change_unit, with_learnt_unit
 from heavytail.agents._reward_moments import require_moment
 from heavytail.agents._scales import Constants, Scales, choose_scales
-from heavytail.agents.q_learning import QLearning, count_visits, new_q_learning
-from heavytail.arrays import Floats, Ints, Stream
+from heavytail.agents.q_learning import QLearning, new_q_learning
+from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.errors import InputError
+from heavytail.kernels.compiling import kernel
 from heavytail.kernels.count_powers import CountPowers, count_power, make_count_powers
-from heavytail.kernels.verbs import (
-    act,
-    prefetch,
-    reset,
-    update,
-    update_at_once,
-    update_prefetched,
-    write_counters,
-)
+from heavytail.kernels.verbs import act, reset, update, write_counters
 from heavytail.mdp.problem import Problem, require_horizon, require_r_max
 from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
@@ -69,8 +63,8 @@ class HeavyQLearning(NamedTuple):
 
     table: QLearning
     truncated: Ints  # [1] how many rewards were truncated
-    threshold: float  # B_t over t**a, where a = 1 - b
-    reward_bonus: float  # over t**b
+    threshold: float  # B_t over t**a
+    reward_bonus: float  # the second part of the bonus, times t**b
     decay: CountPowers  # t**-b
     inside: bool  # whether the reward's part is inside beta_t, as the paper writes it
 
@@ -198,38 +192,28 @@ def _act(agent: HeavyQLearning, s: int, h: int, rng: Stream) -> int:
     return act(agent.table, s, h, rng)
 
 
-@prefetch.method(HeavyQLearning)
-def _prefetch(agent: HeavyQLearning, s: int, a: int, s_next: int, h: int) -> Any:
-    return prefetch(agent.table, s, a, s_next, h)
-
-
-update.method(HeavyQLearning)(update_at_once)
-
-
-@update_prefetched.method(HeavyQLearning)
-def _update_prefetched(
-    agent: HeavyQLearning,
-    prefetched: Any,
-    s: int,
-    a: int,
-    r: float,
-    s_next: int,
-    h: int,
-    terminated: bool,
-    rng: Stream,
+@update.method(HeavyQLearning)
+def _update(
+    agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
-    t = count_visits(agent.table, prefetched) + 1.0
+    t = float(agent.table.visits[U(h), U(s), U(a)]) + 1.0
     decayed = count_power(agent.decay, t)
-    truncated = abs(r) > agent.threshold * (t * decayed)  # t**a is t t**-b
+    truncated = abs(r) > agent.threshold * (t * decayed)  # B_t, since a + b = 1
     kept = 0.0 if truncated else r
-    extra = agent.reward_bonus * decayed
+    part = agent.reward_bonus * decayed
     if agent.inside:
-        rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
-        before = agent.reward_bonus * count_power(agent.decay, t - 1.0) if t > 1.0 else 0.0
-        extra = (extra - (1.0 - rate) * before) / (2.0 * rate)
-    update_prefetched(agent.table, prefetched, s, a, kept + extra, s_next, h, terminated, rng)
+        part = _part_inside_beta(agent, t, part)
+    update(agent.table, s, a, kept + part, s_next, h, terminated, rng)
     if truncated:
         agent.truncated[0] += 1
+
+
+@kernel
+def _part_inside_beta(agent: HeavyQLearning, t: float, part: float) -> float:
+    """Return what the reward's part of beta_t adds to b_t (`heavytail.agents._bonuses`)."""
+    rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
+    before = agent.reward_bonus * count_power(agent.decay, t - 1.0) if t > 1.0 else 0.0
+    return (part - (1.0 - rate) * before) / (2.0 * rate)
 
 
 @write_counters.method(HeavyQLearning)

@@ -1,10 +1,10 @@
 """Building blocks of compiled code: the door for authors of agents, estimators and laws.
 
-*Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `full`, `write_counters`, for GPUs `prefetch`
-and `update_prefetched`; for estimators `push`, `mean`, `radius`): give a record a verb by registering a
-kernel for its class, and call the verbs of the records inside it. *Random draws* take the stream that a
-kernel is handed. *Operations on arrays* are those that NumPy would allocate for. `kernel` compiles a helper
-that several verbs share, `subroutine` a larger one, which is called instead of inlined.
+*Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `full`, `write_counters`; for estimators `push`,
+`mean`, `radius`): give a record a verb by registering a kernel for its class, and call the verbs of the
+records inside it. *Random draws* take the stream that a kernel is handed. *Operations on arrays* are those
+that NumPy would allocate for. `kernel` compiles a helper that several verbs share, `subroutine` a larger one,
+which is called instead of inlined.
 
 A record with arrays of whole numbers says in a method ``ranges()`` what they may hold, or else no file of it
 is loaded: `heavytail.kernels.validity`.
@@ -21,7 +21,6 @@ from heavytail.kernels.array_ops import (
     median,
     select,
 )
-from heavytail.kernels.async_loads import loaded, start_load, wait_for_loads
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.dispatch import generic, switch
 from heavytail.kernels.elementary import exp, log, power
@@ -32,13 +31,10 @@ from heavytail.kernels.verbs import (
     counter_names,
     full,
     mean,
-    prefetch,
     push,
     radius,
     reset,
     update,
-    update_at_once,
-    update_prefetched,
     write_counters,
 )
 
@@ -56,7 +52,6 @@ __all__ = [
     "generic",
     "integer",
     "kernel",
-    "loaded",
     "log",
     "max_row",
     "max_slice",
@@ -64,18 +59,13 @@ __all__ = [
     "median",
     "normal",
     "power",
-    "prefetch",
     "push",
     "radius",
     "reset",
     "select",
-    "start_load",
     "subroutine",
     "switch",
     "uniform",
     "update",
-    "update_at_once",
-    "update_prefetched",
-    "wait_for_loads",
     "write_counters",
 ]

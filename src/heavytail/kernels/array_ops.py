@@ -1,6 +1,5 @@
 """Operations on short arrays inside kernels: maxima of rows, medians, exact integers."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import numpy as np
 from heavytail.arrays import Floats, U
 from heavytail.kernels.compiling import kernel
 
-LOWEST, TINY = -1e38, 2.0**-126  # a number of 32 bits, and the smallest one with all digits
 SURE = 1.0 - 1e-12  # a value this far below a threshold is below it whatever the rounding
 
 
@@ -25,13 +23,6 @@ def as_int(x: int) -> int:
 def as_index(x: int | np.integer[Any]) -> int:
     """Return x, which is from 0 to 2**32 - 1; a GPU that knows computes addresses in half the steps."""
     return int(np.int64(np.uint32(x)))
-
-
-@kernel
-def round_up(x: float) -> float:
-    """Return a number of 32 bits that is not below x, and at most two such numbers above; -1e38 at least."""
-    x = max(x, LOWEST)
-    return float(np.float32(x + abs(x) * 2.0**-24 + TINY))
 
 
 @kernel
@@ -52,19 +43,6 @@ def argmax_row(table: Floats, h: int, s: int) -> int:
     while table[U(h), U(s), U(where)] < best:
         where += 1
     return where
-
-
-@kernel
-def find_greedy(table: Floats, h: int, s: int) -> tuple[int, float, float]:
-    """Return the first index of the largest entry of table[h, s], this entry, and the next largest."""
-    best, where, other = table[U(h), U(s), 0], 0, -math.inf
-    for a in range(1, table.shape[2]):
-        value = table[U(h), U(s), a]
-        if value > best:
-            best, where, other = value, a, best
-        elif value > other:
-            other = value
-    return where, best, other
 
 
 @kernel

@@ -46,22 +46,6 @@ def from_bits(bits: U) -> float:
 
 
 @kernel
-def quotient(x: float, y: float) -> float:
-    """Divide x by y, where both and the quotient are from 1e-250 to 1e250 in size, or x is 0.
-
-    Then a GPU need not ask whether one is out of range. It gives the bits of any other division, but for the
-    sign of 0.
-    """
-    return x / y
-
-
-@kernel
-def root(x: float) -> float:
-    """Compute the square root of x from 1e-250 to 1e250; as with `quotient`, a GPU need not ask."""
-    return math.sqrt(x)
-
-
-@kernel
 def sin(x: float) -> float:
     """Compute the sine of x from -pi/2 to pi/2."""
     z = x * x
@@ -86,7 +70,7 @@ def log(x: float) -> float:
 def artanh_argument(x: float) -> float:
     """Return the s for which 2 artanh(s) is the logarithm of the fraction of x, 1 + f."""
     _, f = exponent_and_fraction(x)
-    return quotient(f, 2.0 + f)
+    return f / (2.0 + f)
 
 
 @kernel

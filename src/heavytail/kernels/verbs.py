@@ -7,17 +7,14 @@ To give a record a verb, register a kernel for its class::
         return ...
 
 Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what
-changes lives in its arrays, and an error is a state that Python reads afterwards. `begin`, `prefetch`
-with `update_prefetched`, `write_counters` and `full` are optional.
+changes lives in its arrays, and an error is a state that Python reads afterwards. `begin`,
+`write_counters` and `full` are optional.
 
 An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a
 continuing problem) and `rng` as the agent's own stream. `act` changes nothing but that stream.
 """
 
-from typing import Any
-
 from heavytail.arrays import Floats, Record, Stream
-from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.dispatch import generic
 
 
@@ -57,40 +54,6 @@ def update(
     Where `terminated`, the next state is terminal and no value follows it; none follows the last step of an
     episode either.
     """
-
-
-@generic(optional=True)
-def prefetch(agent: Record, s: int, a: int, s_next: int, h: int) -> Any:
-    """Ask for what the update of this step will read, and return it (`heavytail.kernels.async_loads`).
-
-    It changes nothing. On GPUs it is called before the reward is drawn.
-    """
-    return 0
-
-
-@generic(optional=True)
-def update_prefetched(
-    agent: Record,
-    prefetched: Any,
-    s: int,
-    a: int,
-    r: float,
-    s_next: int,
-    h: int,
-    terminated: bool,
-    rng: Stream,
-) -> None:
-    """Do what `update` does, with what `prefetch` returned."""
-    update(agent, s, a, r, s_next, h, terminated, rng)
-
-
-def update_at_once(
-    agent: Record, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
-) -> None:
-    """Prefetch and update: the `update` of agents that have `update_prefetched`."""
-    prefetched = prefetch(agent, s, a, s_next, h)
-    wait_for_loads()
-    update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, rng)
 
 
 @generic(optional=True)

@@ -34,7 +34,7 @@ from annotated_types import Ge, Gt, Le
 from heavytail.arrays import Floats
 from heavytail.checks import Positive
 from heavytail.kernels.compiling import kernel
-from heavytail.kernels.elementary import HALF_PI, exp, log, quotient, sin
+from heavytail.kernels.elementary import HALF_PI, exp, log, sin
 from heavytail.laws._stable_moments import shift_integral
 from heavytail.laws.law import Law
 from heavytail.laws.normal import Normal
@@ -121,7 +121,7 @@ def cms_factor_and_ratio(alpha: float, shift: float, u: float, e: float) -> tupl
     sine = math.copysign(sin(math.pi - size if size > HALF_PI else size), theta)
     cosine = sin(math.pi * min(u, 1.0 - u))
     other = max(abs(sin(HALF_PI - abs(angle - theta))), MIN_COSINE)
-    return quotient(sine, cosine), quotient(other, e * cosine)
+    return sine / cosine, other / (e * cosine)
 
 
 @kernel

@@ -23,7 +23,7 @@ from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import registered
 
-FORMAT = 3  # that of files of agents, so that one reader tells both apart
+FORMAT = 4  # that of files of agents, so that one reader tells both apart
 METADATA = "heavytail.json"  # the entry of the metadata
 KIND = "mdp"  # in the metadata: files of agents have none
 SIZES = ("n_states", "n_actions", "n_stages", "horizon")

@@ -14,18 +14,9 @@ from typing import Any
 from numba import uint64
 
 from heavytail.arrays import Record
-from heavytail.kernels.async_loads import loaded, start_load, wait_for_loads
 from heavytail.kernels.compiling import entry, kernel
-from heavytail.kernels.elementary import quotient, root
 from heavytail.kernels.rng import Streams
 from heavytail.training.lanes.device import find_cuda, has_cuda, simulated
-from heavytail.training.lanes.intrinsics import (
-    loaded_intrinsic,
-    quotient_intrinsic,
-    root_intrinsic,
-    start_load_intrinsic,
-    wait_for_loads_intrinsic,
-)
 from heavytail.training.lanes.lane_loop import run_lane
 from heavytail.training.lanes.layout import compile_reader, reader_source
 
@@ -49,28 +40,6 @@ def _run_compiled(
 
 
 run_one: Any = _run_compiled if simulated() else kernel(run_lane)
-
-
-@cache
-def replace_kernels() -> None:
-    """Let GPUs have their own versions of some kernels.
-
-    Numba-cuda keeps its version of a kernel under this name, and makes one only if there is none. The
-    simulator runs those of the CPU.
-    """
-    if simulated():
-        return
-    start, wait, take = start_load_intrinsic(), wait_for_loads_intrinsic(), loaded_intrinsic()
-    divide, take_root = quotient_intrinsic(), root_intrinsic()
-    versions = {  # numba compiles functions, and no intrinsics by themselves
-        start_load: lambda table, cell, slot: start(table, cell, slot),  # noqa: PLW0108
-        wait_for_loads: lambda: wait(),  # noqa: PLW0108
-        loaded: lambda table, asked, slot: take(table, asked, slot),  # noqa: PLW0108
-        quotient: lambda x, y: divide(x, y),  # noqa: PLW0108
-        root: lambda x: take_root(x),  # noqa: PLW0108
-    }
-    for own, version in versions.items():
-        vars(own)["_CUDATypingContext__dispatcher"] = cuda.jit(device=True, forceinline=True)(version)
 
 
 def lanes_kernel(*records: Record) -> Any:
@@ -119,7 +88,6 @@ def _lanes_kernel(readers: tuple[Any, ...]) -> Any:
             streams.rewards[k, i] = rewards[k]
             streams.agent[k, i] = own[k]
 
-    replace_kernels()
     if simulated():
         return cuda.jit(run_lanes)
     return cuda.jit(run_lanes, max_registers=MAX_REGISTERS, lto=False)

@@ -11,10 +11,9 @@ import numpy as np
 
 from heavytail.arrays import Record, U
 from heavytail.kernels.array_ops import as_index, as_int
-from heavytail.kernels.async_loads import wait_for_loads
 from heavytail.kernels.pools import any_pool_full
 from heavytail.kernels.rng import Streams
-from heavytail.kernels.verbs import act, begin, prefetch, update_prefetched
+from heavytail.kernels.verbs import act, begin, update
 from heavytail.mdp import MDP, first_state, locate_slot, reward
 from heavytail.training.fused import (
     BAD_ACTION,
@@ -65,13 +64,11 @@ def run_lane(
         slot = as_index(found)
         s_next, terminated = as_int(mdp.successors[U(slot)]), mdp.ends[U(slot)]
         mean = mdp.row_means[U(row)]
-        prefetched = prefetch(agent, s, a, s_next, h)
         r = reward(mdp, slot, streams.rewards)
         if math.isnan(r):
             status = NAN
             break
-        wait_for_loads()
-        update_prefetched(agent, prefetched, s, a, r, s_next, h, terminated, streams.agent)
+        update(agent, s, a, r, s_next, h, terminated, streams.agent)
         steps += 1
         mean_total += mean
         realised_total += r
