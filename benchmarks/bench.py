@@ -62,7 +62,7 @@ SECTIONS = {
         bench_reproduce.section, "downloads; steps of the paper's runs on all cores; XLA's compiling"
     ),
     "workers": Section(bench_workers.section, "the start of the workers"),
-    "lanes": Section(bench_lanes.section, "latency of arithmetic: docs/lanes.md has the counts"),
+    "lanes": Section(bench_lanes.section, "latency of memory and of arithmetic: docs/lanes.md"),
     "deep": Section(
         bench_deep.section, "products with 512 x 512 weights, and Adam's passes over all weights"
     ),
