@@ -10,6 +10,7 @@ import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.gym import TruncateReward, VectorTruncateReward
 from heavytail.training.agent_file import FORMAT, METADATA
+from support.small_deep import SMALL
 
 
 def lake() -> Any:
@@ -31,8 +32,7 @@ def test_learners_are_loaded(tmp_path: Path) -> None:
 
 
 def test_deep_runs_are_loaded(tmp_path: Path) -> None:
-    sizes: dict[str, Any] = {"total_steps": 200, "hidden": (16,), "replay": 100, "start": 100}
-    ht.deep.heavy_dqn("cart_pole", **sizes).save(tmp_path / "deep.npz")
+    ht.deep.heavy_dqn("cart_pole", **SMALL).save(tmp_path / "deep.npz")
     assert isinstance(ht.load(tmp_path / "deep.npz"), ht.deep.DeepLearner)
 
 

@@ -4,6 +4,7 @@ Environments against Gymnasium, batches against single runs, noise, transforms, 
 """
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import gymnasium
@@ -18,7 +19,7 @@ from heavytail.deep.agents import heavy_dqn
 from heavytail.deep.batch import compiled_periods
 from heavytail.deep.dqn import DQN, exploration_rate, first_learning_period, to_uniform
 from heavytail.deep.envs import find_environment
-from heavytail.deep.network import init_network, q_values
+from heavytail.deep.network import q_values
 from heavytail.deep.replay import unpack
 from heavytail.deep.rewards import (
     NOISES,
@@ -30,6 +31,7 @@ from heavytail.deep.rewards import (
 )
 from heavytail.deep.settings import check_run
 from heavytail.gym.reward_transforms import transform_one
+from support.small_deep import CAPPED, SMALL
 
 IDS = {
     "mountain_car": "MountainCar-v0",
@@ -37,7 +39,6 @@ IDS = {
     "acrobot": "Acrobot-v1",
     "pendulum": "Pendulum-v1",
 }
-SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 
 
 def replayed(states: DQN) -> Any:
@@ -95,7 +96,7 @@ def test_episodes_start_as_gymnasiums_do(name: str) -> None:
 
 def test_the_noise_has_its_law() -> None:
     u, w = to_uniform(jax.random.bits(jax.random.key(5), (2, 100_000)))
-    drawn = np.asarray(stable_noise(u, w, jnp.float32(1.1), jnp.float32(5.0)), np.float64)
+    drawn = np.asarray(jax.jit(stable_noise)(u, w, np.float32(1.1), np.float32(5.0)), np.float64)
     assert np.isfinite(drawn).all()
     law = ht.laws.alpha_stable(1.1, scale=5.0).sample(100_000, seed=3)
     assert stats.ks_2samp(drawn, law).pvalue > 1e-3
@@ -159,10 +160,14 @@ def test_gradients_are_those_of_plain_products() -> None:
             x = jax.nn.relu(x @ weights + bias)
         return x @ network[-1][0] + network[-1][1]
 
-    network = init_network(jax.random.key(1), (3, 8, 7, 2))
-    x, goal = jax.random.normal(jax.random.key(2), (5, 3)), jax.random.normal(jax.random.key(3), (5, 2))
+    def numbers(*shape: int) -> Any:
+        return rng.normal(size=shape).astype(np.float32)
+
+    rng = np.random.default_rng(1)
+    network = [(numbers(n, m), numbers(m)) for n, m in pairwise((3, 8, 7, 2))]
+    x, goal = numbers(5, 3), numbers(5, 2)
     ours, theirs = (
-        jax.grad(lambda n, f=f: jnp.sum((f(n, x) - goal) ** 2))(network) for f in (q_values, plain)
+        jax.jit(jax.grad(lambda n, f=f: jnp.sum((f(n, x) - goal) ** 2)))(network) for f in (q_values, plain)
     )
     for mine, other in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs), strict=True):
         np.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6)
@@ -235,7 +240,7 @@ def test_learning_begins_with_the_period_after_start() -> None:
 
 
 def test_rewards_may_be_transformed_when_replayed() -> None:
-    learner = heavy_dqn("mountain_car", transform_at="replay", noise_scale=5.0, **SMALL)
+    learner = heavy_dqn("mountain_car", noise_scale=5.0, **CAPPED)
     curve = learner.learn()
     assert np.abs(replayed(learner.states).reward).max() > 10  # raw rewards are kept
     assert all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(learner.states.network))
@@ -249,7 +254,7 @@ def test_exploration_ends_after_its_share() -> None:
 
 
 def test_the_cap_ends_an_episode_and_is_no_end_of_values() -> None:
-    learner = heavy_dqn("mountain_car", cap=30, **SMALL)
+    learner = heavy_dqn("mountain_car", **CAPPED)
     curve = learner.learn(600, checkpoints=1)
     assert curve.episodes.tolist() == [[20]]
     assert curve.clean_return.tolist() == [[-600.0]]
@@ -261,12 +266,12 @@ def test_light_tailed_cart_pole_is_solved() -> None:
     learner = heavy_dqn(
         "cart_pole",
         runs=[{"seed": s, "transform": "none"} for s in range(4)],
-        total_steps=40_000,
-        hidden=(64, 64),
-        replay=40_000,
+        total_steps=20_000,
+        hidden=(32, 32),
+        replay=20_000,
         target_every=200,
-        learning_rate=5e-4,
-        last_learning_rate=5e-5,
+        learning_rate=1e-3,
+        last_learning_rate=1e-4,
     )
     curve = learner.learn(checkpoints=10)
     assert np.sum(np.nanmax(curve.mean_return[:, -3:], axis=1) > 195) >= 2

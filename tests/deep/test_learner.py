@@ -15,9 +15,9 @@ import heavytail as ht
 from heavytail.errors import install_extra
 from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from support.processes import python
+from support.small_deep import SMALL
 
 heavy_dqn = ht.deep.heavy_dqn
-SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
 
 
 def same(one: Any, other: Any) -> None:
@@ -33,18 +33,18 @@ def same_curve(one: ht.deep.DeepCurve, other: ht.deep.DeepCurve) -> None:
 
 
 def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(tmp_path: Path) -> None:
-    parameters: dict[str, Any] = {"runs": [{"seed": 3}, {"seed": 4}], "noise_scale": 5.0, **SMALL}
-    once, first = heavy_dqn("acrobot", **parameters), heavy_dqn("acrobot", **parameters)
+    parameters: dict[str, Any] = {"runs": [{"seed": seed} for seed in (3, 4, 5)], "noise_scale": 5.0, **SMALL}
+    once, first = heavy_dqn("cart_pole", **parameters), heavy_dqn("cart_pole", **parameters)
     once.learn(at=[50, 250, 450, 600])
     first.learn(300, at=[50, 250, 450, 600])
     first.save(tmp_path / "deep.npz")
     second = ht.deep.DeepLearner.load(tmp_path / "deep.npz")
-    assert repr(second) == "DeepLearner('acrobot', runs=2, steps=300 of 600)"
+    assert repr(second) == "DeepLearner('cart_pole', runs=3, steps=300 of 600)"
     assert second.curve.steps.tolist() == [50, 250]
     second.learn(at=[50, 250, 450, 600])
     same(once.states, second.states)
     same_curve(once.curve, second.curve)
-    assert once.predict(np.zeros(6), run=1) == second.predict(np.zeros(6), run=1)
+    assert once.predict(np.zeros(4), run=1) == second.predict(np.zeros(4), run=1)
     assert read_agent_file(tmp_path / "deep.npz").metadata["made_with"] == second.made_with
     assert second.made_with == {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 

@@ -15,8 +15,8 @@ from heavytail.deep.learner import DeepLearner
 from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss
 from heavytail.deep.replay import unpack
 from heavytail.deep.settings import check_run, check_settings
+from support.small_deep import SHARED
 
-SMALL: dict[str, Any] = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
 RUNS: list[dict[str, Any]] = [{"seed": 3, "noise_scale": 5.0}, {"seed": 4}]
 
 
@@ -28,7 +28,7 @@ def same(one: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("agent", ["robust_dqn", "qr_dqn"])
 def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(agent: str, tmp_path: Path) -> None:
-    once, first = (getattr(ht.deep, agent)("pendulum", runs=RUNS, **SMALL) for _ in range(2))
+    once, first = (getattr(ht.deep, agent)("pendulum", runs=RUNS, **SHARED) for _ in range(2))
     once.learn(at=[50, 250, 450, 600])
     first.learn(300, at=[50, 250, 450, 600])
     first.save(tmp_path / "deep.npz")
@@ -42,8 +42,8 @@ def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(agent: str, tmp_pa
 
 
 def test_a_run_of_a_batch_is_that_run_alone() -> None:
-    together = ht.deep.robust_dqn("pendulum", runs=RUNS, **SMALL)  # compiled above
-    alone = ht.deep.robust_dqn("pendulum", **RUNS[1], **SMALL)
+    together = ht.deep.robust_dqn("pendulum", runs=RUNS, **SHARED)  # compiled above
+    alone = ht.deep.robust_dqn("pendulum", **RUNS[1], **SHARED)
     both = [learner.learn(checkpoints=3).beliefs for learner in (together, alone)]
     np.testing.assert_array_equal(
         unpack(together.states.replay).action[1], unpack(alone.states.replay).action[0]
@@ -63,7 +63,7 @@ def test_rewards_times_a_power_of_two_give_the_same_decisions() -> None:
     env = cart_pole._replace(name="unpaid", step=step)
     scales = [5.0 * 2.0**power for power in (0, -10, 10)]
     runs = [check_run({"seed": 1, "noise_scale": scale}, "robust_dqn") for scale in scales]
-    learner = DeepLearner(env, check_settings({**SMALL, "cap": 500}, "robust_dqn"), runs)
+    learner = DeepLearner(env, check_settings({**SHARED, "cap": 500}, "robust_dqn"), runs)
     learner.learn(checkpoints=1)
     kept = jax.tree.map(np.asarray, unpack(learner.states.replay))
     for i in (1, 2):
@@ -82,8 +82,9 @@ def test_it_learns_under_noise_that_is_twenty_times_the_reward() -> None:
         "cart_pole",
         runs=[{"seed": seed} for seed in range(3)],
         noise_scale=20.0,
-        total_steps=12_000,
+        total_steps=6000,
         hidden=(64, 64),
+        replay=6000,
         learning_rate=1e-3,
         last_learning_rate=1e-4,
     )
@@ -95,9 +96,8 @@ def test_it_learns_under_noise_that_is_twenty_times_the_reward() -> None:
 
 def test_quantiles_minimise_their_loss() -> None:
     """The gradient at the true quantiles of uniform goals is nearly 0, and large elsewhere."""
-    goals = 100.0 * (jnp.arange(400, dtype=jnp.float32) + 0.5)[None] / 400
-    levels = 100.0 * (jnp.arange(8, dtype=jnp.float32) + 0.5)[None] / 8
-    gradient = jax.grad(quantile_loss)
+    goals, levels = (100.0 * (np.arange(n, dtype=np.float32) + 0.5)[None] / n for n in (400, 8))
+    gradient = jax.jit(jax.grad(quantile_loss))
     assert np.abs(np.asarray(gradient(levels, goals))).max() < 0.01
     assert np.asarray(gradient(levels + 10.0, goals)).min() > 0.05
 

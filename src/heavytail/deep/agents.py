@@ -35,7 +35,8 @@ def robust_dqn(
         **parameters: those of `heavy_dqn` but for those of its transforms (`transform`, `coefficient`,
             `epsilon`, `clip`, `transform_at`, `bits`) and its `loss`, which is Huber's.
 
-    >>> learner = robust_dqn("cart_pole", total_steps=200, hidden=(16,), start=100, noise_scale=5.0)
+    >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
+    >>> learner = robust_dqn("pendulum", noise_scale=5.0, **small)
     >>> learner.learn(checkpoints=2).beliefs.residual_scale.shape
     (1, 2)
     """
@@ -95,9 +96,10 @@ def heavy_dqn(
             - noise_scale, noise_alpha: of that noise, its tail index the second.
             - learning_rate, last_learning_rate: at the first and at the last step.
 
-    >>> learner = heavy_dqn("cart_pole", total_steps=200, hidden=(16,), replay=100, start=100, seed=1)
+    >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
+    >>> learner = heavy_dqn("cart_pole", seed=1, **small)
     >>> learner.learn(checkpoints=2).steps
-    array([100, 200])
+    array([300, 600])
     """
     return _make_learner("heavy_dqn", env, runs, low, high, parameters)
 
@@ -122,9 +124,10 @@ def qr_dqn(
         high: as in `heavy_dqn`.
         **parameters: those of `robust_dqn`.
 
-    >>> learner = qr_dqn("cart_pole", total_steps=200, hidden=(16,), replay=200, start=100)
-    >>> learner.learn(checkpoints=2).steps
-    array([100, 200])
+    >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
+    >>> learner = qr_dqn("pendulum", runs=[{"seed": 0}, {"seed": 1}], **small)
+    >>> learner.learn(checkpoints=2).mean_return.shape
+    (2, 2)
     """
     return _make_learner("qr_dqn", env, runs, low, high, parameters)
 
