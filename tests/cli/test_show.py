@@ -65,7 +65,7 @@ def test_a_log_and_the_file_of_an_mdp_are_drawn_with_their_labels(
     assert runner.invoke(app, ["show", "mdp.npz", "--out", "again.svg"]).exit_code == 0
     texts = {text.get_text() for text in draw_mdp(log).findobj(Text) if isinstance(text, Text)}
     assert {"high", "low", "a0: x", "a1: y"} <= texts
-    assert "empirical, 2 samples" in texts
+    assert any(text.startswith("empirical, 2 samples") for text in texts)
 
 
 @pytest.mark.parametrize(

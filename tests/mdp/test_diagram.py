@@ -6,20 +6,19 @@ from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, FancyArrowPatch, PathPatch
+from matplotlib.patches import Circle, FancyArrowPatch
+from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 import heavytail as ht
+from heavytail.files import save_figure
 from heavytail.mdp import MDP
-from heavytail.mdp.diagram import MAX_STATES, draw_mdp, save_figure
-from heavytail.mdp.diagram.contents import END, find_terminal_states, list_arrows, list_mean_rewards
-from heavytail.mdp.diagram.law_families import group_laws
+from heavytail.mdp.diagram import MAX_STATES, draw_mdp
+from heavytail.mdp.diagram.contents import list_arrows
 from heavytail.mdp.diagram.layouts import LAYOUTS, choose_layout
 from heavytail.registry import own_builders
 from support import mdps
@@ -54,25 +53,23 @@ PICTURES: dict[str, Callable[[], MDP]] = {
 
 
 @cache
-@cache
 def picture(name: str) -> Figure:
-    return draw_mdp(PICTURES[name](), title=name)
+    """A picture whose texts have their places."""
+    figure = draw_mdp(PICTURES[name](), title=name)
+    figure.draw_without_rendering()
+    return figure
 
 
-def ids(svg: Path) -> list[str]:
-    # Written a line before.
-    return [element.attrib["id"] for element in ET.parse(svg).iter() if "id" in element.attrib]  # noqa: S314
+def words(figure: Figure) -> set[str]:
+    return {text.get_text() for text in figure.findobj(Text) if isinstance(text, Text)}
 
 
-def shafts_by_id(figure: Figure) -> dict[str, PathPatch]:
-    return {str(patch.get_gid()): patch for patch in figure.axes[0].patches if isinstance(patch, PathPatch)}
+def graph_words(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].texts]
 
 
-def texts_of_graph(figure: Figure) -> list[tuple[str, Bbox]]:
-    """The texts of the graph, which is the first of the axes, with their places."""
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
-    return [(t.get_text(), t.get_window_extent(canvas.get_renderer())) for t in figure.axes[0].texts]
+def arrows(figure: Figure) -> list[FancyArrowPatch]:
+    return [patch for patch in figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
 
 
 def overlap(one: Bbox, other: Bbox) -> bool:
@@ -80,26 +77,22 @@ def overlap(one: Bbox, other: Bbox) -> bool:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_is_well_formed_and_names_every_state(name: str, tmp_path: Path) -> None:
-    mdp = PICTURES[name]()
-    names = ids(save_figure(picture(name), tmp_path / "picture.svg"))
-    assert {f"state-{s}" for s in range(mdp.n_states)} <= set(names)
-    assert {f"start-{s}" for s in mdp.start_states} <= set(names)
-    assert sum(name.startswith("arrow-") for name in names) == len(list_arrows(mdp))
+def test_every_state_has_its_number_and_no_text_lies_on_another(name: str) -> None:
+    texts = picture(name).axes[0].texts
+    assert {str(s) for s in range(PICTURES[name]().n_states)} <= {text.get_text() for text in texts}
+    placed = [(text.get_text(), text.get_window_extent()) for text in texts]
+    assert not [(a, b) for (a, one), (b, other) in combinations(placed, 2) if overlap(one, other)]
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_labels_neither_overlap_nor_leave_the_graph(name: str) -> None:
+def test_no_text_leaves_the_picture(name: str) -> None:
     figure = picture(name)
-    placed = texts_of_graph(figure)
-    assert not [(a, b) for (a, one), (b, other) in combinations(placed, 2) if overlap(one, other)]
-    graph = figure.axes[0].get_window_extent()
-    assert all(
-        graph.x0 <= box.x0 and box.x1 <= graph.x1 and graph.y0 <= box.y0 and box.y1 <= graph.y1
-        for _, box in placed
-    )
-    for text in figure.texts:
-        assert text.get_window_extent().x1 <= figure.bbox.x1
+    ticks = {label for axes in figure.axes for label in [*axes.get_xticklabels(), *axes.get_yticklabels()]}
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text.get_text() and text.get_visible() and text not in ticks:
+            box = text.get_window_extent()
+            corners = (box.x0, box.y0), (box.x1, box.y1)
+            assert all(figure.bbox.contains(x, y) for x, y in corners), text
 
 
 @pytest.mark.parametrize(
@@ -107,57 +100,36 @@ def test_labels_neither_overlap_nor_leave_the_graph(name: str) -> None:
     ["six_arms", "double_chain", "river_swim", "two_state", "heavy_bandit tree", "garnet 5", "garnet 6"],
 )
 def test_no_label_lies_on_a_state(name: str) -> None:
-    figure = picture(name)
-    numbers = [t for t in figure.axes[0].texts if t.get_gid()]
-    labels = [
-        (t, box)
-        for t, (_, box) in zip(figure.axes[0].texts, texts_of_graph(figure), strict=True)
-        if t not in numbers
-    ]
-    circles = [c.get_window_extent() for c in figure.axes[0].patches if isinstance(c, Circle)]
-    for t, box in labels:
+    axes = picture(name).axes[0]
+    circles = [patch.get_window_extent() for patch in axes.patches if isinstance(patch, Circle)]
+    for text in axes.texts:
+        box = text.get_window_extent()
         for circle in circles:
-            center, radius = np.array([circle.x0 + circle.x1, circle.y0 + circle.y1]) / 2, circle.width / 2
-            nearest = np.clip(center, [box.x0, box.y0], [box.x1, box.y1])
-            assert np.linalg.norm(center - nearest) > 0.97 * radius, t.get_text()
+            center = np.array([circle.x0 + circle.x1, circle.y0 + circle.y1]) / 2
+            nearest = np.clip(center, box.min, box.max)
+            assert text.get_text().isdigit() or np.linalg.norm(center - nearest) > 0.97 * circle.width / 2
 
 
 def test_the_two_state_mdp_has_the_arrows_of_the_paper() -> None:
     """In its figure 1 each action of state 0 has a loop and an arrow; in state 1 the actions are alike."""
-    arrows = list_arrows(ht.make_mdp("two_state"))
-    assert [(a.source, a.target, a.actions, a.low) for a in arrows] == [
-        (0, 0, (0,), 0.85),
-        (0, 0, (1,), 0.9),
-        (0, 1, (0,), 0.15),
-        (0, 1, (1,), 0.1),
-        (1, 0, (0, 1), 0.1),
-        (1, 1, (0, 1), 0.9),
-    ]
-    shafts = shafts_by_id(draw_mdp(ht.make_mdp("two_state")))
-    assert [name for name in shafts if name.startswith("arrow-0-1")] == ["arrow-0-1-by-0", "arrow-0-1-by-1"]
-    assert len(shafts) == len(arrows) + 1  # the start
-
-
-def test_every_arrow_has_a_head() -> None:
-    figure = picture("six_arms")
-    heads = [patch for patch in figure.axes[0].patches if isinstance(patch, FancyArrowPatch)]
-    assert len(heads) == len(shafts_by_id(figure))
+    assert sorted(graph_words(picture("two_state"))) == sorted(
+        ["0", "1", "0.85", "0.9", "0.15", "0.1", "0.1", "0.9", "r = 1"]
+    )
+    assert len(arrows(picture("two_state"))) == 6 + 1  # the start
+    assert {"a0", "a1", "any action", "fixed reward"} <= words(picture("two_state"))
 
 
 def test_actions_differ_in_line_and_colour() -> None:
-    shafts = shafts_by_id(draw_mdp(ht.make_mdp("double_chain")))
-    dashed, solid = shafts["arrow-2-1-by-0"], shafts["arrow-2-3-by-1"]
-    assert solid.get_linestyle() == "-" != dashed.get_linestyle()
-    assert solid.get_edgecolor() != dashed.get_edgecolor()
+    styles = {(patch.get_linestyle(), patch.get_edgecolor()) for patch in arrows(picture("double_chain"))}
+    assert len({line for line, _ in styles}) == 2  # dashed and solid
+    assert len({colour for _, colour in styles}) == 3  # of two actions and of the start
 
 
 def test_six_arms_stays_readable() -> None:
     """Six ways out, one loop for all that fail, six ways back, six loops, and the labels that say so."""
-    for preset, loop in (("episodic", "a1–a5: 0.8"), ("strehl", "a1–a5: 0.85 to 0.99")):
-        mdp = ht.make_mdp("six_arms", probabilities=preset)
-        assert len(list_arrows(mdp)) == 6 + 1 + 6 + 6
-        texts = [t.get_text() for t in draw_mdp(mdp).axes[0].texts]
-        assert {loop, "a1–a5", "not a2", "a0–a4", "r(a2) = 1.4"} <= set(texts)
+    for name, loop in (("six_arms", "a1–a5: 0.8"), ("six_arms strehl", "a1–a5: 0.85 to 0.99")):
+        assert len(arrows(picture(name))) == 6 + 1 + 6 + 6 + 1  # the start
+        assert {loop, "a1–a5", "not a2", "a0–a4", "r(a2) = 1.4"} <= set(graph_words(picture(name)))
 
 
 @pytest.mark.parametrize(
@@ -191,54 +163,39 @@ def test_every_layout_takes_every_mdp(name: str, layout: str) -> None:
     assert draw_mdp(mdp, layout=layout).axes
 
 
-def test_episodes_end_in_terminal_states_or_at_an_end_arrow() -> None:
-    mixed, sea = mdps.mixed(), PICTURES["deep_sea"]()
-    assert find_terminal_states(mixed) == {2}
-    assert not [a for a in list_arrows(mixed) if a.source == 2]
-    assert find_terminal_states(sea) == set()
-    assert [(a.source, a.actions) for a in list_arrows(sea) if a.target == END] == [
-        (s, (0, 1)) for s in range(20, 25)
-    ]
+def test_episodes_end_in_terminal_states_or_at_a_dot() -> None:
+    marks = {"terminal state", "end of the episode"}
+    assert words(picture("mixed")) & marks == {"terminal state"}
+    assert words(picture("deep_sea")) & marks == {"end of the episode"}
 
 
 def test_heavy_tailed_rewards_are_marked_and_described() -> None:
-    mdp = ht.make_mdp("six_arms")
-    assert [{r.kind for r in rewards} for rewards in list_mean_rewards(mdp)] == [
-        set(),
-        {"random"},
-        *[{"heavy"}] * 5,
-    ]
-    heavy, light = group_laws(mdp)
-    assert [law.name for law in heavy.laws] == ["alpha_stable"] * 5
-    assert (heavy.kind, heavy.laws[0].tail_index, heavy.means) == ("heavy", 1.1, [1.2, 1.4, 1.6, 1.8, 2.0])
-    assert [law.name for law in light.laws] == ["normal"]
-    assert (light.kind, light.means, light.states) == ("random", [1.2], ["1 (a0)"])
-    texts = [t.get_text() for t in draw_mdp(mdp).texts]
-    assert "alpha_stable, tail index 1.1, infinite variance" in texts
+    means = "means 1.2, 1.4, 1.6, 1.8, 2; in states 2 (a1), 3 (a2), 4 (a3), 5 (a4), 6 (a5)"
+    assert {
+        "random reward",
+        "heavy-tailed reward",
+        f"alpha_stable, tail index 1.1, infinite variance\n{means}",
+        "normal, all moments finite\nmean 1.2; in state 1 (a0)",
+    } <= words(picture("six_arms"))
 
 
-def test_each_law_has_a_family_with_its_own_mean_and_tail_index() -> None:
-    laws = sorted(
-        (law for law in mdps.all_laws() if law.name != "constant"), key=lambda law: (law.name, law.mean())
-    )
-    families = group_laws(ht.mdp_from_arrays(np.ones((1, len(laws), 1)), laws=[laws]))
-    families.sort(key=lambda family: (family.laws[0].name, family.means[0]))
-    for family, law in zip(families, laws, strict=True):
-        assert family.laws[0].name == law.name
-        assert family.kind == ("heavy" if law.tail_index < np.inf else "random")
-        np.testing.assert_allclose(
-            [family.means[0], family.laws[0].tail_index], [law.mean(), law.tail_index], atol=1e-12
-        )
+def test_each_law_is_described_by_its_own_mean_and_tail() -> None:
+    laws = [law for law in mdps.all_laws() if law.name != "constant"]
+    for some in (laws[:5], laws[5:]):
+        said = words(draw_mdp(ht.mdp_from_arrays(np.ones((1, len(some), 1)), laws=[some])))
+        for law in some:
+            mean = f"mean {law.mean():.3g};".replace("-", "−")
+            (about,) = [text for text in said if text.startswith(f"{law.name}, ") and mean in text]
+            assert ("infinite variance" in about) == (law.tail_index <= 2.0)
 
 
-def test_laws_that_differ_only_in_location_share_a_family() -> None:
-    laws = [
-        ht.laws.empirical([0.0, 1.0], loc=2.0),
-        ht.laws.empirical([0.0, 1.0]),
-        ht.laws.empirical([0.0, 3.0]),
-    ]
-    families = group_laws(ht.mdp_from_arrays(np.ones((1, 3, 1)), laws=[laws]))
-    assert [family.means for family in families] == [[0.5, 2.5], [1.5]]
+def test_laws_that_differ_only_in_location_are_drawn_together() -> None:
+    laws = [ht.laws.empirical([0.0, 1.0], loc=2.0), ht.laws.empirical([0.0, 1.0]), ht.laws.empirical([0, 3])]
+    said = words(draw_mdp(ht.mdp_from_arrays(np.ones((1, 3, 1)), laws=[laws])))
+    assert {text for text in said if text.startswith("empirical")} == {
+        "empirical, 2 samples\nmeans 0.5, 2.5; in state 0 (not a2)",
+        "empirical, 2 samples\nmean 1.5; in state 0 (a2)",
+    }
 
 
 HEAVY_PLUGIN_LAW = """
@@ -250,6 +207,7 @@ from heavytail.laws.law import Law
 from heavytail.laws.table import sampler
 from heavytail.mdp.diagram import draw_mdp
 from heavytail.registry import register
+from matplotlib.text import Text
 
 @dataclass(frozen=True)
 class Lomax(Law):
@@ -270,7 +228,7 @@ def draw(table, i, u, e):
     return table.parameters[i, 1] + math.exp(e / table.parameters[i, 0]) - 1.0
 
 figure = draw_mdp(ht.mdp_from_arrays([[[1.0], [1.0]]], laws=[[Lomax(1.5), Lomax(1.5, loc=3.0)]]))
-print("; ".join(text.get_text() for text in [*figure.texts, *figure.legends[-1].get_texts()]))
+print([text.get_text() for text in figure.findobj(Text)])
 """
 
 
@@ -278,75 +236,50 @@ def test_a_law_from_outside_is_drawn_with_its_own_tail() -> None:
     """No room of heavytail names it; in a process of its own, because laws stay registered."""
     command = [sys.executable, "-c", HEAVY_PLUGIN_LAW]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    assert "lomax, tail index 1.5, infinite variance; means 2, 5; in state 0" in text
+    assert r"lomax, tail index 1.5, infinite variance\nmeans 2, 5; in state 0" in text
     assert "heavy-tailed reward" in text
 
 
 def test_probabilities_of_a_discrete_law_are_exact() -> None:
     figure = draw_mdp(ht.mdp_from_arrays([[[1.0]]], laws=[[ht.laws.bernoulli(1e-7, scale=1e6)]]))
-    texts = {text.get_text() for text in figure.axes[1].texts}
-    assert texts == {"0 with probability 1", "1e+06 with probability 1e-07"}
+    assert {"0 with probability 1", "1e+06 with probability 1e-07"} <= {
+        word.strip() for word in words(figure)
+    }
 
 
-def test_only_the_first_stage_is_drawn_and_the_title_says_so() -> None:
-    figure = draw_mdp(ht.make_mdp("heavy_chain"), title="a chain")
-    assert figure.texts[0].get_text() == "a chain (step 0 of 5)"
-    assert draw_mdp(mdps.staged()).texts[0].get_text() == "step 0 of 3"
+def test_only_the_first_step_is_drawn_and_the_title_says_so() -> None:
+    assert "heavy_chain (step 0 of 5)" in words(picture("heavy_chain"))
+    assert "step 0 of 3" in words(draw_mdp(mdps.staged()))
 
 
 def test_laws_that_are_left_out_are_counted() -> None:
     laws = [[ht.laws.student_t(1.5, scale=1.0 + k) for k in range(9)]]
-    texts = [t.get_text() for t in draw_mdp(ht.mdp_from_arrays(np.ones((1, 9, 1)), laws=laws)).texts]
-    assert any("3 more kinds of laws are not drawn" in text for text in texts)
-    family = draw_mdp(ht.make_mdp("garnet", n_states=5, law=HEAVY))
-    assert any("8 of 15 laws drawn" in axes.get_xlabel() for axes in family.axes)
+    said = words(draw_mdp(ht.mdp_from_arrays(np.ones((1, 9, 1)), laws=laws)))
+    assert any("3 more kinds of laws are not drawn" in text for text in said)
+    assert any("8 of 15 laws drawn" in text for text in words(picture("garnet 5")))
 
 
 def test_a_reward_of_very_many_states_is_written_once() -> None:
-    figure = draw_mdp(PICTURES["deep_sea"]())
-    assert "where nothing is noted: r(a1) = −0.002" in figure.texts[0].get_text()
-    assert [t.get_text() for t in figure.axes[0].texts if "r(" in t.get_text()] == ["r(a1) = 0.998"]
+    figure = picture("deep_sea")
+    assert any("where nothing is noted: r(a1) = −0.002" in text for text in words(figure))
+    assert [text for text in graph_words(figure) if "r(" in text] == ["r(a1) = 0.998"]
 
 
 def test_the_same_bytes_twice_and_in_threads(tmp_path: Path) -> None:
     def save(k: int) -> bytes:
-        return save_figure(
-            draw_mdp(ht.make_mdp("double_chain"), title="twice"), tmp_path / f"{k}.svg"
-        ).read_bytes()
+        figure = draw_mdp(ht.make_mdp("double_chain"), title="twice")
+        return save_figure(figure, tmp_path / f"{k}.svg").read_bytes()
 
     first = save(0)
     with ThreadPoolExecutor(3) as pool:
         assert set(pool.map(save, range(1, 5))) == {first}
 
 
-def test_a_png_is_written(tmp_path: Path) -> None:
-    path = save_figure(draw_mdp(ht.make_mdp("two_state")), str(tmp_path / "picture.PNG"))
-    assert path.read_bytes().startswith(b"\x89PNG")
-
-
-def test_mistakes_are_one_line(tmp_path: Path) -> None:
-    figure = Figure()
-    mistakes: list[tuple[Callable[[], object], str]] = [
-        (
-            lambda: draw_mdp(ht.make_mdp("deep_sea", size=7)),
-            r"^this MDP has 49 states; a picture shows at most 40$",
-        ),
-        (
-            lambda: draw_mdp(ht.make_mdp("two_state"), layout="chian"),
-            r"^there is no layout 'chian'; did you mean 'chain'\?$",
-        ),
-        (
-            lambda: save_figure(figure, tmp_path / "picture.gif"),
-            r"^'picture.gif' is no name for a picture; it must end in .svg, .pdf or .png$",
-        ),
-        (
-            lambda: save_figure(figure, tmp_path / "no" / "picture.svg"),
-            r"^.*picture.svg cannot be written: there is no folder .*no$",
-        ),
-    ]
-    for mistake, message in mistakes:
-        with pytest.raises(ht.InputError, match=message):
-            mistake()
+def test_mistakes_are_one_line() -> None:
+    with pytest.raises(ht.InputError, match=r"^this MDP has 49 states; a picture shows at most 40$"):
+        draw_mdp(ht.make_mdp("deep_sea", size=7))
+    with pytest.raises(ht.InputError, match=r"^there is no layout 'chian'; did you mean 'chain'\?$"):
+        draw_mdp(ht.make_mdp("two_state"), layout="chian")
 
 
 def test_pyplot_is_not_loaded() -> None:
@@ -358,10 +291,3 @@ def test_pyplot_is_not_loaded() -> None:
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_graph_is_drawn_inch_to_inch() -> None:
-    """So that what was placed apart stays apart."""
-    figure = picture("six_arms")
-    inch = figure.axes[0].transData.transform([(0.0, 0.0), (1.0, 1.0)])
-    np.testing.assert_allclose(inch[1] - inch[0], figure.dpi)

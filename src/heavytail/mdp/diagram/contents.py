@@ -1,39 +1,27 @@
-"""The contents of a diagram, of the first stage of an MDP: its arrows and the rewards of its states."""
+"""The contents of a picture, of the first step of an MDP: arrows and rewards, and their short texts."""
 
 import math
 from collections import defaultdict
-from typing import Literal, NamedTuple, TypeAlias
-
-import numpy as np
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from heavytail.laws.constant import Constant
 from heavytail.laws.law import Law, laws_from_table
+from heavytail.mdp.diagram.style import REWARD_KINDS, RewardKind
 from heavytail.mdp.mdp import MDP
 
-END = -1  # the target of an arrow with which the episode ends, wherever it leads
-MAX_PARALLEL = 3
-MAX_LOOPS = 2
-
-RewardKind: TypeAlias = Literal["nothing", "fixed", "random", "heavy"]
-REWARD_KINDS: tuple[RewardKind, ...] = ("nothing", "fixed", "random", "heavy")  # a later one hides an earlier
+START, END = -2, -1  # where an arrow into a start state comes from, and where one that ends the episode leads
+MAX_PARALLEL, MAX_LOOPS, MAX_LINES = 3, 2, 4
 
 
 class Arrow(NamedTuple):
-    """The transition from a state by some actions to a state, or to the `END` of the episode."""
+    """The transition from a state, or the `START`, by some actions to a state, or the `END`."""
 
     source: int
     target: int
     actions: tuple[int, ...]
     low: float  # the probability; where actions with different ones share an arrow, the smallest of them
     high: float
-
-
-class MeanReward(NamedTuple):
-    """The expected reward of some actions of a state."""
-
-    actions: tuple[int, ...]
-    mean: float
-    kind: RewardKind
 
 
 class Slot(NamedTuple):
@@ -46,15 +34,14 @@ class Slot(NamedTuple):
     law: int  # its row in the table of laws
 
 
-def list_slots(mdp: MDP) -> list[Slot]:
-    """Return the slots of the first stage, without those of terminal states."""
-    n, terminal = int(mdp.offsets[mdp.n_states * mdp.n_actions]), list(find_terminal_states(mdp))
-    state, action = np.divmod(mdp.rows()[:n], mdp.n_actions)
-    successors = mdp.successors[:n].astype(np.int64)
-    target = np.where(mdp.ends[:n] & ~np.isin(successors, terminal), END, successors)
-    columns = (state, action, target, mdp.probabilities()[:n], mdp.law[:n])
-    kept = ~np.isin(state, terminal)
-    return [Slot(*row) for row in zip(*(column[kept].tolist() for column in columns), strict=True)]
+def list_slots(mdp: MDP) -> Iterator[Slot]:
+    """Yield the slots of the first step, without those of terminal states."""
+    n, terminal = int(mdp.offsets[mdp.n_states * mdp.n_actions]), find_terminal_states(mdp)
+    columns = (mdp.rows(), mdp.successors, mdp.ends, mdp.probabilities(), mdp.law)
+    for row, successor, ends, p, law in zip(*(column[:n].tolist() for column in columns), strict=True):
+        state, action = divmod(row, mdp.n_actions)
+        if state not in terminal:
+            yield Slot(state, action, END if ends and successor not in terminal else successor, p, law)
 
 
 def find_terminal_states(mdp: MDP) -> set[int]:
@@ -64,7 +51,7 @@ def find_terminal_states(mdp: MDP) -> set[int]:
 
 
 def list_arrows(mdp: MDP) -> list[Arrow]:
-    """Return the arrows of the first stage; actions with the same successor and probability share one.
+    """Return the arrows of the first step; actions with the same successor and probability share one.
 
     Where there would be more than three between two states, or more than two loops, they share one too, with
     the range of their probabilities.
@@ -72,39 +59,30 @@ def list_arrows(mdp: MDP) -> list[Arrow]:
     by_pair: dict[tuple[int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for slot in list_slots(mdp):
         by_pair[slot.state, slot.target][slot.action] += slot.probability
-    return [
-        arrow for pair, by_action in sorted(by_pair.items()) for arrow in _merge_actions(*pair, by_action)
-    ]
+    everything, start = tuple(range(mdp.n_actions)), mdp.start.tolist()
+    arrows = [Arrow(START, s, everything, start[s], start[s]) for s in mdp.start_states.tolist()]
+    for (source, target), by_action in sorted(by_pair.items()):
+        groups: dict[float, list[int]] = defaultdict(list)
+        for a, p in sorted(by_action.items()):
+            groups[round(p, 9)].append(a)
+        if len(groups) > (MAX_LOOPS if source == target else MAX_PARALLEL):
+            arrows.append(Arrow(source, target, tuple(sorted(by_action)), min(groups), max(groups)))
+        else:
+            arrows += [Arrow(source, target, tuple(actions), p, p) for p, actions in groups.items()]
+    return arrows
 
 
-def _merge_actions(source: int, target: int, by_action: dict[int, float]) -> list[Arrow]:
-    groups: dict[float, list[int]] = defaultdict(list)
-    for a, p in sorted(by_action.items()):
-        groups[round(p, 9)].append(a)
-    if len(groups) > (MAX_LOOPS if source == target else MAX_PARALLEL):
-        return [Arrow(source, target, tuple(sorted(by_action)), min(groups), max(groups))]
-    return [Arrow(source, target, tuple(actions), p, p) for p, actions in groups.items()]
-
-
-def list_mean_rewards(mdp: MDP) -> list[list[MeanReward]]:
-    """Return for each state the mean rewards of its actions.
-
-    Actions with equal rewards share an entry, those without reward have none.
-    """
-    kinds = [classify_law(law) for law in laws_from_table(mdp.laws)]
-    rows: dict[tuple[int, int], RewardKind] = defaultdict(lambda: "nothing")
+def list_rewards(mdp: MDP) -> list[tuple[RewardKind, str]]:
+    """Return the kind of rewards of each state, and the mean rewards of its actions as a text."""
+    laws = [classify_law(law) for law in laws_from_table(mdp.laws)]
+    kinds: list[RewardKind] = ["nothing"] * mdp.n_states
+    by_mean: list[dict[float, set[int]]] = [defaultdict(set) for _ in kinds]
     for slot in list_slots(mdp):
-        row = slot.state, slot.action
-        rows[row] = max(rows[row], kinds[slot.law], key=REWARD_KINDS.index)
-    return [_group_actions(mdp, s, [rows[s, a] for a in range(mdp.n_actions)]) for s in range(mdp.n_states)]
-
-
-def _group_actions(mdp: MDP, s: int, kinds: list[RewardKind]) -> list[MeanReward]:
-    groups: dict[tuple[float, RewardKind], list[int]] = defaultdict(list)
-    for a, kind in enumerate(kinds):
-        if kind != "nothing":
-            groups[round(float(mdp.row_means[s * mdp.n_actions + a]), 12), kind].append(a)
-    return [MeanReward(tuple(actions), *key) for key, actions in groups.items()]
+        kinds[slot.state] = max(kinds[slot.state], laws[slot.law], key=REWARD_KINDS.index)
+        if laws[slot.law] != "nothing":
+            mean = float(mdp.row_means[slot.state * mdp.n_actions + slot.action])
+            by_mean[slot.state][round(mean, 12)].add(slot.action)
+    return [(kind, _format_rewards(each, mdp.n_actions)) for kind, each in zip(kinds, by_mean, strict=True)]
 
 
 def classify_law(law: Law) -> RewardKind:
@@ -112,3 +90,61 @@ def classify_law(law: Law) -> RewardKind:
     if isinstance(law, Constant):
         return "fixed" if law.loc != 0.0 else "nothing"
     return "heavy" if law.tail_index < math.inf else "random"
+
+
+def _format_rewards(by_mean: dict[float, set[int]], n_actions: int) -> str:
+    """Write at most four lines; where there were more, those of the largest means."""
+    most = len(by_mean) if len(by_mean) <= MAX_LINES else MAX_LINES - 1
+    shown = sorted(sorted(by_mean, reverse=True)[:most], key=lambda mean: min(by_mean[mean]))
+    actions = [format_actions(by_mean[mean], n_actions) for mean in shown]
+    which = ["" if text == "any" else f"({text})" for text in actions]
+    lines = [f"r{text} = {format_number(mean)}" for text, mean in zip(which, shown, strict=True)]
+    return "\n".join([*lines, *([f"and {len(by_mean) - most} less"] if most < len(by_mean) else [])])
+
+
+def format_arrow(arrow: Arrow, n_actions: int) -> str:
+    """Return the label of an arrow, which may be empty.
+
+    A single action is shown by the style of its line, and a certain transition needs no number.
+    """
+    actions = format_actions(arrow.actions, n_actions) if 1 < len(arrow.actions) < n_actions else ""
+    probability = "" if arrow.low == arrow.high == 1.0 else format_number(arrow.low)
+    if arrow.high > arrow.low:
+        probability += f" to {format_number(arrow.high)}"
+    return ": ".join(filter(None, (actions, probability)))
+
+
+def format_number(x: float) -> str:
+    """Format a number with three digits and a real minus sign.
+
+    >>> [format_number(x) for x in (-0.1, 1.0, 0.99849, 1234567)]
+    ['−0.1', '1', '0.998', '1.23e+06']
+    """
+    return f"{x:.3g}".replace("-", "−", 1) if x < 0 else f"{x:.3g}"
+
+
+def format_integers(numbers: Iterable[int], prefix: str = "") -> str:
+    """List integers, with runs of three and more shortened.
+
+    >>> format_integers([1, 2, 3, 5, 6])
+    '1–3, 5, 6'
+    """
+    runs: list[list[int]] = []
+    for n in sorted(numbers):
+        if not runs or n != runs[-1][-1] + 1:
+            runs.append([])
+        runs[-1].append(n)
+    names = [[f"{prefix}{n}" for n in run] for run in runs]
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(run) for run in names)
+
+
+def format_actions(actions: Iterable[int], n_actions: int) -> str:
+    """List some of the actions.
+
+    >>> [format_actions(some, 6) for some in ([2], [1, 2, 3, 4, 5], [0, 1, 3, 4, 5], [0, 1, 4], range(6))]
+    ['a2', 'a1–a5', 'not a2', 'a0, a1, a4', 'any']
+    """
+    text, missing = format_integers(actions, "a"), set(range(n_actions)) - set(actions)
+    if not missing:
+        return "any"
+    return f"not a{min(missing)}" if len(missing) == 1 and "," in text else text

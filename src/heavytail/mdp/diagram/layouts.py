@@ -8,7 +8,7 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError, short_repr, suggestion
-from heavytail.mdp.diagram.contents import END, Arrow
+from heavytail.mdp.diagram.contents import END, START, Arrow
 
 STEP = 1.55  # between neighbours
 NODE = 0.85  # of which a state and the visible ends of an arrow take so much
@@ -20,12 +20,11 @@ Placement = tuple[Sequence[tuple[float, float]], Sequence[float]]
 
 
 class Layout(NamedTuple):
-    """The centres of the states, and for each a direction in degrees for loops and one for labels."""
+    """The centres of the states, and for each a direction in degrees in which there is room."""
 
     name: str
     positions: Floats  # [S, 2]
     outward: Floats  # [S]
-    label_angles: Floats  # [S]
 
 
 def choose_layout(
@@ -44,7 +43,9 @@ def choose_layout(
     >>> choose_layout(hub, 5).name
     'star'
     """
-    pairs = frozenset((a.source, a.target) for a in arrows if a.target not in (END, a.source))
+    pairs = frozenset(
+        (a.source, a.target) for a in arrows if a.source != START and a.target not in (END, a.source)
+    )
     if name is None:
         name = next(candidate for candidate, (fits, _) in LAYOUTS.items() if fits(pairs, n_states))
     if name not in LAYOUTS:
@@ -53,8 +54,7 @@ def choose_layout(
     centers, outward = np.array(positions, np.float64).reshape(n_states, 2), np.array(angles, np.float64)
     if name in ROW_STEPS:
         centers[:, 0] *= max(1.0, (label_width + NODE) / ROW_STEPS[name])
-    labels = {"chain": np.full(n_states, 270.0), "double_chain": np.where(centers[:, 1] > 0, 90.0, 270.0)}
-    return Layout(name, centers, outward, labels.get(name, outward))
+    return Layout(name, centers, outward)
 
 
 def _around(n: int, radius: float, first: float = 90.0) -> Placement:
