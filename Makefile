@@ -6,13 +6,14 @@ READY := $(VENV)/.ready
 INTEROP := .venv-interop
 BROWSER := .venv-browser
 GPU := .venv-gpu
+LOWEST := .venv-lowest
 RLBERRY := .venv-rlberry
 DOCS := .venv-docs
 PIP := pip install --quiet --disable-pip-version-check -c constraints.txt
 # $(call environment,FOLDER): an empty environment; older versions of pip know no dependency groups
 environment = $(PYTHON) -m venv $(1) && $(1)/bin/$(PIP) --upgrade pip
 
-.PHONY: help test test-interop test-browser test-gpu test-memory hostile fuzz check docs bench peers reproduce format clean
+.PHONY: help test test-interop test-browser test-gpu test-lowest test-memory hostile fuzz check docs bench peers reproduce format clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -55,6 +56,14 @@ $(GPU)/.ready: pyproject.toml constraints.txt
 
 test-gpu: $(GPU)/.ready  ## Run lanes on this machine's GPU against the CPU (in an environment of its own)
 	$(GPU)/bin/pytest -n 0 tests/gpu $(ARGS)
+
+$(LOWEST)/.ready: pyproject.toml constraints-lowest.txt
+	$(call environment,$(LOWEST))
+	$(LOWEST)/bin/pip install --quiet -c constraints-lowest.txt pytest pytest-xdist hypothesis -e .
+	@touch $@
+
+test-lowest: $(LOWEST)/.ready  ## Run the contract tests with the oldest libraries that are admitted
+	$(LOWEST)/bin/pytest tests/contract $(ARGS)
 
 test-memory: $(READY)  ## Run agents, also from hostile files, in code that checks every index
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/contract $(ARGS)
@@ -101,5 +110,5 @@ format: $(READY)  ## Format the code and mend what the linter can
 	$(BIN)/ruff check --fix
 
 clean:  ## Remove the environment and all caches
-	rm -rf $(VENV) $(INTEROP) $(BROWSER) $(GPU) $(RLBERRY) $(DOCS) docs/_build docs/generated
+	rm -rf $(VENV) $(INTEROP) $(BROWSER) $(GPU) $(LOWEST) $(RLBERRY) $(DOCS) docs/_build docs/generated
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -6,8 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 import heavytail as ht
 from support.processes import run
@@ -103,9 +107,26 @@ def test_the_paper_is_reproduced_quickly(tmp_path: Path) -> None:
     assert shares["random"] < shares["ucrl2_heavy"] < shares["heavy_ucrl2"]
 
 
+def pins(file: str) -> dict[str, str]:
+    return dict(line.lower().split("==") for line in (ROOT / file).read_text().split())
+
+
 def test_hooks_have_the_versions_of_the_environment() -> None:
-    pinned = dict(line.split("==") for line in (ROOT / "constraints.txt").read_text().split())
+    pinned = pins("constraints.txt")
     text = (ROOT / ".pre-commit-config.yaml").read_text()
     hooks = dict(re.findall(r"repo: https://github.com/(\S+)\n +rev: v(\S+)", text))
     assert hooks["astral-sh/ruff-pre-commit"] == pinned["ruff"]
     assert hooks["codespell-project/codespell"] == pinned["codespell"]
+
+
+def test_the_oldest_libraries_tested_are_the_oldest_admitted() -> None:
+    """And the newest tested are the newest admitted, where there is an upper bound."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    bounds = {r.name: r.specifier for r in map(Requirement, project["dependencies"])}
+    oldest, newest = pins("constraints-lowest.txt"), pins("constraints.txt")
+    for name, bound in bounds.items():
+        lower = {s.version for s in bound if s.operator == ">="}
+        upper = {s.version for s in bound if s.operator == "<"}
+        assert {Version(oldest[name])} == set(map(Version, lower)), name
+        assert newest[name] in bound
+        assert all(Version(newest[name]).minor + 1 == Version(version).minor for version in upper), name
