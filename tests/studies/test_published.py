@@ -40,10 +40,11 @@ def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
     assert study.failures().empty
 
 
-def test_a_study_has_a_spec_and_at_most_its_results() -> None:
-    allowed = {"spec.toml", "README.md", "results.parquet"}
+def test_a_study_has_a_spec_and_at_most_its_plugins_and_results() -> None:
+    allowed = {"spec.toml", "README.md", "results.parquet", "__pycache__"}
     for name in STUDIES:
-        assert {path.name for path in published(name).parent.iterdir()} <= allowed
+        plugins = {f"{module}.py" for module in read_spec(published(name)).plugins}
+        assert {path.name for path in published(name).parent.iterdir()} <= allowed | plugins
     assert set(WITH_RESULTS) == {
         "deep-control",
         "deep-noise",

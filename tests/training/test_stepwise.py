@@ -17,8 +17,7 @@ from heavytail.training.agent_file import flatten
 from heavytail.training.autosave import Autosave
 from support.processes import python, send
 
-WITH_AN_MDP = ("audited", "optimal")
-AGENTS = [entry.name for entry in registered("agent") if entry.name not in WITH_AN_MDP]
+AGENTS = [entry.name for entry in registered("agent") if entry.name != "optimal"]
 
 
 def _make(name: str = "q_learning", **given: Any) -> ht.Stepwise:

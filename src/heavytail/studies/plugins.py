@@ -12,6 +12,9 @@ from pathlib import Path
 from heavytail.errors import InputError, short_repr
 from heavytail.registry import plugin_modules
 
+_HERE = Path(__file__).resolve()
+PLACES = (_HERE.parents[1] / "published", _HERE.parents[3] / "studies")  # studies that come with heavytail
+
 
 def import_plugins(modules: Sequence[str], folder: Path | None = None) -> None:
     """Import modules that register something; what goes wrong there is one line.
@@ -19,12 +22,14 @@ def import_plugins(modules: Sequence[str], folder: Path | None = None) -> None:
     Args:
         modules: their names, as in an import.
         folder: where those are that are not on Python's path; None for a study that is only opened: the
-            folder may be a stranger's, and to open it must not run what lies there.
+            folder may be a stranger's, and to open it must not run what lies there. Beside heavytail's own
+            studies they are found in any case.
     """
     for module in modules:
         _check_name(module)
-        if folder is not None:
-            _make_findable(folder)
+        for home in (folder, _published_home(module)):
+            if home is not None:
+                _make_findable(home)
         try:
             imported = importlib.import_module(module)
         except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
@@ -45,6 +50,12 @@ def _check_name(module: str) -> None:
             f"plugins: {short_repr(module)} is the path of a file; a module is named as in an import:"
             f" {short_repr(name)}"
         )
+
+
+def _published_home(module: str) -> Path | None:
+    """Find the study that came with heavytail and has this plugin."""
+    homes = (spec.parent for place in PLACES for spec in place.glob("*/spec.toml"))
+    return next((home for home in homes if (home / f"{module}.py").is_file()), None)
 
 
 def _make_findable(folder: Path) -> None:

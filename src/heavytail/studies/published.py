@@ -12,12 +12,11 @@ from pathlib import Path
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.deep import gpu_there
 from heavytail.studies.packed import RESULTS
+from heavytail.studies.plugins import PLACES
 from heavytail.studies.specs.reading import read_both
 from heavytail.studies.specs.spec import Spec, env_kind
 from heavytail.studies.study import Study
 
-_HERE = Path(__file__).resolve()
-PLACES = (_HERE.parents[1] / "published", _HERE.parents[3] / "studies")
 COMPANIONS = {"paper": ("paper-deep",)}  # studies that are reproduced and reported together with another
 
 

@@ -13,6 +13,8 @@ scales at 1; that means something only where the intervals are not so wide that 
 auditor also reports how wide they are where the agent has been most often: for UCRL2 the larger of the radius
 of rewards over r_max and half the L1 distance, for Q-learning the bonus over H r_max, at the step of an
 episode where it is largest.
+
+It is a plugin of this study; ``heavytail learn ENV --agent audited --plugin audited`` uses it elsewhere.
 """
 
 import math
@@ -98,7 +100,7 @@ def audited(
         planned_steps: the T inside the logarithm of the agents that have one; the agent's own if not given.
         **parameters: the agent's own; constants are "tight" by default, for only those are promised.
 
-    >>> import heavytail as ht
+    >>> import heavytail as ht, audited
     >>> mdp = ht.make_mdp("two_state", law="student_t", df=3.0)
     >>> learner = ht.make_agent("audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=4.0)
     >>> learner.learn(steps=10_000).counters["escapes"][-1]
