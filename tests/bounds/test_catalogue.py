@@ -4,17 +4,10 @@ from typer.testing import CliRunner
 
 import heavytail as ht
 from heavytail import InputError, registry
-from heavytail.bounds import (
-    Bound,
-    CatalogueEntry,
-    bounds_of,
-    draw_bounds,
-    heavy_q_learning_regret,
-    heavy_ucrl2_regret,
-    quantities_of,
-)
+from heavytail.bounds import Bound, bounds_of, compute_bound, draw_bounds, quantities_of
 from heavytail.bounds.bound import bound_at
-from heavytail.bounds.catalogue import registered_bounds
+from heavytail.bounds.catalogue import Theorem, theorems
+from heavytail.bounds.quantities import Case
 from heavytail.bounds.terms import Statement, Term, log
 from heavytail.cli import app
 from heavytail.studies.bound_lines import bound_lines
@@ -38,12 +31,28 @@ def test_bounds_of_an_mdp_are_those_of_its_quantities() -> None:
     found = bounds_of(ht.make_mdp("double_chain"), T, 0.01)
     q = found.quantities
     assert q.diameter
-    own = heavy_ucrl2_regret(
-        T, S=8, A=2, diameter=q.diameter, reward_range=1.1, moment=q.raw_moment, epsilon=0.05, delta=0.01
+    own = compute_bound(
+        "heavy_ucrl2",
+        T,
+        S=8,
+        A=2,
+        diameter=q.diameter,
+        r_max=1.1,
+        raw_moment=q.raw_moment,
+        epsilon=0.05,
+        delta=0.01,
     )
     np.testing.assert_allclose(found.regret["heavy_ucrl2"].total, own.total)
-    own = heavy_q_learning_regret(
-        T, S=8, A=2, H=10, r_max=1.1, moment=q.raw_moment, epsilon=q.epsilon, delta=0.01
+    own = compute_bound(
+        "heavy_q_hoeffding",
+        T,
+        S=8,
+        A=2,
+        H=10,
+        r_max=1.1,
+        raw_moment=q.raw_moment,
+        epsilon=q.epsilon,
+        delta=0.01,
     )
     np.testing.assert_allclose(found.regret["heavy_q_hoeffding"].total, own.total)
     assert not found.left_out
@@ -72,18 +81,14 @@ def test_epsilon_must_leave_a_moment() -> None:
 
 
 def test_bounds_say_where_they_are_stated() -> None:
-    entries = registered_bounds()
-    assert entries["changing"].theorem == "theorem 3"
+    entries = theorems()
+    assert entries["changing"].where == "theorem 3"
     assert len(entries) == 15
     assert all(entry.label for entry in entries.values() if entry.panel)
 
 
-def trivial_regret(T: float, *, reward_range: float, span: float) -> Bound:
-    return bound_at(Statement((Term(log(0.5 * span * reward_range), 1.0),)), log(T), reward_range)
-
-
-def needs_too_much(T: float, *, colour: str) -> Bound:
-    raise NotImplementedError
+def trivial_regret(case: Case) -> Bound:
+    return bound_at(Statement((Term(log(0.5 * case.span * case.reward_range), 1.0),)), case)
 
 
 def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +96,9 @@ def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.
     copy_registry(monkeypatch)
 
     @registry.register("bound", "made_up")
-    def made_up() -> CatalogueEntry:
-        return CatalogueEntry(
-            trivial_regret, "nobody's theorem", panel="in the long run", label="made up in a test"
-        )
+    def made_up() -> Theorem:
+        needs, label = ("span", "r_max"), "made up in a test"
+        return Theorem(trivial_regret, "nobody's theorem", needs, panel="in the long run", label=label)
 
     mdp = ht.make_mdp("two_state")
     q = quantities_of(mdp)
@@ -117,7 +121,7 @@ def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.
 
 def test_a_bound_that_needs_what_there_is_not_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     copy_registry(monkeypatch)
-    registry.register("bound", "odd")(lambda: CatalogueEntry(needs_too_much, "none", panel="odd"))
+    registry.register("bound", "odd")(lambda: Theorem(trivial_regret, "none", ("colour",)))
     with pytest.raises(
         InputError, match=r"^the bound 'odd' needs 'colour'; bounds are given A, H, S, T, acc"
     ):

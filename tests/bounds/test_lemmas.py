@@ -10,8 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
+from heavytail.agents.restarting import restart_steps
 from heavytail.arrays import Floats
-from heavytail.bounds import changing_regret, learning_rate_constant, restart_schedule, sequence_constant
+from heavytail.bounds import compute_bound
+from heavytail.bounds.heavy_q_learning import learning_rate_constant
+from heavytail.bounds.heavy_ucrl2 import sequence_constant
 from support.examples import examples
 
 epsilons = st.floats(0.01, 1.0)
@@ -105,9 +108,13 @@ def test_the_stages_of_a_changing_mdp(epsilon: float, changes: int, T: float) ->
 
     The paper's proof of the latter is not valid.
     """
-    starts = restart_schedule(T, changes=changes, epsilon=epsilon)
     p = (1 + 2 * epsilon) / epsilon
-    assert len(starts) <= (changes ** ((1 + epsilon) / epsilon) * T) ** (1 / p) * (1 + 1e-9)
+    stages = (changes ** ((1 + epsilon) / epsilon) * T) ** (1 / p)
+    schedule = restart_steps(epsilon, changes, int(stages) + 2)
+    starts = [start for _, start in schedule if start <= T]
+    assert len(starts) <= stages * (1 + 1e-9)
     last = T - starts[-changes] if len(starts) >= changes else T
-    size: dict[str, Any] = {"S": 2, "A": 2, "diameter": 2, "reward_range": 1, "moment": 1}
-    assert last <= float(changing_regret(T, changes=changes, epsilon=epsilon, **size).remainder) * (1 + 1e-9)
+    size: dict[str, Any] = {"S": 2, "A": 2, "diameter": 2, "r_max": 1, "raw_moment": 1}
+    assert last <= float(compute_bound("changing", T, changes=changes, epsilon=epsilon, **size).remainder) * (
+        1 + 1e-9
+    )

@@ -11,6 +11,7 @@ from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
 from heavytail.studies.specs.differences import result_relevant
 from heavytail.studies.specs.reading import read_both, read_spec
+from support.processes import python
 
 SHELF = Path(__file__).parents[2] / "studies"
 STUDIES = sorted(path.parent.name for path in SHELF.glob("*/spec.toml"))
@@ -38,6 +39,15 @@ def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
     remedy = f"heavytail pack {path} --spec studies/{name}/spec.toml --out {path}"
     assert study.spec.claims == spec.claims, f"words have changed; to take them over: {remedy}"
     assert study.failures().empty
+
+
+def test_results_are_read_without_the_theorems(tmp_path: Path) -> None:
+    script = f"""
+    import sys, heavytail as ht
+    ht.load({str(SHELF / "law-map" / "results.parquet")!r}).curves()
+    print([name for name in sys.modules if name.startswith("heavytail.bounds")])
+    """
+    assert python(script, folder=tmp_path) == "[]"
 
 
 def test_a_study_has_a_spec_and_at_most_its_plugins_and_results() -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats
-from heavytail.bounds.terms import Number, Statement, exp, log, log_crossing, log_sum
+from heavytail.bounds.quantities import Case
+from heavytail.bounds.terms import Number, Statement, exp, log, log_crossing, log_steps, log_sum
 
 TERMS = ("transitions", "heavy_tail", "lower_order", "remainder")
 LOG_10 = float(np.log(10.0))
@@ -15,9 +16,14 @@ LOG_10 = float(np.log(10.0))
 
 @dataclass(frozen=True)
 class Steps:
-    """A number of steps that may be too large for a float: by its natural logarithm."""
+    """A number of steps that may be too large for a float: by its natural logarithm.
+
+    Of steps until the average regret is small also those until each part of it is at most half of that.
+    """
 
     log: Floats
+    transitions: "Steps | None" = None
+    heavy_tail: "Steps | None" = None
 
     @property
     def steps(self) -> Floats:
@@ -28,18 +34,6 @@ class Steps:
     def log10(self) -> Floats:
         """Its decimal logarithm."""
         return np.asarray(self.log / LOG_10)[()]
-
-
-@dataclass(frozen=True)
-class SampleSize:
-    """The number of steps until the average regret is small.
-
-    And how many until each part of the regret is at most half of that.
-    """
-
-    total: Steps
-    transitions: Steps
-    heavy_tail: Steps
 
 
 @dataclass(frozen=True)
@@ -121,16 +115,16 @@ class Bound:
 
 def bound_at(
     statement: Statement,
-    x: Floats,
-    reward_range: Number,
+    case: Case,
     *,
     holds: Bools | bool = True,
     kind: Literal["bound", "order"] = "bound",
 ) -> Bound:
-    """Evaluate a statement at T = exp(x)."""
+    """Evaluate a statement at the T of a case."""
+    x = log(case.T)
     logs = [log_sum(getattr(statement, name), x) for name in TERMS]
     crossing = log_crossing(statement.heavy_tail, statement.transitions)
-    return make_bound(logs, log(reward_range) + x, crossing, holds=holds, kind=kind)
+    return make_bound(logs, log(case.reward_range) + x, crossing, holds=holds, kind=kind)
 
 
 def make_bound(
@@ -146,3 +140,16 @@ def make_bound(
     transitions, heavy_tail, lower_order, remainder, trivial, cross = arrays
     holds = condition.astype(np.bool_)
     return Bound(transitions, heavy_tail, lower_order, remainder, trivial, cross, holds, kind)
+
+
+def steps_until(statement: Statement, accuracy: Floats, start: Floats) -> Steps:
+    """Find when the average of a statement is at most `accuracy`, and each part's at most half of it.
+
+    Averages must fall from `start` on.
+    """
+    half, heavy_tail = log(accuracy / 2.0), Statement(heavy_tail=statement.heavy_tail)
+    return Steps(
+        log_steps(statement, log(accuracy), start),
+        transitions=Steps(log_steps(statement._replace(heavy_tail=()), half, start)),
+        heavy_tail=Steps(log_steps(heavy_tail, half, start)),
+    )

@@ -1,40 +1,40 @@
-"""Every bound for a given MDP: what is exactly true of it goes into the formulas.
+"""Every bound of a case: the exact quantities of an MDP, or numbers of one's own, go into the formulas.
 
-A file that registers a bound adds it to `bounds_of`, the plot, ``heavytail bounds`` and the bounds that
+A file that registers a theorem adds it to `bounds_of`, the plot, ``heavytail bounds`` and the bounds that
 studies can show::
 
     @register("bound", "trivial")
-    def trivial() -> CatalogueEntry:
-        return CatalogueEntry(trivial_regret, "by definition", panel="in the long run", label="R T")
+    def trivial() -> Theorem:
+        return Theorem(trivial_regret, "by definition", ("r_max",), panel="in the long run", label="R T")
 
-    def trivial_regret(T, *, reward_range, constants="tight") -> Bound:
+    def trivial_regret(case: Case) -> Bound:
         ...
 
-The parameters of the function say what it needs: T, delta, accuracy, changes, constants, any field of
-`Quantities`, `reward_range` and `moment`. Where one of them is not known for an MDP, the bound is left out.
+Where a quantity that it needs is not known, the bound is left out.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from inspect import signature
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from heavytail.bounds._arguments import Constants
-from heavytail.bounds.bound import Bound, SampleSize, Steps
-from heavytail.bounds.quantities import Quantities, quantities_of
-from heavytail.errors import InputError
+from heavytail.bounds.bound import Bound, Steps
+from heavytail.bounds.quantities import Case, Constants, Quantities, checked, quantities_of
+from heavytail.errors import InputError, suggestion
 from heavytail.mdp import MDP
 from heavytail.registry import registered
 
+LONG_RUN, EPISODES = "in the long run", "in episodes"  # panels
 
-class CatalogueEntry(NamedTuple):
+
+class Theorem(NamedTuple):
     """A bound as the catalogue lists it; builders of the kind "bound" return it."""
 
-    function: Callable[..., Any]  # gives a Bound, or with no panel Steps or a SampleSize
-    theorem: str  # where it is stated
+    compute: Callable[[Case], Any]  # gives a Bound, or with no panel Steps
+    where: str  # it is stated
+    needs: tuple[str, ...]  # what must be known of a `Case`
     rank: int = 1000  # order in tables and legends
     panel: str = ""  # of the plot; empty for a number of steps
     label: str = ""  # in legends
@@ -42,23 +42,49 @@ class CatalogueEntry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Collection:
+class Bounds:
     """Every bound that applies to an MDP, and why others do not."""
 
     quantities: Quantities
     regret: dict[str, Bound]
-    steps: dict[str, Steps | SampleSize]
+    steps: dict[str, Steps]
     left_out: dict[str, str]
 
 
-def registered_bounds() -> dict[str, CatalogueEntry]:
+def theorems() -> dict[str, Theorem]:
     """Collect all registered bounds by name, in the order of tables and legends.
 
-    >>> registered_bounds()["changing"].theorem
+    >>> theorems()["changing"].where
     'theorem 3'
     """
-    entries: dict[str, CatalogueEntry] = {entry.name: entry.builder() for entry in registered("bound")}
+    entries: dict[str, Theorem] = {entry.name: entry.builder() for entry in registered("bound")}
     return dict(sorted(entries.items(), key=lambda item: (item[1].rank, item[0])))
+
+
+def compute_bound(name: str, T: npt.ArrayLike | None = None, **quantities: Any) -> Any:
+    """Compute one bound from numbers or arrays: a `Bound` on regret, or `Steps`.
+
+    Args:
+        name: as ``heavytail bounds`` has it.
+        T: steps, of a bound on regret.
+        **quantities: fields of `heavytail.bounds.Quantities`, and delta (0.05), accuracy (0.1), changes (2),
+            constants ("tight" or "paper") and estimator ("truncated_mean" or "median_of_means").
+
+    >>> world = {"S": 2, "A": 2, "diameter": 2, "r_max": 1, "raw_moment": 1, "epsilon": 0.5}
+    >>> bound = compute_bound("heavy_ucrl2", [1e6, 1e12], **world)
+    >>> bound.rules.tolist(), bound.vacuous.tolist(), f"{bound.crossing[0]:.0e}"
+    (['heavy_tail', 'heavy_tail'], [True, False], '1e+02')
+    """
+    every = theorems()
+    if name not in every:
+        raise InputError(f"there is no bound {name!r}; {suggestion(name, every)}")
+    fields_of_case = [field.name for field in fields(Case)]
+    if unknown := sorted({*quantities} - {*fields_of_case}):
+        raise InputError(f"there is no quantity {unknown[0]!r}; {suggestion(unknown[0], fields_of_case)}")
+    case = checked(Case(T=T, **quantities), name)
+    if reason := _missing(name, every[name], case):
+        raise InputError(f"{name} needs {', '.join(every[name].needs)}: {reason}")
+    return every[name].compute(case)
 
 
 def bounds_of(
@@ -70,7 +96,7 @@ def bounds_of(
     accuracy: npt.ArrayLike = 0.1,
     changes: npt.ArrayLike = 2,
     constants: Constants = "tight",
-) -> Collection:
+) -> Bounds:
     """Compute every bound for an MDP from its exact quantities.
 
     Args:
@@ -102,52 +128,41 @@ def bounds_at(
     accuracy: npt.ArrayLike = 0.1,
     changes: npt.ArrayLike = 2,
     constants: Constants = "tight",
-) -> Collection:
+) -> Bounds:
     """Compute every bound from the quantities of an MDP; see `bounds_of`."""
-    q = quantities
-    known: dict[str, Any] = vars(q) | {
-        "reward_range": q.r_max - q.r_min,
-        "r_max": max(q.r_max, 0.0) - min(q.r_min, 0.0),
-        "moment": q.raw_moment,
-        "T": T,
-        "delta": delta,
-        "accuracy": accuracy,
-        "changes": changes,
-        "constants": constants,
-    }
-    collection = Collection(q, {}, {}, {})
-    for name, entry in registered_bounds().items():
-        arguments = _select_arguments(name, entry.function, known)
-        reason = _missing(q, arguments)
-        if reason:
-            collection.left_out[name] = reason
-        elif entry.panel:
-            collection.regret[name] = entry.function(**arguments)
+    case = Case(**vars(quantities), T=T, delta=delta, accuracy=accuracy, changes=changes, constants=constants)
+    case = checked(case, "bounds_of")
+    found = Bounds(quantities, {}, {}, {})
+    for name, theorem in theorems().items():
+        if reason := _missing(name, theorem, case):
+            found.left_out[name] = reason
+        elif theorem.panel:
+            found.regret[name] = theorem.compute(case)
         else:
-            collection.steps[name] = entry.function(**arguments)
-    return collection
+            found.steps[name] = theorem.compute(case)
+    return found
 
 
-def _select_arguments(name: str, function: Callable[..., Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that a function's signature asks for."""
-    parameters = signature(function).parameters
-    for parameter in parameters.values():
-        if parameter.name not in known and parameter.default is parameter.empty:
-            raise InputError(
-                f"the bound {name!r} needs {parameter.name!r}; bounds are given {', '.join(sorted(known))}"
-            )
-    return {parameter: known[parameter] for parameter in parameters if parameter in known}
+def _missing(name: str, theorem: Theorem, case: Case) -> str:
+    """Say why a bound does not apply; empty if it does."""
+    needs = (*theorem.needs, "T") if theorem.panel else theorem.needs
+    for need in needs:
+        if not hasattr(Case, need):
+            known = ", ".join(sorted(field.name for field in fields(case)))
+            raise InputError(f"the bound {name!r} needs {need!r}; bounds are given {known}")
+    return next(filter(None, (_why_unknown(need, case) for need in needs)), "")
 
 
-def _missing(q: Quantities, arguments: dict[str, Any]) -> str:
-    """Say why a bound with these arguments does not apply; empty if it does."""
-    if "H" in arguments and q.H is None:
-        return "the problem is continuing"
-    if "diameter" in arguments and q.diameter is None:
-        return "there is no long run" if q.gain is None else "too many states for the diameter"
-    if "diameter" in arguments and not np.isfinite(q.diameter or 0.0):
+def _why_unknown(name: str, case: Case) -> str:
+    value = getattr(case, name)
+    if value is None:
+        reasons = {
+            "H": "the problem is continuing",
+            "diameter": "there is no long run" if case.gain is None else "too many states for the diameter",
+            "gap": "too many policies to find the gap",
+            "moment": f"the moment that the {case.estimator} needs is not known",
+        }
+        return reasons.get(name, f"{name} is not known")
+    if name == "diameter" and not np.isfinite(value).all():
         return "some states cannot be reached from others: the diameter is infinite"
-    if "gap" in arguments and not q.gap:
-        return "too many policies to find the gap" if q.gap is None else "all policies are optimal"
-    unknown = [name for name, value in arguments.items() if value is None]
-    return f"{unknown[0]} is not known" if unknown else ""
+    return "all policies are optimal" if name == "gap" and not np.all(value) else ""

@@ -29,96 +29,45 @@ epsilon = 1 is included and gives the l^(1/3) T^(2/3) of Jaksch et al. (2010), t
 what the changes cost.
 """
 
-import numpy as np
-import numpy.typing as npt
+from dataclasses import replace
 
-from heavytail.agents.restarting import restart_steps
-from heavytail.arrays import Floats
-from heavytail.bounds._arguments import Constants, EstimatorName, check_arguments
+import numpy as np
+
 from heavytail.bounds.bound import Bound, bound_at
-from heavytail.bounds.catalogue import CatalogueEntry
-from heavytail.bounds.heavy_ucrl2 import exponents, heavy_ucrl2_statement
+from heavytail.bounds.catalogue import LONG_RUN, Theorem
+from heavytail.bounds.heavy_ucrl2 import NEEDS, exponents, heavy_ucrl2_statement
+from heavytail.bounds.quantities import Case
 from heavytail.bounds.terms import Statement, Term, log
-from heavytail.errors import InputError
 from heavytail.registry import register
 
-MAX_RESTARTS = 1_000_000
 
+@register("bound", "changing")
+def changing() -> Theorem:
+    """Theorem 3: the regret of restarted Heavy-UCRL2, with probability at least 1 - delta.
 
-def changing_regret(
-    T: npt.ArrayLike,
-    *,
-    changes: npt.ArrayLike,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    diameter: npt.ArrayLike,
-    reward_range: npt.ArrayLike,
-    moment: npt.ArrayLike,
-    epsilon: npt.ArrayLike,
-    delta: npt.ArrayLike = 0.05,
-    estimator: EstimatorName = "truncated_mean",
-    constants: Constants = "tight",
-) -> Bound:
-    """The regret of restarted Heavy-UCRL2 in an MDP that changes (theorem 3).
-
-    It holds with probability at least 1 - delta; the module says what was corrected.
-
-    Args:
-        T: steps.
-        changes: l, one more than the number of changes.
-        S: states.
-        A: actions.
-        diameter: the largest of all the MDPs.
-        reward_range: the largest mean reward of all less the smallest.
-        moment: a bound on E|r|**(1 + epsilon) of all.
-        epsilon: rewards have a moment of order 1 + epsilon.
-        delta: one minus the confidence.
-        estimator: of mean rewards.
-        constants: "tight" or "paper".
+    The diameter, the range of mean rewards and the moment are the largest of all the MDPs.
     """
-    p = check_arguments("changing_regret", locals())
-    x, R, l, epsilon = log(p.T), p.reward_range, p.changes, p.epsilon
+    label = "Heavy-UCRL2, changing MDP"
+    return Theorem(_changing, "theorem 3", (*NEEDS, "changes"), 40, LONG_RUN, label, "#B35900")
+
+
+def _changing(case: Case) -> Bound:
+    l, epsilon = case.changes, case.epsilon
     u, v = epsilon / (1.0 + 2.0 * epsilon), (1.0 + epsilon) / (1.0 + 2.0 * epsilon)
-    cost = log(R) + u * log(l)
-    if p.tight:
-        one = heavy_ucrl2_statement(p._replace(delta=p.delta / l**2))
+    cost = log(case.reward_range) + u * log(l)
+    if case.tight:
+        one = heavy_ucrl2_statement(replace(case, delta=case.delta / l**2))
         stages = Term(v * log(l), u)
         summed = Statement(*(tuple(_over_stages(term, stages) for term in terms) for terms in one))
-        return bound_at(summed._replace(remainder=(Term(cost - log(u), v),)), x, R)
+        return bound_at(summed._replace(remainder=(Term(cost - log(u), v),)), case)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = (2.0 + 2.0 * epsilon) * log(p.diameter) + 2.0 * epsilon * log(p.S)
-        least = np.where(epsilon < 1, steps / (1.0 - epsilon) - log(p.A), np.inf)
-    order = Term(cost + exponents(epsilon)[0] * log(p.S * p.A), v)
-    return bound_at(Statement(heavy_tail=(order,)), x, R, holds=x >= least, kind="order")
+        steps = (2.0 + 2.0 * epsilon) * log(case.diameter) + 2.0 * epsilon * log(case.S)
+        least = np.where(epsilon < 1, steps / (1.0 - epsilon) - log(case.A), np.inf)
+    order = Term(cost + exponents(epsilon)[0] * log(case.S * case.A), v)
+    return bound_at(Statement(heavy_tail=(order,)), case, holds=log(case.T) >= least, kind="order")
 
 
 def _over_stages(term: Term, stages: Term) -> Term:
     """Sum a term over n stages: the sum of c T_i^power is at most n^(1 - power) c T^power."""
     rest = 1.0 - np.asarray(term.power)
     return term._replace(scale=term.scale + rest * stages.scale, power=term.power + rest * stages.power)
-
-
-@register("bound", "changing")
-def changing() -> CatalogueEntry:
-    """Theorem 3."""
-    label = "Heavy-UCRL2, changing MDP"
-    return CatalogueEntry(changing_regret, "theorem 3", 40, "in the long run", label, "#B35900")
-
-
-def restart_schedule(T: float, *, changes: int, epsilon: float) -> Floats:
-    """The steps up to T at which theorem 3 starts anew, the first at 1, each once.
-
-    >>> restart_schedule(1e6, changes=5, epsilon=0.05).tolist()
-    [1.0, 5.0, 277.0, 8200.0, 154743.0]
-    """
-    p = check_arguments("restart_schedule", locals())
-    if p.T.ndim or p.changes.ndim or p.epsilon.ndim:
-        raise InputError("restart_schedule: T, changes and epsilon must be numbers, not arrays")
-    log_n = ((1.0 + p.epsilon) * log(p.changes) + p.epsilon * log(p.T)) / (1.0 + 2.0 * p.epsilon)
-    if log_n > np.log(MAX_RESTARTS):
-        raise InputError(
-            f"restart_schedule: up to T = {T:g} there would be more than {MAX_RESTARTS:,} restarts"
-        )
-    schedule = restart_steps(float(p.epsilon), int(p.changes), int(np.exp(log_n)) + 1)
-    steps = np.array([step for _, step in schedule])
-    return steps[steps <= p.T]

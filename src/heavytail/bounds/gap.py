@@ -32,14 +32,15 @@ As in Jaksch et al. (2010), theorem 4, phases that play an optimal policy count 
 the span of its bias.
 """
 
+from dataclasses import replace
+
 import numpy as np
-import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats
-from heavytail.bounds._arguments import Arguments, Constants, EstimatorName, check_arguments
 from heavytail.bounds.bound import Bound, Steps, bound_at, make_bound
-from heavytail.bounds.catalogue import CatalogueEntry
+from heavytail.bounds.catalogue import LONG_RUN, Theorem
 from heavytail.bounds.heavy_ucrl2 import (
+    NEEDS,
     SILVER,
     estimator_constant,
     exponents,
@@ -48,23 +49,14 @@ from heavytail.bounds.heavy_ucrl2 import (
     reward_term,
     sequence_constant,
 )
+from heavytail.bounds.quantities import Case
 from heavytail.bounds.terms import Statement, Term, Terms, log, log_crossing, log_steps, log_sum
 from heavytail.registry import register
 
 
-def heavy_tail_condition(
-    *,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    diameter: npt.ArrayLike,
-    reward_range: npt.ArrayLike,
-    moment: npt.ArrayLike,
-    epsilon: npt.ArrayLike,
-    delta: npt.ArrayLike = 0.05,
-    estimator: EstimatorName = "truncated_mean",
-    constants: Constants = "tight",
-) -> Steps:
-    """The T from which on the heavy-tail term of theorem 1 is above that of the transitions (lemma 3).
+@register("bound", "heavy_tail_condition")
+def heavy_tail_condition() -> Theorem:
+    """Lemma 3: the T from which on the heavy-tail term of theorem 1 is above that of the transitions.
 
     Infinite if it never is, as may be at epsilon = 1. The paper:
 
@@ -77,102 +69,89 @@ def heavy_tail_condition(
     the exponent belongs to 20 R D / B. ``constants="tight"`` is where the tight terms cross, logarithms
     included. In the proof it is L, the number of steps in bad phases, that must satisfy this, and not T.
     """
-    p = check_arguments("heavy_tail_condition", locals())
-    if not p.tight:
-        return Steps(_paper_condition(p)[()])
-    statement = heavy_ucrl2_statement(p)
+    return Theorem(_condition, "lemma 3: the heavy tail rules", NEEDS, 220)
+
+
+def _condition(case: Case) -> Steps:
+    if not case.tight:
+        return Steps(_paper_condition(case)[()])
+    statement = heavy_ucrl2_statement(case)
     return Steps(log_crossing(statement.heavy_tail, statement.transitions)[()])
 
 
-def _paper_condition(p: Arguments) -> Floats:
+def _paper_condition(case: Case) -> Floats:
     """The logarithm of the paper's T; infinite at epsilon = 1, as the statement is for epsilon < 1."""
-    epsilon, (a, b) = p.epsilon, exponents(p.epsilon)
-    C, K = sequence_constant(epsilon, "paper"), estimator_constant(epsilon, p.estimator, "paper")
-    B = log((2.0 * C + 1.0) * K) + a * log(p.moment)
+    epsilon, (a, b) = case.epsilon, exponents(case.epsilon)
+    C, K = sequence_constant(epsilon, "paper"), estimator_constant(case)
+    B = log((2.0 * C + 1.0) * K) + a * log(case.moment)
     with np.errstate(divide="ignore", invalid="ignore"):
-        inside = (2.0 + 2.0 * epsilon) / (1.0 - epsilon) * log(p.diameter)
-        inside = inside + 2.0 * epsilon / (1.0 - epsilon) * log(p.S)
-        steps = log(20.0 * p.reward_range) + inside - B - b * np.log(7.0) - log(p.A)
+        inside = (2.0 + 2.0 * epsilon) / (1.0 - epsilon) * log(case.diameter)
+        inside = inside + 2.0 * epsilon / (1.0 - epsilon) * log(case.S)
+        steps = log(20.0 * case.reward_range) + inside - B - b * np.log(7.0) - log(case.A)
     return np.where(epsilon < 1, steps, np.inf)
 
 
-def heavy_ucrl2_gap_regret(
-    T: npt.ArrayLike,
-    *,
-    accuracy: npt.ArrayLike,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    diameter: npt.ArrayLike,
-    reward_range: npt.ArrayLike,
-    moment: npt.ArrayLike,
-    epsilon: npt.ArrayLike,
-    delta: npt.ArrayLike = 0.05,
-    estimator: EstimatorName = "truncated_mean",
-    constants: Constants = "tight",
-) -> Bound:
-    """The regret of Heavy-UCRL2, for any lambda = `accuracy` > 0 (theorem 2, first part).
+@register("bound", "heavy_ucrl2_gap")
+def heavy_ucrl2_gap() -> Theorem:
+    """Theorem 2, first part: the regret of Heavy-UCRL2, for any lambda = `accuracy` > 0.
 
     It holds with probability at least 1 - 3 delta. The remainder is lambda T.
     """
-    p = check_arguments("heavy_ucrl2_gap_regret", locals())
-    x, rest = log(p.T), (Term(log(p.accuracy), 1.0),)
-    if p.tight:
-        logs = _in_bad_phases(p, x, p.accuracy, log(1.0 / p.delta))
-        return make_bound([*logs, log_sum(rest, x)], log(p.reward_range * p.T), np.nan)
-    rewards = _paper_rewards(p, p.accuracy, log(2.0 * p.S * p.A / p.delta), 0.0)
-    return _paper_bound(p, Statement(heavy_tail=(rewards,), remainder=rest))
+    label = "Heavy-UCRL2, any λ"
+    return Theorem(_any_lambda, "theorem 2, any lambda", NEEDS, 20, LONG_RUN, label, "#B0528A")
 
 
-def heavy_ucrl2_expected_regret(
-    T: npt.ArrayLike,
-    *,
-    gap: npt.ArrayLike,
-    settling: npt.ArrayLike,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    diameter: npt.ArrayLike,
-    reward_range: npt.ArrayLike,
-    moment: npt.ArrayLike,
-    epsilon: npt.ArrayLike,
-    estimator: EstimatorName = "truncated_mean",
-    constants: Constants = "tight",
-) -> Bound:
-    """The expected regret of Heavy-UCRL2 with delta = 1/(3T), by the gap between policies (theorem 2).
+def _any_lambda(case: Case) -> Bound:
+    x, rest = log(case.T), (Term(log(case.accuracy), 1.0),)
+    if case.tight:
+        logs = _in_bad_phases(case, x, case.accuracy, log(1.0 / case.delta))
+        return make_bound([*logs, log_sum(rest, x)], log(case.reward_range * case.T), np.nan)
+    rewards = _paper_rewards(case, case.accuracy, log(2.0 * case.S * case.A / case.delta), 0.0)
+    return _paper_bound(case, Statement(heavy_tail=(rewards,), remainder=rest))
 
-    `gap` and `settling`, the sum over (s, a) of ceil(1 + log2 T_pi) T_pi, are those of `policy_facts`. The
-    remainder is what policies cost before they have settled.
+
+@register("bound", "heavy_ucrl2_expected")
+def heavy_ucrl2_expected() -> Theorem:
+    """Theorem 2, second part: the expected regret of Heavy-UCRL2 with delta = 1/(3T), by the gap.
+
+    `gap` and `settling`, the sum over (s, a) of ceil(1 + log2 T_pi) T_pi, are those of
+    `heavytail.bounds.policies`. The remainder is what policies cost before they have settled.
     """
-    p = check_arguments("heavy_ucrl2_expected_regret", locals())
-    T, R = p.T, p.reward_range
-    if p.tight:
-        with_delta = p._replace(delta=1.0 / (3.0 * T))
-        transitions, heavy_tail, lower = _in_bad_phases(with_delta, log(T), p.gap / 2.0, log(3.0 * T))
-        logs = [transitions, heavy_tail, np.logaddexp(lower, log(R)), log(R * p.settling)]
+    needs, label = (*NEEDS, "gap", "settling"), "Heavy-UCRL2, expected, by the gap"
+    return Theorem(_by_the_gap, "theorem 2, by the gap", needs, 30, LONG_RUN, label, "#7A5CC8")
+
+
+def _by_the_gap(case: Case) -> Bound:
+    T, R = case.T, case.reward_range
+    if case.tight:
+        with_delta = replace(case, delta=1.0 / (3.0 * T))
+        transitions, heavy_tail, lower = _in_bad_phases(with_delta, log(T), case.gap / 2.0, log(3.0 * T))
+        logs = [transitions, heavy_tail, np.logaddexp(lower, log(R)), log(R * case.settling)]
         return make_bound(logs, log(R * T), np.nan)
-    offset = log(6.0 * p.S * p.A) / 2.0  # iota is 2 (log T + log(6 S A) / 2)
-    rewards = _paper_rewards(p, p.gap / 2.0, offset, np.log(2.0))
-    return _paper_bound(p, Statement(heavy_tail=(rewards,), remainder=(Term(log(p.settling)),)))
+    offset = log(6.0 * case.S * case.A) / 2.0  # iota is 2 (log T + log(6 S A) / 2)
+    rewards = _paper_rewards(case, case.gap / 2.0, offset, np.log(2.0))
+    return _paper_bound(case, Statement(heavy_tail=(rewards,), remainder=(Term(log(case.settling)),)))
 
 
-def _paper_rewards(p: Arguments, accuracy: Floats, offset: Floats, more: float) -> Term:
+def _paper_rewards(case: Case, accuracy: Floats, offset: Floats, more: float) -> Term:
     """7 c iota (4 C + 2)^(1/b) (S A / accuracy)^(1/epsilon), which has no moment."""
-    C, K = sequence_constant(p.epsilon, "paper"), estimator_constant(p.epsilon, p.estimator, "paper")
-    scale = np.log(7.0) + (1.0 + p.epsilon) / p.epsilon * log(K * (4.0 * C + 2.0))
-    return Term(scale + log(p.S * p.A / accuracy) / p.epsilon + more, 0.0, 1.0, offset)
+    C, K = sequence_constant(case.epsilon, "paper"), estimator_constant(case)
+    scale = np.log(7.0) + (1.0 + case.epsilon) / case.epsilon * log(K * (4.0 * C + 2.0))
+    return Term(scale + log(case.S * case.A / accuracy) / case.epsilon + more, 0.0, 1.0, offset)
 
 
-def _paper_bound(p: Arguments, statement: Statement) -> Bound:
+def _paper_bound(case: Case, statement: Statement) -> Bound:
     """The paper's statement at T, where its condition on T holds."""
-    holds: Bools = log(p.T) >= _paper_condition(p)
-    return bound_at(statement, log(p.T), p.reward_range, holds=holds)
+    holds: Bools = log(case.T) >= _paper_condition(case)
+    return bound_at(statement, case, holds=holds)
 
 
-def _in_bad_phases(p: Arguments, x: Floats, accuracy: Floats, confidence: Floats) -> list[Floats]:
+def _in_bad_phases(case: Case, x: Floats, accuracy: Floats, confidence: Floats) -> list[Floats]:
     """The logarithms of the three parts of the regret in phases whose average regret is above `accuracy`.
 
     `x` is log T and `confidence` log(1/delta).
     """
-    S, A, D, R, rewards = p.S, p.A, p.diameter, p.reward_range, reward_term(p)
+    S, A, D, R, rewards = case.S, case.A, case.diameter, case.reward_range, reward_term(case)
     transitions: Terms = (
         Term(log(SILVER * R * D * S) + 0.5 * log(14.0 * A * (x + log(2.0 * A) + confidence)), 0.5),
     )
@@ -184,23 +163,3 @@ def _in_bad_phases(p: Arguments, x: Floats, accuracy: Floats, confidence: Floats
     )
     y = np.minimum(log_steps(Statement(transitions, heavy_tail, lower), log(accuracy), 0.0 * x), x)
     return [log_sum(terms, y) for terms in (transitions, heavy_tail, lower)]
-
-
-@register("bound", "heavy_ucrl2_gap")
-def heavy_ucrl2_gap() -> CatalogueEntry:
-    """Theorem 2, first part."""
-    where, label = "theorem 2, any lambda", "Heavy-UCRL2, any λ"
-    return CatalogueEntry(heavy_ucrl2_gap_regret, where, 20, "in the long run", label, "#B0528A")
-
-
-@register("bound", "heavy_ucrl2_expected")
-def heavy_ucrl2_expected() -> CatalogueEntry:
-    """Theorem 2, second part."""
-    where, label = "theorem 2, by the gap", "Heavy-UCRL2, expected, by the gap"
-    return CatalogueEntry(heavy_ucrl2_expected_regret, where, 30, "in the long run", label, "#7A5CC8")
-
-
-@register("bound", "heavy_tail_condition")
-def _heavy_tail_condition() -> CatalogueEntry:
-    """Lemma 3."""
-    return CatalogueEntry(heavy_tail_condition, "lemma 3: the heavy tail rules", 220)

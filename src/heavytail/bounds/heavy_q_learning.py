@@ -31,24 +31,21 @@ Since K is of order H, the heavy-tail term is of order H^((1+2 epsilon)/(1+epsil
 Mean rewards lie in [0, r_max]; where some are negative, r_max stands for their range, 0 included.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Literal
-
 import numpy as np
-import numpy.typing as npt
 
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats
-from heavytail.bounds._arguments import Arguments, Bonus, Constants, check_arguments
-from heavytail.bounds.bound import Bound, bound_at
-from heavytail.bounds.catalogue import CatalogueEntry
+from heavytail.bounds.bound import Bound, Steps, bound_at, steps_until
+from heavytail.bounds.catalogue import EPISODES, Theorem
 from heavytail.bounds.heavy_ucrl2 import exponents
+from heavytail.bounds.quantities import Case
 from heavytail.bounds.terms import Statement, Term, log
 from heavytail.registry import register
 
+NEEDS = ("S", "A", "H", "r_max", "raw_moment", "epsilon")
 
-def learning_rate_constant(H: npt.ArrayLike, power: npt.ArrayLike) -> Floats:
+
+def learning_rate_constant(H: Floats | float, power: Floats | float) -> Floats:
     """M in t^-b <= sum over i of alpha_t^i i^-b <= M t^-b, for the learning rates (H+1)/(H+t).
 
     It is (H+1)/(H+1-b), the limit of the sum as t grows.
@@ -56,25 +53,24 @@ def learning_rate_constant(H: npt.ArrayLike, power: npt.ArrayLike) -> Floats:
     >>> float(learning_rate_constant(1, 0.5).round(4))
     1.3333
     """
-    H = check_arguments("learning_rate_constant", {"H": H}).H
     return np.asarray((H + 1.0) / (H + 1.0 - np.asarray(power, np.float64)))[()]
 
 
-def q_learning_statement(p: Arguments) -> Statement:
+def q_learning_statement(case: Case) -> Statement:
     """All terms of the proof but the rewards': transitions, and those of lower order."""
-    S, A, H, r_max = p.S, p.A, p.H, p.r_max
+    S, A, H, r_max = case.S, case.A, case.H, case.value_range
     growth, squared = _growth(H)
     transitions = log(2.0 * (1.0 + learning_rate_constant(H, 0.5)) * growth * r_max * H) + 0.5 * log(S * A)
     lower = (
         Term(log(growth * S * A * H * r_max)),
-        Term(log(r_max) + 0.5 * log(H * squared * -log(p.delta) / 2.0), 0.5),
+        Term(log(r_max) + 0.5 * log(H * squared * -log(case.delta) / 2.0), 0.5),
     )
-    return Statement(transitions=(Term(transitions, 0.5, 0.5, _iota(p)),), lower_order=lower)
+    return Statement(transitions=(Term(transitions, 0.5, 0.5, _iota(case)),), lower_order=lower)
 
 
-def _iota(p: Arguments) -> Floats:
+def _iota(case: Case) -> Floats:
     """log(2 S A T / delta) less log T."""
-    return log(2.0 * p.S * p.A / p.delta)
+    return log(2.0 * case.S * case.A / case.delta)
 
 
 def _growth(H: Floats) -> tuple[Floats, Floats]:
@@ -83,96 +79,86 @@ def _growth(H: Floats) -> tuple[Floats, Floats]:
     return H * np.expm1(H * rate), np.expm1(2.0 * H * rate) / np.expm1(2.0 * rate)
 
 
-def _heavy_tail(p: Arguments) -> Term:
+def _heavy_tail(case: Case) -> Term:
     """The heavy-tail term of theorem 4."""
-    H, (a, b) = p.H, exponents(p.epsilon)
-    if not p.tight:
-        return Term(2.0 * log(H) + b * log(p.S * p.A), a, b, _iota(p))
-    K = np.vectorize(weighted_bernstein_constant, otypes=[np.float64])(H.astype(np.int64), p.epsilon)
-    factor = (1.0 + p.epsilon) * (1.0 + learning_rate_constant(H, b)) * K * _growth(H)[0]
-    return Term(log(factor) + a * (log(p.moment) - log(H)) + b * log(p.S * p.A), a, b, _iota(p))
+    H, (a, b) = case.H, exponents(case.epsilon)
+    if not case.tight:
+        return Term(2.0 * log(H) + b * log(case.S * case.A), a, b, _iota(case))
+    K = np.vectorize(weighted_bernstein_constant, otypes=[np.float64])(H.astype(np.int64), case.epsilon)
+    factor = (1.0 + case.epsilon) * (1.0 + learning_rate_constant(H, b)) * K * _growth(H)[0]
+    return Term(
+        log(factor) + a * (log(case.raw_moment) - log(H)) + b * log(case.S * case.A), a, b, _iota(case)
+    )
 
 
-def _hoeffding(p: Arguments) -> Statement:
+def _hoeffding(case: Case) -> Statement:
     """Theorem 4."""
-    if p.tight:
-        return q_learning_statement(p)._replace(heavy_tail=(_heavy_tail(p),))
-    return Statement((Term(log(p.r_max * p.H**2) + 0.5 * log(p.S * p.A), 0.5),), (_heavy_tail(p),))
+    if case.tight:
+        return q_learning_statement(case)._replace(heavy_tail=(_heavy_tail(case),))
+    return Statement(
+        (Term(log(case.value_range * case.H**2) + 0.5 * log(case.S * case.A), 0.5),), (_heavy_tail(case),)
+    )
 
 
-def _bernstein(p: Arguments) -> Statement:
+def _bernstein(case: Case) -> Statement:
     """Theorem 5."""
-    epsilon, a, iota = p.epsilon, exponents(p.epsilon)[0], _iota(p)
-    log_H, log_r, log_SA = log(p.H), log(p.r_max), log(p.S * p.A)
-    if p.tight:
+    epsilon, a, iota = case.epsilon, exponents(case.epsilon)[0], _iota(case)
+    log_H, log_r, log_SA = log(case.H), log(case.value_range), log(case.S * case.A)
+    if case.tight:
         transitions = log_r + 1.5 * log_H + 0.5 * log_SA
         lower: tuple[Term, ...] = (Term(log_r + 4.5 * log_H + 1.5 * log_SA, 0.0, 2.0, iota),)
     else:
-        transitions = 1.5 * log(p.H * p.r_max) + 0.5 * log_SA
+        transitions = 1.5 * log(case.H * case.value_range) + 0.5 * log_SA
         lower = (
-            Term(4.5 * log_H + log_r + 0.5 * a * log(p.moment) + 1.5 * log_SA, 0.0, 1.5, iota),
+            Term(4.5 * log_H + log_r + 0.5 * a * log(case.raw_moment) + 1.5 * log_SA, 0.0, 1.5, iota),
             Term(0.5 * ((1.0 + 4.0 * epsilon) / epsilon * log_H + log_r) + log_SA, 0.0, 1.0, iota),
             Term((1.0 + 3.0 * epsilon) / epsilon * log_H + 1.5 * log_SA + 0.5 * log(epsilon), 0.0, 2.0, iota),
         )
-    return Statement((Term(transitions, 0.5, 0.5, iota),), (_heavy_tail(p),), lower)
-
-
-STATEMENTS: dict[str, Callable[[Arguments], Statement]] = {"hoeffding": _hoeffding, "bernstein": _bernstein}
-
-
-def heavy_q_learning_regret(
-    T: npt.ArrayLike,
-    *,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    H: npt.ArrayLike,
-    r_max: npt.ArrayLike,
-    reward_range: npt.ArrayLike | None = None,
-    moment: npt.ArrayLike,
-    epsilon: npt.ArrayLike,
-    delta: npt.ArrayLike = 0.05,
-    bonus: Bonus = "hoeffding",
-    constants: Constants = "tight",
-) -> Bound:
-    """The regret of Heavy-Q-Learning after T steps, that is T / H episodes (theorems 4 and 5).
-
-    The module says what was corrected.
-
-    With ``bonus="bernstein"`` there are only orders. The paper's theorem 5 has five terms, which its two
-    statements permute and its proof does not quite give; their powers of r_max do not agree with each other
-    (twice the rewards would not give twice the regret). "paper" is all five with the constant 1, one of them
-    H^((1+3 epsilon)/epsilon), 25^23 in its experiments. "tight" is what follows from a bonus that is scaled
-    right and has the heavy part outside (`heavytail.agents._bonuses`): r_max sqrt(H^3 S A iota T) and
-    r_max sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with the constant 1, and the heavy-tail
-    term of theorem 4 with its own constant.
-
-    Args:
-        T: steps.
-        S: states.
-        A: actions.
-        H: steps of an episode.
-        r_max: the largest mean reward.
-        reward_range: the largest mean reward less the smallest, for `vacuous`; `r_max` if left out.
-        moment: u, a bound on E|r|**(1 + epsilon).
-        epsilon: rewards have a moment of order 1 + epsilon.
-        delta: one minus the confidence, a third of it in the tight bound.
-        bonus: "hoeffding" or "bernstein".
-        constants: "tight" or "paper".
-    """
-    p = check_arguments("heavy_q_learning_regret", locals())
-    kind: Literal["bound", "order"] = "bound" if p.tight and p.bonus == "hoeffding" else "order"
-    return bound_at(STATEMENTS[p.bonus](p), log(p.T), p.reward_range, kind=kind)
+    return Statement((Term(transitions, 0.5, 0.5, iota),), (_heavy_tail(case),), lower)
 
 
 @register("bound", "heavy_q_hoeffding")
-def heavy_q_hoeffding() -> CatalogueEntry:
-    """Theorem 4."""
+def heavy_q_hoeffding() -> Theorem:
+    """Theorem 4: the regret of Heavy-Q-Learning after T steps, that is T / H episodes.
+
+    It holds with probability at least 1 - delta, as printed, or 1 - 3 delta.
+    """
     label = "Heavy-Q-Learning, Hoeffding"
-    return CatalogueEntry(heavy_q_learning_regret, "theorem 4", 110, "in episodes", label, "#C22F00")
+    return Theorem(_hoeffding_regret, "theorem 4", NEEDS, 110, EPISODES, label, "#C22F00")
+
+
+def _hoeffding_regret(case: Case) -> Bound:
+    return bound_at(_hoeffding(case), case, kind="bound" if case.tight else "order")
 
 
 @register("bound", "heavy_q_bernstein")
-def heavy_q_bernstein() -> CatalogueEntry:
-    """Theorem 5."""
-    function, label = partial(heavy_q_learning_regret, bonus="bernstein"), "Heavy-Q-Learning, Bernstein"
-    return CatalogueEntry(function, "theorem 5", 120, "in episodes", label, "#B0528A")
+def heavy_q_bernstein() -> Theorem:
+    """Theorem 5, the regret with the Bernstein bonus: only orders.
+
+    The paper has five terms, which its two statements permute and its proof does not quite give; their powers
+    of r_max do not agree with each other (twice the rewards would not give twice the regret). "paper" is all
+    five with the constant 1, one of them H^((1+3 epsilon)/epsilon), 25^23 in its experiments. "tight" is what
+    follows from a bonus that is scaled right and has the heavy part outside (`heavytail.agents._bonuses`):
+    r_max sqrt(H^3 S A iota T) and r_max sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with the
+    constant 1, and the heavy-tail term of theorem 4 with its own constant.
+    """
+    label = "Heavy-Q-Learning, Bernstein"
+    return Theorem(_bernstein_regret, "theorem 5", NEEDS, 120, EPISODES, label, "#B0528A")
+
+
+def _bernstein_regret(case: Case) -> Bound:
+    return bound_at(_bernstein(case), case, kind="order")
+
+
+@register("bound", "heavy_q_learning_sample_size")
+def heavy_q_learning_sample_size() -> Theorem:
+    """The T from which on the average regret per step is at most `accuracy`.
+
+    That of an episode is then at most H times that. The paper says that its regret bound "naturally
+    translates into a PAC bound" and does not write it down. This solves the regret bound for T.
+    """
+    return Theorem(_sample_size, "after theorem 4: average regret at most lambda", NEEDS, 230)
+
+
+def _sample_size(case: Case) -> Steps:
+    return steps_until(_hoeffding(case), case.accuracy, np.log(np.maximum(case.H, np.e**2 * case.delta)))

@@ -30,22 +30,25 @@ sum from which the proof gets there, corrected:
 Both need optimistic rewards to be cut at r_max (``clip_optimism=True``), or the factor R D is not proved; the
 paper's algorithm does not cut them. For the median of means the interval is valid only from 16 (7 iota + 1/8)
 visits on, which no bound here counts.
+
+Corollary 1 (appendix B) is the number of steps until the average regret is at most lambda; ``"tight"`` solves
+the regret bound for T instead.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from heavytail.arrays import Floats
-from heavytail.bounds._arguments import Arguments, Constants, EstimatorName, check_arguments
-from heavytail.bounds.bound import Bound, bound_at
-from heavytail.bounds.catalogue import CatalogueEntry
+from heavytail.bounds.bound import LOG_10, Bound, Steps, bound_at, steps_until
+from heavytail.bounds.catalogue import LONG_RUN, Theorem
+from heavytail.bounds.quantities import Case, Constants
 from heavytail.bounds.terms import Statement, Term, log
 from heavytail.registry import register
 
 SILVER = 1.0 + np.sqrt(2.0)
+NEEDS = ("S", "A", "diameter", "r_max", "moment", "epsilon")
 
 
-def sequence_constant(epsilon: npt.ArrayLike, constants: Constants = "tight") -> Floats:
+def sequence_constant(epsilon: Floats | float, constants: Constants = "tight") -> Floats:
     """C of lemma 2: 1/(2^a - 1), twice that in the paper.
 
     sum_k z_k / Z_{k-1}^b <= C Z_n^a, for all 0 <= z_k <= Z_{k-1} = max{1, z_1 + ... + z_{k-1}}.
@@ -53,26 +56,23 @@ def sequence_constant(epsilon: npt.ArrayLike, constants: Constants = "tight") ->
     >>> float(sequence_constant(1.0).round(6)), float(sequence_constant(1.0, "paper").round(6))
     (2.414214, 4.828427)
     """
-    p = check_arguments("sequence_constant", locals())
-    return np.asarray((1.0 if p.tight else 2.0) / np.expm1(np.log(2.0) / (1.0 + p.epsilon)))[()]
+    return np.asarray((1.0 if constants == "tight" else 2.0) / np.expm1(np.log(2.0) / (1.0 + epsilon)))[()]
 
 
-def estimator_constant(
-    epsilon: npt.ArrayLike, estimator: EstimatorName = "truncated_mean", constants: Constants = "tight"
-) -> Floats:
-    """K in the radius K m^a (L/n)^b of an estimator: c^b of the paper's c, which overflows.
+def estimator_constant(case: Case) -> Floats:
+    """K in the radius K m^a (L/n)^b of the estimator: c^b of the paper's c, which overflows.
 
     Truncated mean: 4, or 1 + epsilon + sqrt(2) + 1/3, what the proof gives. Median of means:
     (32 * 12^(1/epsilon))^b, or 12^a 16^b with L + 1/8 for L.
 
-    >>> float(estimator_constant(0.05).round(3)), float(estimator_constant(0.05, constants="paper"))
-    (2.798, 4.0)
+    >>> float(estimator_constant(Case(epsilon=0.05)).round(3))
+    2.798
     """
-    p = check_arguments("estimator_constant", locals())
-    if p.estimator == "truncated_mean":
-        return np.asarray(p.epsilon + 4.0 / 3.0 + np.sqrt(2.0) if p.tight else 4.0 + 0.0 * p.epsilon)[()]
-    a, b = exponents(p.epsilon)
-    return np.asarray(12.0**a * (16.0 if p.tight else 32.0) ** b)[()]
+    epsilon = np.asarray(case.epsilon, np.float64)
+    if case.estimator == "truncated_mean":
+        return np.asarray(epsilon + 4.0 / 3.0 + np.sqrt(2.0) if case.tight else 4.0 + 0.0 * epsilon)[()]
+    a, b = exponents(epsilon)
+    return np.asarray(12.0**a * (16.0 if case.tight else 32.0) ** b)[()]
 
 
 def exponents(epsilon: Floats) -> tuple[Floats, Floats]:
@@ -80,15 +80,20 @@ def exponents(epsilon: Floats) -> tuple[Floats, Floats]:
     return 1.0 / (1.0 + epsilon), epsilon / (1.0 + epsilon)
 
 
-def reward_term(p: Arguments) -> Term:
+def reward_term(case: Case) -> Term:
     """The heavy-tail term of theorem 1."""
-    a, b = exponents(p.epsilon)
-    C, K = sequence_constant(p.epsilon, p.constants), estimator_constant(p.epsilon, p.estimator, p.constants)
-    factor = 2.0 * C if p.tight else 2.0 * C + 1.0
-    scale = log(factor * K) + a * log(p.moment) + b * np.log(7.0) + (b if p.tight else a) * log(p.S * p.A)
+    a, b = exponents(case.epsilon)
+    C, K = sequence_constant(case.epsilon, case.constants), estimator_constant(case)
+    factor = 2.0 * C if case.tight else 2.0 * C + 1.0
+    scale = (
+        log(factor * K)
+        + a * log(case.moment)
+        + b * np.log(7.0)
+        + (b if case.tight else a) * log(case.S * case.A)
+    )
     # of the median of means 16 (7 iota + 1/8) is 16 * 7 (iota + 1/56)
-    more = 1.0 / 56.0 if p.tight and p.estimator == "median_of_means" else 0.0
-    return Term(scale, a, b, log(2.0 * p.S * p.A / p.delta) + more)
+    more = 1.0 / 56.0 if case.tight and case.estimator == "median_of_means" else 0.0
+    return Term(scale, a, b, log(2.0 * case.S * case.A / case.delta) + more)
 
 
 def phases_term(scale: Floats, S: Floats, A: Floats) -> Term:
@@ -96,9 +101,9 @@ def phases_term(scale: Floats, S: Floats, A: Floats) -> Term:
     return Term(scale + log(S * A / np.log(2.0)), 0.0, 1.0, log(8.0 / (S * A)), np.log(8.0))
 
 
-def ucrl2_statement(p: Arguments) -> Statement:
+def ucrl2_statement(case: Case) -> Statement:
     """All terms of UCRL2's proof but the rewards': transitions, and those of lower order."""
-    S, A, D, R, delta = p.S, p.A, p.diameter, p.reward_range, p.delta
+    S, A, D, R, delta = case.S, case.A, case.diameter, case.reward_range, case.delta
     lower = (
         Term(log(R * D) + 0.5 * np.log(2.5), 0.5, 0.5, log(8.0 / delta)),
         phases_term(log(R * D), S, A),
@@ -109,54 +114,62 @@ def ucrl2_statement(p: Arguments) -> Statement:
     return Statement(transitions=(transitions,), lower_order=lower)
 
 
-def heavy_ucrl2_statement(p: Arguments) -> Statement:
+def heavy_ucrl2_statement(case: Case) -> Statement:
     """Theorem 1 as a function of T."""
-    if p.tight:
-        return ucrl2_statement(p)._replace(heavy_tail=(reward_term(p),))
-    scale = log(20.0 * p.reward_range * p.diameter * p.S) + 0.5 * log(p.A)
-    return Statement((Term(scale, 0.5, 0.5, -log(p.delta)),), (reward_term(p),))
-
-
-def heavy_ucrl2_regret(
-    T: npt.ArrayLike,
-    *,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    diameter: npt.ArrayLike,
-    reward_range: npt.ArrayLike,
-    moment: npt.ArrayLike,
-    epsilon: npt.ArrayLike,
-    delta: npt.ArrayLike = 0.05,
-    estimator: EstimatorName = "truncated_mean",
-    constants: Constants = "tight",
-) -> Bound:
-    """The regret of Heavy-UCRL2 after T steps, with probability at least 1 - delta (theorem 1).
-
-    The module says what was corrected.
-
-    Args:
-        T: steps.
-        S: states.
-        A: actions.
-        diameter: the largest expected time between two states, by the best policy.
-        reward_range: R, the largest mean reward less the smallest.
-        moment: a bound on E|r|**(1 + epsilon), raw for the truncated mean, central for the median of means.
-        epsilon: rewards have a moment of order 1 + epsilon.
-        delta: one minus the confidence.
-        estimator: of mean rewards.
-        constants: "tight" or "paper".
-
-    >>> bound = heavy_ucrl2_regret([1e6, 1e12], S=2, A=2, diameter=2, reward_range=1, moment=1, epsilon=0.5)
-    >>> bound.rules.tolist(), bound.vacuous.tolist(), f"{bound.crossing[0]:.0e}"
-    (['heavy_tail', 'heavy_tail'], [True, False], '1e+02')
-    """
-    p = check_arguments("heavy_ucrl2_regret", locals())
-    return bound_at(heavy_ucrl2_statement(p), log(p.T), p.reward_range)
+    if case.tight:
+        return ucrl2_statement(case)._replace(heavy_tail=(reward_term(case),))
+    scale = log(20.0 * case.reward_range * case.diameter * case.S) + 0.5 * log(case.A)
+    return Statement((Term(scale, 0.5, 0.5, -log(case.delta)),), (reward_term(case),))
 
 
 @register("bound", "heavy_ucrl2")
-def heavy_ucrl2() -> CatalogueEntry:
-    """Theorem 1."""
-    return CatalogueEntry(
-        heavy_ucrl2_regret, "theorem 1", 10, "in the long run", label="Heavy-UCRL2", colour="#C22F00"
-    )
+def heavy_ucrl2() -> Theorem:
+    """Theorem 1: the regret of Heavy-UCRL2 after T steps, with probability at least 1 - delta."""
+    return Theorem(_regret, "theorem 1", NEEDS, 10, LONG_RUN, "Heavy-UCRL2", "#C22F00")
+
+
+def _regret(case: Case) -> Bound:
+    return bound_at(heavy_ucrl2_statement(case), case)
+
+
+@register("bound", "heavy_ucrl2_sample_size")
+def heavy_ucrl2_sample_size() -> Theorem:
+    """Corollary 1: the T from which on the average regret is at most `accuracy`.
+
+    It holds with probability at least 1 - delta. The paper, with alpha as in `log10_pac_constant`:
+
+        T >= max{16 * 400 R^2 D^2 S^2 A / accuracy^2 log(40 R D S A / (delta accuracy)),
+                 alpha log(2 S A / delta) + 2 alpha log(alpha / delta)}.
+
+    Its derivation holds if alpha is not far below 1. ``constants="tight"`` solves theorem 1 for T directly.
+    """
+    return Theorem(_sample_size, "corollary 1: average regret at most lambda", NEEDS, 210)
+
+
+def _sample_size(case: Case) -> Steps:
+    S, A, delta = case.S, case.A, case.delta
+    if case.tight:
+        start = log(np.maximum(S * A, np.e * delta))
+        return steps_until(heavy_ucrl2_statement(case), case.accuracy, start)
+    ratio = log(40.0 * case.reward_range * case.diameter * S / case.accuracy)
+    first = log(4.0) + 2.0 * ratio + log(A) + log(np.maximum(ratio + log(A / delta), 0.0))
+    alpha = LOG_10 * log10_pac_constant(case)
+    second = alpha + log(np.maximum(log(2.0 * S * A / delta) + 2.0 * (alpha - log(delta)), 0.0))
+    first, second = np.maximum(first, 0.0), np.maximum(second, 0.0)
+    return Steps(np.maximum(first, second), transitions=Steps(first), heavy_tail=Steps(second))
+
+
+def log10_pac_constant(case: Case) -> Floats:
+    """The decimal logarithm of alpha in corollary 1.
+
+    The heavy-tail term is at most accuracy T / 2 once T >= alpha log(2 S A T / delta).
+
+    The paper's:           7 c (4 C + 2)^(1/b) v^(1/epsilon) (S A)^(1/epsilon) / accuracy^(1/b).
+    From the tight term:   7 S A (4 C' K / accuracy)^(1/b) m^(1/epsilon), linear in S A.
+
+    >>> case = Case(S=7, A=6, raw_moment=13.26, epsilon=0.05, accuracy=0.1, constants="paper")
+    >>> float(log10_pac_constant(case).round(1))
+    110.9
+    """
+    rewards = reward_term(case)  # in whose scale there is no delta
+    return np.asarray((rewards.scale + np.log(2.0) - log(case.accuracy)) / (rewards.log_power * LOG_10))[()]

@@ -23,72 +23,65 @@ and (H S A)^b takes the place of (S A)^b.
 """
 
 import numpy as np
-import numpy.typing as npt
 
 from heavytail.arrays import Floats
-from heavytail.bounds._arguments import Arguments, Constants, check_arguments
 from heavytail.bounds.bound import Bound, Steps, make_bound
-from heavytail.bounds.catalogue import CatalogueEntry
+from heavytail.bounds.catalogue import EPISODES, LONG_RUN, Theorem
 from heavytail.bounds.heavy_ucrl2 import exponents
+from heavytail.bounds.quantities import Case
 from heavytail.bounds.terms import log
 from heavytail.registry import register
 
 KL_AT_ZERO = (1.0 - np.log(2.0)) / 2.0  # KL(q/2 | q) / q for small q
+NEEDS = ("S", "A", "raw_moment", "epsilon")
+LABEL = "no agent is below on all MDPs of this size"
 
 
-def hard_instance_steps(*, S: npt.ArrayLike, A: npt.ArrayLike, epsilon: npt.ArrayLike) -> Steps:
-    """The least T for which the paper's construction exists: S A 2^((1+epsilon)/epsilon).
+@register("bound", "lower_bound")
+def lower_bound() -> Theorem:
+    """Theorem 6: the least regret of any agent, on some MDP of this size.
 
-    >>> f"{hard_instance_steps(S=7, A=6, epsilon=0.05).steps:.1e}"
-    '8.8e+07'
+    `holds` says whether the construction exists.
     """
-    p = check_arguments("hard_instance_steps", locals())
-    return Steps(np.asarray(log(p.S * p.A) + (1.0 + p.epsilon) / p.epsilon * np.log(2.0))[()])
+    return Theorem(_lower_bound, "theorem 6", NEEDS, 60, LONG_RUN, LABEL, "#00875F")
 
 
-def lower_bound(
-    T: npt.ArrayLike,
-    *,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    moment: npt.ArrayLike = 1.0,
-    epsilon: npt.ArrayLike,
-    constants: Constants = "tight",
-) -> Bound:
-    """The least regret of any agent, on some MDP with S states and A actions (theorem 6).
-
-    The module says what was corrected; `holds` whether the construction exists.
-
-    >>> float(lower_bound(1e6, S=1, A=100, epsilon=1.0).total.round())
-    4423.0
-    """
-    return _lower_bound(check_arguments("lower_bound", locals()), np.asarray(1.0))
+@register("bound", "episodic_lower_bound")
+def episodic_lower_bound() -> Theorem:
+    """Theorem 6, episodes: the least regret of any agent, on some MDP with episodes of H steps."""
+    where, needs = "theorem 6, episodes", (*NEEDS, "H")
+    return Theorem(_episodic_lower_bound, where, needs, 150, EPISODES, LABEL, "#00875F")
 
 
-def episodic_lower_bound(
-    T: npt.ArrayLike,
-    *,
-    S: npt.ArrayLike,
-    A: npt.ArrayLike,
-    H: npt.ArrayLike,
-    moment: npt.ArrayLike = 1.0,
-    epsilon: npt.ArrayLike,
-    constants: Constants = "tight",
-) -> Bound:
-    """The least regret of any agent, on some MDP with episodes of H steps (theorem 6), as `lower_bound`."""
-    p = check_arguments("episodic_lower_bound", locals())
-    return _lower_bound(p, p.H)
+@register("bound", "hard_instance_steps")
+def hard_instance_steps() -> Theorem:
+    """Theorem 6, its condition: the least T for which the paper's construction exists."""
+    return Theorem(_hard_instance_steps, "theorem 6: its instances exist", ("S", "A", "epsilon"), 240)
 
 
-def _lower_bound(p: Arguments, H: Floats) -> Bound:
-    a, b = exponents(p.epsilon)
-    S, A, x, zero = p.S, p.A, log(p.T), np.array(-np.inf)
-    if not p.tight:
-        holds = x - log(H) >= hard_instance_steps(S=S, A=A, epsilon=p.epsilon).log
+def _hard_instance_steps(case: Case) -> Steps:
+    """S A 2^((1+epsilon)/epsilon)."""
+    epsilon = case.epsilon
+    return Steps(np.asarray(log(case.S * case.A) + (1.0 + epsilon) / epsilon * np.log(2.0))[()])
+
+
+def _lower_bound(case: Case) -> Bound:
+    return _with_horizon(case, np.asarray(1.0))
+
+
+def _episodic_lower_bound(case: Case) -> Bound:
+    return _with_horizon(case, case.H)
+
+
+def _with_horizon(case: Case, H: Floats) -> Bound:
+    a, b = exponents(case.epsilon)
+    S, A, x, zero = case.S, case.A, log(case.T), np.array(-np.inf)
+    if not case.tight:
+        holds = x - log(H) >= _hard_instance_steps(case).log
         order = log(H) + b * log(S * A) + a * x
         return make_bound([zero, order, zero, zero], np.inf, 0.0, holds=holds, kind="order")
-    factor = bandit_factor(p.T / (H * S), A, b)
-    rewards = a * log(p.moment) + b * log(H * S * A) + a * x + log(factor)
+    factor = bandit_factor(case.T / (H * S), A, b)
+    rewards = a * log(case.raw_moment) + b * log(H * S * A) + a * x + log(factor)
     return make_bound([zero, rewards, zero, zero], np.inf, 0.0, holds=factor > 0)
 
 
@@ -100,24 +93,3 @@ def bandit_factor(n: Floats, A: Floats, b: Floats) -> Floats:
     q = kappa * A / n
     kl = (1.0 - q / 2.0) * np.log1p(q / 2.0 / (1.0 - q)) - q / 2.0 * np.log(2.0)
     return np.maximum(0.5 * kappa**b * (most - np.sqrt((n + 1.0) * kl / (2.0 * A))), 0.0)
-
-
-LABEL = "no agent is below on all MDPs of this size"
-
-
-@register("bound", "lower_bound")
-def _lower() -> CatalogueEntry:
-    """Theorem 6."""
-    return CatalogueEntry(lower_bound, "theorem 6", 60, "in the long run", LABEL, "#00875F")
-
-
-@register("bound", "episodic_lower_bound")
-def _episodic_lower() -> CatalogueEntry:
-    """Theorem 6, episodes."""
-    return CatalogueEntry(episodic_lower_bound, "theorem 6, episodes", 150, "in episodes", LABEL, "#00875F")
-
-
-@register("bound", "hard_instance_steps")
-def _hard_instance() -> CatalogueEntry:
-    """Theorem 6, its condition."""
-    return CatalogueEntry(hard_instance_steps, "theorem 6: its instances exist", 240)

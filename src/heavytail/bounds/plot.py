@@ -7,7 +7,7 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.bounds.bound import LOG_10, Bound
-from heavytail.bounds.catalogue import Collection, bounds_at, registered_bounds
+from heavytail.bounds.catalogue import Bounds, bounds_at, theorems
 from heavytail.bounds.quantities import Quantities
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def draw_bounds(
     steps = 10.0 ** np.linspace(max(np.log10(T) - DECADES, 0.0), np.log10(T) + DECADES, POINTS)
     tight = bounds_at(quantities, steps, delta, accuracy=accuracy, changes=changes)
     paper = bounds_at(quantities, steps, delta, accuracy=accuracy, changes=changes, constants="paper")
-    entries = registered_bounds()
+    entries = theorems()
     panels = list(dict.fromkeys(entries[name].panel for name in tight.regret))
     figure = Figure(figsize=(5.6 * len(panels), 5.4), layout="constrained")
     values = f"ε = {quantities.epsilon:g}, δ = {delta:g}, λ = {accuracy:g}, ℓ = {changes}"
@@ -71,8 +71,8 @@ def _set_up_axes(axes: "Axes", x: Floats, trivial: Floats, bottom: float) -> Non
         axis.set_major_formatter(lambda value, _: f"$10^{{{value:.0f}}}$")
 
 
-def _draw_lines(axes: "Axes", x: Floats, names: Iterable[str], tight: Collection, paper: Collection) -> None:
-    entries, top = registered_bounds(), axes.get_ylim()[1]
+def _draw_lines(axes: "Axes", x: Floats, names: Iterable[str], tight: Bounds, paper: Bounds) -> None:
+    entries, top = theorems(), axes.get_ylim()[1]
     for name in names:
         heights, colour = _heights(tight.regret[name]), entries[name].colour
         order = " (order only)" if tight.regret[name].kind == "order" else ""
@@ -87,7 +87,7 @@ def _heights(bound: Bound) -> Floats:
     return np.where(np.isfinite(heights), heights, np.nan)
 
 
-def _lowest(tight: Collection, trivial: float) -> float:
+def _lowest(tight: Bounds, trivial: float) -> float:
     """The lower end of the axis: below all lower bounds."""
     lower = [_heights(bound) for bound in tight.regret.values() if bound.is_lower]
     return min([trivial, *(float(np.nanmin(h)) for h in lower if np.isfinite(h).any())]) - 0.5

@@ -13,7 +13,8 @@ from heavytail.cli.app import app, one_line_errors, parse_parameters, print_json
 
 if TYPE_CHECKING:
     from heavytail import MDP
-    from heavytail.bounds import Bound, CatalogueEntry, Collection, SampleSize, Steps
+    from heavytail.bounds import Bound, Bounds
+    from heavytail.bounds.catalogue import Theorem
 
 EPSILON = "Rewards have a moment of order 1 + epsilon; halfway to the tail index if left out."
 
@@ -39,7 +40,7 @@ def bounds(
 ) -> None:
     """Print what theory says of an environment: its exact quantities and every bound."""
     from heavytail.bounds import bounds_at, draw_bounds, quantities_of  # here, because `--help` does without
-    from heavytail.bounds.catalogue import registered_bounds
+    from heavytail.bounds.catalogue import theorems
 
     title = " ".join([env, *(parameters or [])])
     options: dict[str, Any] = {"accuracy": accuracy, "changes": changes}
@@ -53,12 +54,12 @@ def bounds(
             save_figure(draw_bounds(quantities, steps, delta, **options, title=title), plot)
     if as_json:
         request = {"env": env, "parameters": parameters or [], "steps": steps, "delta": delta, **options}
-        print_json({**request, **_as_json(registered_bounds(), tight, paper)})
+        print_json({**request, **_as_json(theorems(), tight, paper)})
         return
     typer.echo(f"{title}\n")
     rows = [{"quantity": name, "value": value} for name, value in asdict(quantities).items()]
     print_table("what is exactly true", rows)
-    _print_bounds(registered_bounds(), tight, paper, f"regret, T = {steps:g}, delta = {delta:g}", steps)
+    _print_bounds(theorems(), tight, paper, f"regret, T = {steps:g}, delta = {delta:g}", steps)
 
 
 def _make(env: str, parameters: dict[str, Any]) -> "MDP":
@@ -67,20 +68,20 @@ def _make(env: str, parameters: dict[str, Any]) -> "MDP":
 
 
 def _print_bounds(
-    entries: "dict[str, CatalogueEntry]", tight: "Collection", paper: "Collection", title: str, steps: float
+    entries: "dict[str, Theorem]", tight: "Bounds", paper: "Bounds", title: str, steps: float
 ) -> None:
     trivial = steps * (tight.quantities.r_max - tight.quantities.r_min)
     regret = [
-        {"bound": name, "where": entries[name].theorem, **_regret_row(bound, paper.regret[name], trivial)}
+        {"bound": name, "where": entries[name].where, **_regret_row(bound, paper.regret[name], trivial)}
         for name, bound in tight.regret.items()
     ]
     print_table(title, regret)
     needed = [
         {
             "steps": name,
-            "where": entries[name].theorem,
-            "tight": _format_power(float(_total(size).log10)),
-            "paper": _format_power(float(_total(paper.steps[name]).log10)),
+            "where": entries[name].where,
+            "tight": _format_power(float(size.log10)),
+            "paper": _format_power(float(paper.steps[name].log10)),
         }
         for name, size in tight.steps.items()
     ]
@@ -113,10 +114,6 @@ def _caveats(bound: "Bound") -> str:
     return ", ".join(words for words, applies in caveats.items() if applies)
 
 
-def _total(size: "Steps | SampleSize") -> "Steps":
-    return size.total if hasattr(size, "total") else size
-
-
 def _format_power(log10: float) -> str:
     """Format a number by its decimal logarithm."""
     if math.isnan(log10):
@@ -126,19 +123,16 @@ def _format_power(log10: float) -> str:
     return f"{10**log10:.3g}" if log10 < 15 else f"10^{log10:.1f}"
 
 
-def _as_json(
-    entries: "dict[str, CatalogueEntry]", tight: "Collection", paper: "Collection"
-) -> dict[str, Any]:
+def _as_json(entries: "dict[str, Theorem]", tight: "Bounds", paper: "Bounds") -> dict[str, Any]:
     both = {"tight": tight, "paper": paper}
     regret = {name: {key: _bound_json(c.regret[name]) for key, c in both.items()} for name in tight.regret}
     needed = {
-        name: {f"log10_{key}": float(_total(c.steps[name]).log10) for key, c in both.items()}
-        for name in tight.steps
+        name: {f"log10_{key}": float(c.steps[name].log10) for key, c in both.items()} for name in tight.steps
     }
     return {
         "quantities": asdict(tight.quantities),
-        "regret": {name: {"where": entries[name].theorem, **row} for name, row in regret.items()},
-        "steps_needed": {name: {"where": entries[name].theorem, **row} for name, row in needed.items()},
+        "regret": {name: {"where": entries[name].where, **row} for name, row in regret.items()},
+        "steps_needed": {name: {"where": entries[name].where, **row} for name, row in needed.items()},
         "left_out": tight.left_out,
     }
 

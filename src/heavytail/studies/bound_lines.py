@@ -3,50 +3,18 @@
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.bounds import Bound, Quantities, bounds_at, quantities_of
-from heavytail.bounds.catalogue import registered_bounds
+from heavytail.bounds.catalogue import theorems
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.tabular import TabularBackend
+from heavytail.studies.results import BoundLine
 from heavytail.studies.specs.envs import EnvSpec
 from heavytail.studies.specs.spec import canonical
-
-
-class BoundLine(NamedTuple):
-    """A bound on regret, along a run or from environment to environment."""
-
-    name: str  # as `heavytail.bounds` has it
-    label: str
-    at: Floats  # [point]
-    values: Floats  # [point]
-    # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
-    share: float
-    limit: float  # the exponent of its growth in the limit
-
-    @property
-    def at_stake(self) -> float:
-        """All that can be lost by the last point; NaN if it is unknown."""
-        return float(self.values[-1]) / self.share
-
-    @property
-    def dash(self) -> str:
-        """The style of its line: solid for upper bounds."""
-        return "dash" if np.isnan(self.share) else "solid"
-
-
-def describe_bounds(bounds: Sequence[BoundLine]) -> str:
-    """Describe the lines of bounds, for a caption.
-
-    >>> describe_bounds([BoundLine("ucrl2", "bound of UCRL2", np.ones(1), np.ones(1), 0.3, 0.5)])
-    ' Grey: bound of UCRL2 (solid).'
-    """
-    return f" Grey: {', '.join(f'{bound.label} ({bound.dash})' for bound in bounds)}." if bounds else ""
-
 
 FAR = np.array([1e150, 1e300])  # steps between which a bound grows as in the limit, but for a thousandth
 
@@ -76,7 +44,7 @@ def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats
         _bound(name, env, each * backend_for(env.env, env.parameters).horizon)
         for env, each in zip(envs, units, strict=True)
     ]
-    last, words = bounds[-1], registered_bounds()[name].label
+    last, words = bounds[-1], theorems()[name].label
     return BoundLine(
         name=name,
         label=words if last.is_lower else f"bound of {words}",

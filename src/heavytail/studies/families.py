@@ -15,9 +15,9 @@ from heavytail.planning.policy_enumeration import policy_gap
 from heavytail.statistics import Interval
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.tabular import TabularBackend
-from heavytail.studies.bound_lines import BoundLine, lines_across
+from heavytail.studies.bound_lines import lines_across
 from heavytail.studies.plan import run_length
-from heavytail.studies.results import Agent, Runs, Task, final_regret, final_reward
+from heavytail.studies.results import Agent, BoundLine, Runs, Task, final_regret, final_reward
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.envs import LENGTHS, EnvSpec
 from heavytail.studies.specs.spec import Spec

@@ -13,7 +13,6 @@ from heavytail import statistics
 from heavytail.arrays import Floats, Ints
 from heavytail.statistics import Interval
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
-from heavytail.studies.bound_lines import BoundLine
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.spec import Regret
 
@@ -49,6 +48,28 @@ class Agent(NamedTuple):
     runs: Runs  # at least one
     regret: Interval  # the median [checkpoint]
     pace: Interval  # the median reward per unit since the checkpoint before [checkpoint]
+
+
+class BoundLine(NamedTuple):
+    """A bound on regret, along a run or from environment to environment."""
+
+    name: str  # as `heavytail.bounds` has it
+    label: str
+    at: Floats  # [point]
+    values: Floats  # [point]
+    # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
+    share: float
+    limit: float  # the exponent of its growth in the limit
+
+    @property
+    def at_stake(self) -> float:
+        """All that can be lost by the last point; NaN if it is unknown."""
+        return float(self.values[-1]) / self.share
+
+    @property
+    def dash(self) -> str:
+        """The style of its line: solid for upper bounds."""
+        return "dash" if np.isnan(self.share) else "solid"
 
 
 class Task(NamedTuple):
@@ -200,6 +221,15 @@ def summarise_agent(key: str, label: str, setting: str, runs: Runs, aggregation:
 def counter_names(agents: Sequence[Agent]) -> list[str]:
     """The names of all counters that any of these agents has."""
     return list(dict.fromkeys(name for agent in agents for name in agent.runs.counters))
+
+
+def describe_bounds(bounds: Sequence[BoundLine]) -> str:
+    """Describe the lines of bounds, for a caption.
+
+    >>> describe_bounds([BoundLine("ucrl2", "bound of UCRL2", np.ones(1), np.ones(1), 0.3, 0.5)])
+    ' Grey: bound of UCRL2 (solid).'
+    """
+    return f" Grey: {', '.join(f'{bound.label} ({bound.dash})' for bound in bounds)}." if bounds else ""
 
 
 def score_matrices(curves: "pd.DataFrame", envs: Sequence[str]) -> dict[str, Floats]:

@@ -8,8 +8,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.registry import register
 from heavytail.report.figures.figure import Axis, Curves, Figure, ReferenceLine, Styles, make_curve
-from heavytail.studies.bound_lines import BoundLine, describe_bounds
-from heavytail.studies.results import Agent, Task
+from heavytail.studies.results import Agent, BoundLine, Task, describe_bounds
 from heavytail.studies.specs.spec import Regret
 
 MEASURED: dict[Regret, str] = {

@@ -11,9 +11,8 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.report.figures.curves import make_references
 from heavytail.report.figures.figure import Axis, Curves, Figure, Styles, make_curve
-from heavytail.studies.bound_lines import describe_bounds
 from heavytail.studies.families import Family
-from heavytail.studies.results import Agent
+from heavytail.studies.results import Agent, describe_bounds
 
 
 def make_family_figures(family: Family, styles: Styles) -> list[Figure]:
