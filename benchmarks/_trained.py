@@ -4,8 +4,8 @@ import numpy as np
 
 import heavytail as ht
 from _figures import cpu_seconds
+from heavytail.agent_file import flatten
 from heavytail.training import fused
-from heavytail.training.agent_file import flatten
 
 
 def advance(learner: ht.Learner, units: int) -> float:

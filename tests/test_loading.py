@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import FORMAT, METADATA
 from heavytail.errors import InputError
 from heavytail.gym import TruncateReward, VectorTruncateReward
-from heavytail.training.agent_file import FORMAT, METADATA
 from support.small_deep import SMALL
 
 

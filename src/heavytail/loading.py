@@ -30,7 +30,7 @@ def load(path: StrPath, env: Any = None) -> Any:
     """
     if _first_bytes(path, len(PARQUET)) in (None, PARQUET):
         return _load_study(path, env)
-    from heavytail.training.agent_file import read_description  # here, as below: each is slow to import
+    from heavytail.agent_file import read_description  # here, as below: each is slow to import
 
     description = read_description(path)
     for key, loader in LOADERS.items():

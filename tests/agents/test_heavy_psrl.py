@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.agents._common_shape import SYMMETRIC
 from heavytail.agents.heavy_psrl import NUMBER, STALE_AFTER, HeavyPSRL
 from heavytail.arrays import Floats
@@ -14,7 +15,6 @@ from heavytail.errors import InputError
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
 from heavytail.mdp import MDP
-from heavytail.training.agent_file import flatten
 from support import traces
 
 # What it is indifferent to

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.agents.restarting import restart_steps
 from heavytail.arrays import Record
 from heavytail.errors import InputError
@@ -28,7 +29,6 @@ from heavytail.kernels.pools import pool_fields, with_larger_pools
 from heavytail.kernels.rng import streams
 from heavytail.kernels.verbs import begin, update
 from heavytail.registry import find, own_builders
-from heavytail.training.agent_file import flatten
 from heavytail.training.step_loop import MDPStepper
 from heavytail.training.stepwise import Stepwise
 from support import mdps

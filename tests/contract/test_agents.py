@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.errors import InputError
 from heavytail.kernels import verbs
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import constant_fields, pool_fields
-from heavytail.training.agent_file import flatten
 from heavytail.training.stepwise import Stepwise
 from support import traces
 from support.mdps import MDPS

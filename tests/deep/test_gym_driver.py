@@ -12,13 +12,13 @@ import pytest
 from gymnasium import spaces
 
 import heavytail as ht
+from heavytail.agent_file import read_agent_file, write_agent_file
 from heavytail.deep.agents import heavy_dqn, robust_dqn
 from heavytail.deep.dqn import draw_period
 from heavytail.deep.envs import find_environment
 from heavytail.deep.learner import DeepLearner
 from heavytail.deep.replay import unpack
 from heavytail.gym import AddRewardNoise
-from heavytail.training.agent_file import read_agent_file, write_agent_file
 from support.small_deep import CAPPED, SHARED, SMALL
 
 

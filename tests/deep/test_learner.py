@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.errors import install_extra
-from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from support.processes import python
 from support.small_deep import SMALL
 

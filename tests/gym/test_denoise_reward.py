@@ -335,17 +335,6 @@ def test_a_state_that_is_wrong_is_told_in_one_line_and_changes_nothing(
     np.testing.assert_equal(env.state_dict(), before)
 
 
-def test_an_agent_that_goes_on_without_the_estimates_it_learnt_with_gives_a_warning(tmp_path: Path) -> None:
-    def lake() -> Env:
-        return DenoiseReward(gymnasium.make("FrozenLake-v1"))
-
-    learner = ht.make_agent("q_learning", lake(), horizon=10, r_max=1.0)
-    learner.learn(5)
-    learner.save(tmp_path / "agent.npz")
-    with pytest.warns(UserWarning, match=r"DenoiseReward has seen no reward, .* load its state too: Denoise"):
-        ht.load_agent(tmp_path / "agent.npz", lake())
-
-
 # Vectors
 
 

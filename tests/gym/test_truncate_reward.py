@@ -421,21 +421,6 @@ def test_a_file_without_options_still_continues_a_wrapper_and_makes_none(tmp_pat
         TruncateReward.load(tmp_path / "counts.npz", Paying(1.0))
 
 
-def test_an_agent_that_goes_on_without_the_counts_it_learnt_with_gives_a_warning(tmp_path: Path) -> None:
-    def lake() -> Env:
-        return TruncateReward(gymnasium.make("FrozenLake-v1"), **GROWING)
-
-    env, options = lake(), {"horizon": 10, "r_max": 1.0}
-    learner = ht.make_agent("q_learning", env, **options)  # type: ignore[arg-type]
-    learner.learn(5)
-    learner.save(tmp_path / "agent.npz")
-    ht.load_agent(tmp_path / "agent.npz", env)  # it has them
-    with pytest.warns(
-        UserWarning, match=r"TruncateReward has counted no visit, .* load its state too: Trunc"
-    ):
-        ht.load_agent(tmp_path / "agent.npz", lake())
-
-
 def test_an_interrupted_run_goes_on_from_its_file(tmp_path: Path) -> None:
     file = tmp_path / "counts.npz"
     for options in (GROWING, {"epsilon": 0.05, "coefficient": "auto", "warm_up": 120}, {"mode": "sign"}):

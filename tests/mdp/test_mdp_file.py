@@ -10,8 +10,9 @@ import pandas as pd
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import METADATA
 from heavytail.files import Arrays, read_arrays, write_arrays
-from heavytail.mdp.mdp_file import METADATA, AnyMDP, digest_mdp
+from heavytail.mdp.mdp_file import AnyMDP, digest_mdp
 from support.mdps import mixed, staged
 
 

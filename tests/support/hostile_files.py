@@ -12,8 +12,8 @@ import numpy as np
 
 from fuzz.mutation import mutate_array
 from fuzz.targets.agent_files import LEARNT, learn, learners, use
+from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.errors import InputError
-from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 
 ALTERED = ("agent/", "run_state/")  # what begins so: the fuzzer alters the rest as well
 

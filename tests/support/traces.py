@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.registry import find
 from heavytail.training import fused, step_loop
-from heavytail.training.agent_file import flatten
 from heavytail.training.learner import Learner
 from heavytail.training.stepwise import Stepwise
 from support.mdps import MDPS

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.errors import InputError
 from heavytail.kernels.interpreting import OvertakenError, interpreter
 from heavytail.registry import registered
 from heavytail.training import compile_aside as aside
 from heavytail.training import live_session
-from heavytail.training.agent_file import flatten
 from heavytail.training.rollback import rolled_back_on_error
 from support.processes import python, run_python
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
+from heavytail.agent_file import FORMAT, METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.errors import InputError
-from heavytail.training.agent_file import FORMAT, METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.training.curve import place_checkpoints
 from support import mdps
 from support.examples import examples

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.arrays import record_bytes
 from heavytail.registry import registered
-from heavytail.training.agent_file import flatten
 from heavytail.training.next_episode import session_aside
 
 PROBLEM = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)

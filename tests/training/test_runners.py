@@ -9,10 +9,10 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import heavytail as ht
+from heavytail.agent_file import read_agent_file, write_agent_file
 from heavytail.errors import InputError
 from heavytail.mdp.builders import mdp_with_horizon
 from heavytail.mdp.from_gymnasium import mdp_from_table
-from heavytail.training.agent_file import read_agent_file, write_agent_file
 from heavytail.training.runners import GymRunner
 
 P = ht.planning

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.errors import InputError
 from heavytail.registry import registered
-from heavytail.training.agent_file import flatten
 from heavytail.training.autosave import Autosave
 from support.processes import python, send
 

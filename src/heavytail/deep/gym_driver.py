@@ -33,8 +33,8 @@ from heavytail.deep.dqn import (
 from heavytail.deep.envs._environment import Environment, State, scale_observation
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError, short_repr
+from heavytail.gym_answers import check_reset, check_step, to_float
 from heavytail.mdp.from_gymnasium import max_episode_steps
-from heavytail.training.gym_answers import check_reset, check_step, to_float
 
 Observation = npt.NDArray[np.float32]
 

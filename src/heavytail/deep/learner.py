@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from annotated_types import Ge, Le
 
+from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.arrays import Floats
 from heavytail.checks import cast_value
 from heavytail.deep.batch import compiled_periods, init_batch
@@ -39,9 +40,7 @@ from heavytail.deep.rewards import TRANSFORMS, RewardSettings
 from heavytail.deep.settings import RunSettings, Settings, check_settings, own_parameters
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
-from heavytail.training.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.training.interrupts import deferred_interrupts
-from heavytail.training.lost_state import warn_of_lost_state
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import Place, progress_bar
 
@@ -219,7 +218,6 @@ class DeepLearner:
             raise InputError(
                 f"its steps are {learner.steps}, no multiple of target_every, {settings.target_every}"
             )
-        warn_of_lost_state(gym_env, learner.steps)
         learner.totals, marks, learner._rows = load_curve(arrays, learner.steps, learner._row_shape)
         learner.curve = make_deep_curve(marks, learner._rows, len(runs))
         return learner

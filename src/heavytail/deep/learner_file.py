@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from gymnasium.spaces import Box, Discrete
 
+from heavytail.agent_file import find_array
 from heavytail.arrays import Floats
 from heavytail.checks import as_floats, cast_value
 from heavytail.deep.dqn import DQN
@@ -19,7 +20,6 @@ from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.ranges import COUNT
 from heavytail.training.absent_env import AbsentEnv
-from heavytail.training.agent_file import check_array
 
 if TYPE_CHECKING:
     import gymnasium
@@ -34,10 +34,9 @@ def load_runs(parameters: Any, agent: str, gym_env: "gymnasium.Env[Any, Any] | N
 
 def load_curve(arrays: Arrays, steps: int, row: tuple[int, int]) -> tuple[Floats, list[int], list[Floats]]:
     """Return the totals, the steps of the curve and its rows, which have this shape."""
-    marks, rows, totals = (arrays[name] for name in ("curve/steps", "curve/totals", "totals"))
-    check_array("curve/steps", marks, np.zeros(marks.size, np.int64))
-    check_array("curve/totals", rows, np.zeros((marks.size, *row)))
-    check_array("totals", totals, np.zeros((3, row[1])))
+    marks = find_array("curve/steps", arrays, np.zeros(0, np.int64), same_shape=False)
+    rows = find_array("curve/totals", arrays, np.zeros((marks.size, *row)))
+    totals = find_array("totals", arrays, np.zeros((3, row[1])))
     if (np.diff(marks, prepend=0, append=steps) < 0).any():
         raise InputError("the steps of its curve do not ascend from 0 to its steps")
     counts = np.concatenate([rows[:, :3], totals[None]])[:, [0, 2]]  # episodes and truncated rewards
@@ -97,10 +96,5 @@ def _array_name(path: Any) -> str:
 def restore_states(template: DQN, arrays: Mapping[str, Any]) -> DQN:
     """Return states with the arrays of a file, which must be as those of the template are."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(template)
-    restored = []
-    for path, old in leaves:
-        name = _array_name(path)
-        new = arrays[name]
-        check_array(name, new, old)
-        restored.append(jnp.asarray(new))
+    restored = [jnp.asarray(find_array(_array_name(path), arrays, old)) for path, old in leaves]
     return jax.tree.unflatten(structure, restored)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heavytail.agent_file import find_array
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays
 from heavytail.gym.observation_codes import Projection, SimHash
@@ -69,20 +70,7 @@ def read_projections(
 
 def _check_projection(name: str, arrays: Mapping[str, npt.NDArray[Any]], hashed: SimHash) -> Projection:
     fields = hashed.projection._asdict().items()
-    found = Projection(*(check_array(f"{name}/{field}", arrays, old) for field, old in fields))
+    found = Projection(*(find_array(f"{name}/{field}", arrays, old).copy() for field, old in fields))
     if not all(np.isfinite(array).all() for array in found) or not (found.low <= found.high).all():
         raise InputError(f"{name} has a number that is not finite, or a low end above the high one")
     return found
-
-
-def check_array(
-    name: str, arrays: Mapping[str, npt.NDArray[Any]], old: npt.NDArray[Any], *, same_shape: bool = True
-) -> npt.NDArray[Any]:
-    """Return a copy of an array of the old one's type, and shape where that is to stay the same."""
-    if name not in arrays:
-        raise InputError(f"{name} is missing")
-    new = arrays[name]
-    if new.dtype != old.dtype or new.ndim != old.ndim or (same_shape and new.shape != old.shape):
-        shape = list(old.shape) if same_shape else "[n]"
-        raise InputError(f"{name} is {new.dtype}{list(new.shape)} where {old.dtype}{shape} is expected")
-    return np.array(new)

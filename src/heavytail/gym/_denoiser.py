@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import Space
 
+from heavytail.agent_file import find_array, flatten
 from heavytail.arrays import Ints
 from heavytail.errors import InputError, short_repr
 from heavytail.estimators.sketch import Sketch, sketch
 from heavytail.files import Arrays
 from heavytail.gym import _shrinkage
 from heavytail.gym._code_arrays import (
-    check_array,
     codes_from_array,
     codes_to_array,
     hashes_to_arrays,
@@ -24,8 +24,8 @@ from heavytail.gym._filtering import Filtered, Visit
 from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
+from heavytail.kernels.validity import restore_valid
 from heavytail.ranges import MAX_COUNT
-from heavytail.training.agent_file import flatten, restore_valid
 
 PREFIXES = (8, 16, BITS)  # bits of a hash: of two neighbourhoods, the wider first, and of the cell itself
 MAX_CELLS = 2**15  # of 2.5 kB each
@@ -57,7 +57,6 @@ class Denoiser:
     """
 
     missing: ClassVar[Mapping[str, Any]] = {"reward_samples": 0}
-    lost: ClassVar[str] = "has seen no reward, so that its estimates begin anew"
     remembers: ClassVar[bool] = True
 
     def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
@@ -105,11 +104,11 @@ class Denoiser:
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Continue from what was saved."""
-        steps = check_array("steps", arrays, np.zeros(3, np.int64))
+        steps = find_array("steps", arrays, np.zeros(3, np.int64))
         if not 0 <= steps[2] <= steps[1] <= steps[0] <= MAX_COUNT:
             raise InputError(f"steps is {steps.tolist()}; it must be counts, each of those before it")
         cells = _read_cells(arrays)
-        samples = check_array("sketch/histogram/n", arrays, np.zeros(1, np.int64), same_shape=False)
+        samples = find_array("sketch/histogram/n", arrays, np.zeros(1, np.int64), same_shape=False)
         if not len(cells) <= len(samples) <= MAX_CELLS:
             raise InputError(f"there are {len(cells)} cells, and samples of {len(samples)}")
         if not ((samples[: len(cells)] > 0) | (steps[0] == 0)).all():
@@ -215,8 +214,8 @@ def _with_more_cells(old: Sketch) -> Sketch:
 
 
 def _read_cells(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[Cell, int]:
-    levels = check_array("levels", arrays, np.zeros(1, np.int64), same_shape=False)
-    ends = check_array("ends", arrays, np.zeros(len(levels), np.bool_))
+    levels = find_array("levels", arrays, np.zeros(1, np.int64), same_shape=False)
+    ends = find_array("ends", arrays, np.zeros(len(levels), np.bool_))
     actions, observations = (
         codes_from_array(name, arrays, len(levels)) for name in ("actions", "observations")
     )

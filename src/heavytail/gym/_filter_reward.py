@@ -10,7 +10,7 @@ from gymnasium.error import ResetNeeded
 
 from heavytail.errors import InputError, short_repr
 from heavytail.gym._filtering import Filtering, Visit
-from heavytail.training.gym_answers import check_step
+from heavytail.gym_answers import check_step
 
 NOTHING: Any = ...  # before the first reset
 

@@ -2,16 +2,14 @@
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, Protocol, Self, TypeAlias, overload
 
 import numpy.typing as npt
 
+from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.errors import InputError, one_line
 from heavytail.files import Arrays, read_arrays
-from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
-from heavytail.training.lost_state import describe_lost_state, steps_of_learning_model
 
 OWN_COUNTER = "your own"  # in place of a counter that no file can hold
 Filtered: TypeAlias = tuple[float, dict[str, Any]]  # a reward, and what `info` says of it
@@ -32,7 +30,6 @@ class RewardFilter(Protocol):
     steps: int  # so far
     options: dict[str, Any]  # that make it again, for a file
     missing: ClassVar[Mapping[str, Any]]  # what `info` says where there was no reward
-    lost: ClassVar[str]  # what is wrong if an agent goes on without the state that it learnt with
 
     @property
     def remembers(self) -> bool:
@@ -68,16 +65,6 @@ class Filtering:
     _filter: RewardFilter
     _file = "file of counts"
     load = Load()
-
-    @property
-    def lacks_state(self) -> bool:
-        """True if it remembers rewards and has seen none: who goes on with an old agent forgot to load."""
-        return self._filter.remembers and self._filter.steps == 0
-
-    @property
-    def lost_state(self) -> str:
-        """What is wrong then."""
-        return self._filter.lost
 
     def state_dict(self) -> Arrays:
         """Return what was learnt of the rewards as arrays."""
@@ -125,9 +112,7 @@ class Filtering:
         return wrapper
 
     def _apply(self, visits: Sequence[Visit]) -> list[Filtered]:
-        """Do as the filter does; before the first reward, look who is learning."""
-        if self.lacks_state and (learnt := steps_of_learning_model()):
-            warnings.warn(describe_lost_state(self, learnt), stacklevel=2)
+        """Do as the filter does."""
         for i, visit in enumerate(visits, self._filter.steps + 1):
             if math.isnan(visit.reward):
                 raise InputError(f"the reward of step {i} is nan; a reward must be a number")

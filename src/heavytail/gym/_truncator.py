@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import Space
 
+from heavytail.agent_file import find_array
 from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays
 from heavytail.gym import reward_transforms
-from heavytail.gym._code_arrays import check_array
 from heavytail.gym._filtering import OWN_COUNTER, Filtered, Visit
 from heavytail.gym.observation_codes import BITS
 from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
@@ -47,7 +47,6 @@ class Truncator:
     """Truncates rewards and counts visits. The arguments are those of `heavytail.gym.TruncateReward`."""
 
     missing: ClassVar[Mapping[str, Any]] = {"reward_threshold": math.inf, "reward_truncated": False}
-    lost: ClassVar[str] = "has counted no visit, so that its thresholds begin anew"
 
     def __init__(
         self,
@@ -137,7 +136,7 @@ class Truncator:
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Continue from what was saved."""
-        steps = check_array("steps", arrays, np.zeros(2, np.int64))
+        steps = find_array("steps", arrays, np.zeros(2, np.int64))
         if not 0 <= steps[1] <= steps[0] <= MAX_COUNT:
             raise InputError(
                 f"steps is {steps.tolist()}; it must be how many there were, and how many truncated"
@@ -147,8 +146,8 @@ class Truncator:
         if self._automatic:
             if "coefficient" not in arrays:
                 raise InputError('coefficient is missing; it was saved without "auto"')
-            coefficient = check_array("coefficient", arrays, np.array(0.0))
-            sizes = check_array("warm_up", arrays, np.zeros(0), same_shape=False)
+            coefficient = find_array("coefficient", arrays, np.array(0.0))
+            sizes = find_array("warm_up", arrays, np.zeros(0), same_shape=False)
             if not 0 < coefficient < np.inf:
                 raise InputError(f"coefficient is {coefficient}; it must be finite and above 0")
             if not ((sizes > 0) & (sizes < np.inf)).all():

@@ -13,13 +13,13 @@ from gymnasium.error import ResetNeeded
 from gymnasium.utils import RecordConstructorArgs
 
 from heavytail.errors import InputError, short_repr
+from heavytail.gym_answers import check_step, to_float
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import stream
 from heavytail.laws import Law
 from heavytail.laws.law import fill
 from heavytail.laws.table import law_table
 from heavytail.registry import find
-from heavytail.training.gym_answers import check_step, to_float
 
 BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
 # The spawn key of the noise under the environment's seed, of which an MDPEnv uses the first few

@@ -21,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import Space
 
+from heavytail.agent_file import find_array
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.files import Arrays
 from heavytail.gym._code_arrays import (
-    check_array,
     codes_from_array,
     codes_to_array,
     hashes_to_arrays,
@@ -108,7 +108,7 @@ class VisitCounter:
                 f"the counts were made with a SimHash, {' and '.join(sorted(stray))}, that this"
                 " counter does not have"
             )
-        counts = check_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
+        counts = find_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
         if not ((counts >= 1) & (counts <= MAX_COUNT)).all():
             raise InputError(f"counts must be at least 1 and at most {MAX_COUNT} each")
         codes, actions = (codes_from_array(name, arrays, len(counts)) for name in ("observations", "actions"))

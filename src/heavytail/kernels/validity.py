@@ -19,12 +19,44 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from heavytail.agent_file import find_array
 from heavytail.arrays import Record
 from heavytail.errors import InputError
-from heavytail.kernels.pools import constant_fields
+from heavytail.files import Arrays
+from heavytail.kernels.pools import constant_fields, pool_fields
 from heavytail.ranges import Fact, Range
 
 ROUNDING = 1e-6  # relative: other machines round otherwise, and an altered constant differs by more
+
+
+def restore_valid(prefix: str, built: Record, arrays: Arrays) -> Record:
+    """Make a valid record from the arrays of a file, like one that is fresh from its builder."""
+    record = restore(prefix, built, arrays, same_shape=True)
+    check_record(prefix, record, built)
+    return record
+
+
+def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) -> Record:
+    """Make a record like `template` from the arrays of a file; what they hold is not looked at.
+
+    They must have the same types and, where `same_shape`, the same shapes except for pools, which may grow.
+    """
+    values, pools = [], pool_fields(template)
+    _check_pool_lengths(prefix, pools, arrays)
+    for name, old in zip(template._fields, template, strict=True):
+        path = f"{prefix}/{name}"
+        if hasattr(old, "_fields"):
+            values.append(restore(path, old, arrays, same_shape=same_shape))
+        else:
+            new = find_array(path, arrays, np.asarray(old), same_shape=same_shape, grows=name in pools)
+            values.append(np.ascontiguousarray(new) if isinstance(old, np.ndarray) else type(old)(new[()]))
+    return type(template)(*values)
+
+
+def _check_pool_lengths(prefix: str, pools: tuple[str, ...], arrays: Arrays) -> None:
+    paths = [f"{prefix}/{name}" for name in pools]
+    if len({len(arrays[path]) for path in paths if path in arrays and arrays[path].ndim}) > 1:
+        raise InputError(f"the pools {', '.join(pools)} of {prefix} have different lengths")
 
 
 def check_record(path: str, record: Record, built: Record) -> None:

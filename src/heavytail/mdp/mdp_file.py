@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from heavytail.agent_file import FORMAT, METADATA
 from heavytail.errors import InputError, one_line
 from heavytail.files import Arrays, read_arrays, unpack_arrays, write_arrays
 from heavytail.laws.table import LawTable
@@ -23,8 +24,6 @@ from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import registered
 
-FORMAT = 4  # that of files of agents, so that one reader tells both apart
-METADATA = "heavytail.json"  # the entry of the metadata
 KIND = "mdp"  # in the metadata: files of agents have none
 SIZES = ("n_states", "n_actions", "n_stages", "horizon")
 

@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from heavytail.agent_file import (
+    AgentFile,
+    flatten,
+    read_agent_file,
+    write_agent_file,
+)
 from heavytail.arrays import Ints, Record
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.kernels.rng import Seed, Streams
@@ -21,12 +27,6 @@ from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.training import fused
 from heavytail.training.advice import note_policy_per_step, question_moment
-from heavytail.training.agent_file import (
-    AgentFile,
-    flatten,
-    read_agent_file,
-    write_agent_file,
-)
 from heavytail.training.beliefs import tabulate_beliefs
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
 from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp

@@ -10,6 +10,7 @@ from heavytail.checks import cast_value
 from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.kernels.rng import Streams, streams
+from heavytail.kernels.validity import restore, restore_valid
 from heavytail.mdp.builders import mdp_from_slots
 from heavytail.mdp.changing import changing_mdp
 from heavytail.mdp.problem import Problem
@@ -17,9 +18,7 @@ from heavytail.mdp.validation import check_mdp
 from heavytail.planning.gaps import regret_by_gaps
 from heavytail.registry import find
 from heavytail.training import fused
-from heavytail.training.agent_file import restore, restore_valid
 from heavytail.training.agent_metadata import check_size, read_metadata
-from heavytail.training.lost_state import warn_of_lost_state
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 
 
@@ -37,9 +36,7 @@ def restore_learner(
     _check_clock(run_state)
     # A Gymnasium environment gets a new seed: the learner's first one would replay what it has seen.
     new_seed = np.random.SeedSequence([*map(int, run_streams.transitions), int(run_state.steps[0])])
-    if env is not None:
-        warn_of_lost_state(env, int(run_state.steps[0]))
-    elif "spaces" in metadata:
+    if env is None and "spaces" in metadata:
         env = _absent_env(problem, metadata["spaces"])
     if env is not None:
         runner = make_runner(env, problem.horizon or None, new_seed)

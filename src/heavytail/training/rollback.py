@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from heavytail.agent_file import flatten
 from heavytail.arrays import Record
-from heavytail.training.agent_file import flatten
 
 
 @contextmanager

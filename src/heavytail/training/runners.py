@@ -12,6 +12,7 @@ import numpy as np
 
 from heavytail.arrays import Record
 from heavytail.errors import InputError, one_line, short_repr
+from heavytail.gym_answers import check_reset, check_step, to_float
 from heavytail.kernels.rng import Seed, Streams, seed_sequence
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
@@ -22,7 +23,6 @@ from heavytail.mdp.mdp_file import as_changing
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.training import fused, step_loop
-from heavytail.training.gym_answers import check_reset, check_step, to_float
 from heavytail.training.stepwise import Stepwise
 
 # Gymnasium's wrappers that leave rewards unchanged

@@ -3,19 +3,19 @@
 import os
 from typing import Any
 
-from heavytail.errors import InputError, one_line, short_repr
-from heavytail.files import Arrays
-from heavytail.kernels.rng import stream
-from heavytail.mdp.labels import Labels, label_from_json, label_to_json
-from heavytail.mdp.problem import Problem
-from heavytail.registry import find
-from heavytail.training.agent_file import (
+from heavytail.agent_file import (
     AgentFile,
     flatten,
     read_agent_file,
-    restore_valid,
     write_agent_file,
 )
+from heavytail.errors import InputError, one_line, short_repr
+from heavytail.files import Arrays
+from heavytail.kernels.rng import stream
+from heavytail.kernels.validity import restore_valid
+from heavytail.mdp.labels import Labels, label_from_json, label_to_json
+from heavytail.mdp.problem import Problem
+from heavytail.registry import find
 from heavytail.training.agent_metadata import check_size, read_metadata
 from heavytail.training.session import NEVER, Session, new_session
 

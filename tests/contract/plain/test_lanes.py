@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.arrays import Record
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
@@ -20,7 +21,6 @@ from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.registry import find
 from heavytail.training import fused
-from heavytail.training.agent_file import flatten
 from heavytail.training.lanes.lane_loop import run_lane
 from heavytail.training.reward_batches import new_reward_batch
 from support import traces

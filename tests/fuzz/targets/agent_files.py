@@ -13,10 +13,10 @@ import numpy as np
 
 import heavytail as ht
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
+from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.errors import InputError
 from heavytail.files import write_arrays
 from heavytail.registry import Registered
-from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from support.mdps import MDPS
 
 SHARE = 6

@@ -12,8 +12,8 @@ import numpy as np
 
 import heavytail as ht
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
+from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.files import write_arrays
-from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 
 SHARE = 1
 SMALL = {

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
+from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.deep import DeepLearner
 from heavytail.files import write_arrays
 from heavytail.studies.backends.backend import WorkContext
@@ -18,7 +19,6 @@ from heavytail.studies.backends.deep import DeepBackend
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.resume_files import SET_ASIDE
 from heavytail.studies.specs.reading import make_spec
-from heavytail.training.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 
 SHARE = 0.5
 TINY = {"hidden": [4], "replay": 100, "start": 100, "batch": 8, "bits": 4}

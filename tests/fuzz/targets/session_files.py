@@ -10,7 +10,7 @@ import numpy as np
 import heavytail as ht
 from fuzz.mutation import Generator
 from fuzz.targets.agent_files import write_mutated
-from heavytail.training.agent_file import AgentFile, read_agent_file
+from heavytail.agent_file import AgentFile, read_agent_file
 
 SHARE = 1
 LEARNT = 150  # updates before the file is written

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from heavytail.agent_file import find_array
 from heavytail.arrays import Bools, Floats, Ints, Record
 from heavytail.errors import InputError
 from heavytail.files import Arrays
@@ -19,7 +20,6 @@ from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import Streams
 from heavytail.kernels.validity import check_record
 from heavytail.mdp.changing import ChangingMDP
-from heavytail.training.agent_file import check_array
 from heavytail.training.fused import (
     ERROR_MESSAGES,
     FULL,
@@ -149,12 +149,12 @@ class Lanes:
 
     def _check(self, arrays: Arrays, begun: LaneState) -> None:
         """Check the arrays of other lanes, one lane after the other: compiled code trusts them."""
-        check_array("error_status", arrays["error_status"], self.error_status)
-        if not np.isin(arrays["error_status"], [0, *ERROR_MESSAGES]).all():
+        error_status = find_array("error_status", arrays, self.error_status)
+        if not np.isin(error_status, [0, *ERROR_MESSAGES]).all():
             raise InputError("error_status names an error that does not exist")
         pools = set(pool_paths("lanes", begun))
         for path, array in own_arrays("lanes", begun):
-            check_array(path, arrays[path], array, grows=path in pools)
+            find_array(path, arrays, array, grows=path in pools)
         mdp, left = self.mdps.unique[0].mdps[0], with_arrays("lanes", begun, arrays)
         for i in range(self.size):
             lane = read_lane(left, i)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
+from heavytail.agent_file import flatten
 from heavytail.arrays import Ints
 from heavytail.errors import InputError
 from heavytail.files import read_arrays, write_arrays
@@ -20,7 +21,6 @@ from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.training import fused
-from heavytail.training.agent_file import flatten
 from heavytail.training.lanes import batch
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit, width_for
 from heavytail.training.lanes.device import BLOCK

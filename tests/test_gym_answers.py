@@ -11,7 +11,7 @@ from gymnasium.spaces import Discrete
 
 import heavytail as ht
 from heavytail.errors import InputError
-from heavytail.training.gym_answers import check_step
+from heavytail.gym_answers import check_step
 from support import mdps
 from support.processes import PATIENCE
 

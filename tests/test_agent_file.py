@@ -12,12 +12,12 @@ import pytest
 
 import heavytail as ht
 from heavytail import registry
+from heavytail.agent_file import FORMAT, METADATA, read_agent_file
 from heavytail.arrays import Floats, Ints, Stream
 from heavytail.errors import InputError
 from heavytail.files import write_arrays
 from heavytail.kernels.verbs import act, reset, update
 from heavytail.registry import Registered
-from heavytail.training.agent_file import FORMAT, METADATA, read_agent_file
 from support import mdps
 
 

@@ -1,12 +1,13 @@
-"""Agent files: every array of a run in one ``.npz``, with JSON metadata that says what they are.
+"""Files of agents, and of wrappers: arrays in one ``.npz``, with JSON metadata that says what they are.
 
 No pickle is written or read. A file is written under a temporary name and renamed when it is complete, so
 that an interruption leaves the old one. Each array carries the checksum of the zip format; a file that does
-not fit the agent it claims to be is refused.
+not fit what it claims to be is refused.
 """
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,60 +38,29 @@ def flatten(prefix: str, record: Record) -> Arrays:
     return arrays
 
 
-def restore_valid(prefix: str, built: Record, arrays: Arrays) -> Record:
-    """Make a valid record from the arrays of a file, like one that is fresh from its builder."""
-    from heavytail.kernels.validity import check_record  # here: files of wrappers need no compiler
-
-    record = restore(prefix, built, arrays, same_shape=True)
-    check_record(prefix, record, built)
-    return record
-
-
-def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) -> Record:
-    """Make a record like `template` from the arrays of a file; what they hold is not looked at.
-
-    They must have the same types and, where `same_shape`, the same shapes except for pools, which may grow.
-    """
-    from heavytail.kernels.pools import pool_fields  # here, likewise
-
-    values, pools = [], pool_fields(template)
-    _check_pool_lengths(prefix, pools, arrays)
-    for name, old in zip(template._fields, template, strict=True):
-        path = f"{prefix}/{name}"
-        if hasattr(old, "_fields"):
-            values.append(restore(path, old, arrays, same_shape=same_shape))
-        else:
-            if path not in arrays:
-                raise InputError(f"{path} is missing")
-            new = arrays[path]
-            check_array(path, new, np.asarray(old), same_shape=same_shape, grows=name in pools)
-            values.append(np.ascontiguousarray(new) if isinstance(old, np.ndarray) else type(old)(new[()]))
-    return type(template)(*values)
-
-
-def _check_pool_lengths(prefix: str, pools: tuple[str, ...], arrays: Arrays) -> None:
-    paths = [f"{prefix}/{name}" for name in pools]
-    if len({len(arrays[path]) for path in paths if path in arrays and arrays[path].ndim}) > 1:
-        raise InputError(f"the pools {', '.join(pools)} of {prefix} have different lengths")
-
-
-def check_array(
+def find_array(
     path: str,
-    new: npt.NDArray[Any],
+    arrays: Mapping[str, npt.NDArray[Any]],
     expected: npt.NDArray[Any],
     *,
     same_shape: bool = True,
     grows: bool = False,
-) -> None:
-    """Raise a one-line error for an array of another type or shape; one that grows may be longer."""
+) -> npt.NDArray[Any]:
+    """Return the array of this path, if its type and shape are those expected; one that grows may be longer.
+
+    Without `same_shape` only the number of axes counts.
+    """
+    if path not in arrays:
+        raise InputError(f"{path} is missing")
+    new = arrays[path]
     fits = new.dtype == expected.dtype and new.ndim == expected.ndim
     if fits and same_shape:
         longer = grows and new.shape[1:] == expected.shape[1:] and len(new) >= len(expected)
         fits = longer or new.shape == expected.shape
     if not fits:
-        raise InputError(
-            f"{path} is {new.dtype}{list(new.shape)} where {expected.dtype}{list(expected.shape)} is expected"
-        )
+        shape = list(expected.shape) if same_shape else f"[{', '.join('n' * expected.ndim)}]"
+        raise InputError(f"{path} is {new.dtype}{list(new.shape)} where {expected.dtype}{shape} is expected")
+    return new
 
 
 def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
