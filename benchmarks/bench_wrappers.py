@@ -26,9 +26,9 @@ LAST = 0.2  # of the steps, in which returns are looked at
 
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "none": lambda venv: venv,
-    "clip": lambda venv: ht.gym.VecTruncateReward(venv, mode="clip", limit=1.0),
-    "TruncateReward": ht.gym.VecTruncateReward,
-    "DenoiseReward": ht.gym.VecDenoiseReward,
+    "clip": lambda venv: ht.gym.TruncateReward(venv, mode="clip", limit=1.0),
+    "TruncateReward": ht.gym.TruncateReward,
+    "DenoiseReward": ht.gym.DenoiseReward,
 }
 
 

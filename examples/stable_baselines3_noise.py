@@ -22,8 +22,8 @@ ENVS = 8
 NOISE = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "as it is paid": lambda venv: venv,
-    "clipped to [-1, 1]": lambda venv: ht.gym.VecTruncateReward(venv, mode="clip", limit=1.0),
-    "DenoiseReward": ht.gym.VecDenoiseReward,
+    "clipped to [-1, 1]": lambda venv: ht.gym.TruncateReward(venv, mode="clip", limit=1.0),
+    "DenoiseReward": ht.gym.DenoiseReward,
 }
 
 

@@ -9,7 +9,7 @@ import pytest
 import heavytail as ht
 from heavytail.agent_file import FORMAT, METADATA
 from heavytail.errors import InputError
-from heavytail.gym import TruncateReward, VectorTruncateReward
+from heavytail.gym import TruncateReward
 from support.small_deep import SMALL
 
 
@@ -41,13 +41,13 @@ def test_wrappers_are_made_again_around_their_environment(tmp_path: Path) -> Non
     for env, bare in (
         (TruncateReward(lake()), lake()),
         (
-            VectorTruncateReward(gymnasium.make_vec("FrozenLake-v1", 2)),
+            TruncateReward(gymnasium.make_vec("FrozenLake-v1", 2)),
             gymnasium.make_vec("FrozenLake-v1", 2),
         ),
     ):
         env.save(path)
         assert type(ht.load(path, bare)) is type(env)
-    with pytest.raises(InputError, match="is the state of VectorTruncateReward; give its environment"):
+    with pytest.raises(InputError, match="is the state of TruncateReward; give its environment"):
         ht.load(path)
 
 

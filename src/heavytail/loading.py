@@ -83,14 +83,16 @@ def _load_deep(path: StrPath, env: Any, environment: Any) -> Any:
 
 def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> Any:
     from heavytail import gym
+    from heavytail.gym.adapters import FilterReward
 
-    if wrapper not in gym.__all__ or not hasattr(getattr(gym, wrapper), "from_file"):
+    known = getattr(gym, wrapper) if wrapper in gym.__all__ else None
+    if not (isinstance(known, type) and issubclass(known, FilterReward)):
         raise InputError(f"{os.fspath(path)} is of {short_repr(wrapper)}, which is no wrapper of heavytail")
     if env is None:
         raise InputError(
             f"{os.fspath(path)} is the state of {wrapper}; give its environment: load(path, env)"
         )
-    return getattr(gym, wrapper).load(path, env)
+    return known.from_file(path, env)
 
 
 # By the entry of the description that tells what a file is

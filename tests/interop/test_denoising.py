@@ -16,14 +16,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 import torch
+from gymnasium.error import ResetNeeded
 from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import VecEnv
 
 import heavytail as ht
-from heavytail.gym import AddRewardNoise, DenoiseReward, VecDenoiseReward
-from heavytail.gym import _denoiser as core
-from heavytail.gym._filtering import Visit
+from heavytail.gym import AddRewardNoise, DenoiseReward, TruncateReward
+from heavytail.gym import denoise as core
+from heavytail.gym.filter import Visit
 from heavytail.gym.ids import register_ids
 
 torch.set_num_threads(1)  # tests run side by side, and networks this small only lose by sharing cores
@@ -43,28 +45,31 @@ def test_stable_baselines3_finds_nothing_to_complain_about(env_id: str) -> None:
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("vectored", [False, True])
-def test_a_model_learns_and_is_noticed_when_it_learns_on_without_the_estimates(
-    algorithm: str, vectored: bool, tmp_path: Path
+@pytest.mark.parametrize("wrapper", [DenoiseReward, TruncateReward])
+def test_a_model_learns_and_goes_on_from_its_files(
+    wrapper: Any, algorithm: str, vectored: bool, tmp_path: Path
 ) -> None:
     def bare() -> Any:
         if vectored:
             return make_vec_env("CartPole-v1", n_envs=2, seed=0, **NOISE)
         return AddRewardNoise(gymnasium.make("CartPole-v1"), HEAVY)
 
-    wrapper: Any = VecDenoiseReward if vectored else DenoiseReward
     env = wrapper(bare())
+    assert isinstance(env, VecEnv if vectored else gymnasium.Env)
+    assert isinstance(env, wrapper)
     model = ALGORITHMS[algorithm](env).learn(300)  # warnings are errors
     assert all(np.isfinite(tensor.numpy()).all() for tensor in model.get_parameters()["policy"].values())
     model.save(tmp_path / "model.zip")
     env.save(tmp_path / "rewards.npz")
-    forgetful = type(model).load(tmp_path / "model.zip", env=wrapper(bare()))
-    with pytest.warns(UserWarning, match=f"{wrapper.__name__} has seen no reward.* load its state too"):
-        forgetful.learn(50)
-    type(model).load(tmp_path / "model.zip", env=wrapper.load(tmp_path / "rewards.npz", bare())).learn(50)
+    again = ht.load(tmp_path / "rewards.npz", bare())
+    assert type(again) is type(env)
+    np.testing.assert_equal(again.state_dict(), env.state_dict())
+    type(model).load(tmp_path / "model.zip", env=again).learn(50)
+    assert again.state_dict()["steps"][0] > env.state_dict()["steps"][0]
 
 
 def test_a_vector_learns_from_all_its_environments_and_tells_goals_from_time_limits() -> None:
-    venv = VecDenoiseReward(make_vec_env("CliffWalking-v1", 2, 5, env_kwargs={"max_episode_steps": 7}))
+    venv = DenoiseReward(make_vec_env("CliffWalking-v1", 2, 5, env_kwargs={"max_episode_steps": 7}))
     states = venv.reset()
     denoiser = core.Denoiser(venv.observation_space, venv.action_space)
     for actions in np.random.default_rng(0).integers(4, size=(40, 2)):
@@ -81,7 +86,7 @@ def test_a_vector_learns_from_all_its_environments_and_tells_goals_from_time_lim
 
 def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    _, example = inspect.getdoc(VecDenoiseReward).split("::\n\n")  # type: ignore[union-attr]
+    _, example = inspect.getdoc(DenoiseReward).split("::\n\n")  # type: ignore[union-attr]
     exec(textwrap.dedent(example), {})  # noqa: S102 - the example is ours
     assert Path("rewards.npz").exists()
 
@@ -93,9 +98,6 @@ def test_the_example_ends_in_a_picture() -> None:
     plt.close(figure)
 
 
-def test_a_single_environment_is_refused() -> None:
-    with pytest.raises(
-        ht.InputError,
-        match=r"^VecDenoiseReward: venv is .*; it must be a VecEnv; .* environment take DenoiseReward$",
-    ):
-        VecDenoiseReward(gymnasium.make("CartPole-v1"))
+def test_a_vector_needs_a_reset() -> None:
+    with pytest.raises(ResetNeeded, match="no episode has begun"):
+        DenoiseReward(make_vec_env("CartPole-v1", n_envs=2)).step(np.array([0, 1]))

@@ -3,8 +3,6 @@
 Run by ``make test-interop``.
 """
 
-import inspect
-import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import heavytail as ht
-from heavytail.gym import AddRewardNoise, MDPEnv, TruncateReward, VecTruncateReward
+from heavytail.gym import AddRewardNoise, MDPEnv, TruncateReward
 from heavytail.gym.ids import register_ids
 from heavytail.statistics import permutation_test
 
@@ -55,24 +53,13 @@ def test_it_learns(algorithm: str, env_id: str, options: str) -> None:
     noise = {"wrapper_class": AddRewardNoise, "wrapper_kwargs": {"law": HEAVY}}
     for env in (
         TruncateReward(AddRewardNoise(gymnasium.make(env_id), HEAVY), **OPTIONS[options]),
-        VecTruncateReward(make_vec_env(env_id, n_envs=2, seed=0, **noise), **OPTIONS[options]),
+        TruncateReward(make_vec_env(env_id, n_envs=2, seed=0, **noise), **OPTIONS[options]),
     ):
         model = ALGORITHMS[algorithm](env).learn(300)
         assert model.num_timesteps >= 300
         assert 0 < env.truncated_fraction < 1
         parameters = model.get_parameters()["policy"]
         assert all(np.isfinite(tensor.numpy()).all() for tensor in parameters.values())
-
-
-def test_the_example_of_the_documentation_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    _, example = inspect.getdoc(VecTruncateReward).split("::\n\n")  # type: ignore[union-attr]
-    scope: dict[str, Any] = {}
-    exec(textwrap.dedent(example), scope)  # noqa: S102 - the example is ours
-    assert Path("counts.npz").exists()
-    assert not any(
-        info["r"] > 500 for info in scope["model"].ep_info_buffer
-    )  # the Monitors are beneath the noise
 
 
 # Vectors
@@ -91,7 +78,7 @@ def test_the_environments_of_a_vector_share_one_count() -> None:
         wrapper_class=AddRewardNoise,
         wrapper_kwargs={"law": HEAVY},
     )
-    venv = VecTruncateReward(vector, **GROWING)
+    venv = TruncateReward(vector, **GROWING)
     venv.reset()
     singles = [AddRewardNoise(MDPEnv("six_arms", horizon=4), HEAVY) for _ in range(2)]
     states = [env.reset(seed=5 + i)[0] for i, env in enumerate(singles)]
@@ -116,29 +103,6 @@ def test_the_environments_of_a_vector_share_one_count() -> None:
     assert rewards.dtype == np.float32
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("vectored", [False, True])
-def test_a_model_that_learns_on_without_its_counts_is_noticed(
-    algorithm: str, vectored: bool, tmp_path: Path
-) -> None:
-    def make() -> Any:
-        return (
-            VecTruncateReward(make_vec_env("CartPole-v1", n_envs=2, seed=0))
-            if vectored
-            else TruncateReward(gymnasium.make("CartPole-v1"))
-        )
-
-    env = make()
-    model = ALGORITHMS[algorithm](env).learn(300)  # warnings are errors
-    model.save(tmp_path / "model.zip")
-    env.save(tmp_path / "counts.npz")
-    forgetful = type(model).load(tmp_path / "model.zip", env=make())
-    with pytest.warns(UserWarning, match=f"{type(env).__name__} has counted no visit.* load its state too"):
-        forgetful.learn(50)
-    bare = make_vec_env("CartPole-v1", n_envs=2) if vectored else gymnasium.make("CartPole-v1")
-    type(model).load(tmp_path / "model.zip", env=type(env).load(tmp_path / "counts.npz", bare)).learn(50)
-
-
 @pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1"])
 def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
     def steps(venv: Any) -> list[Any]:
@@ -149,7 +113,7 @@ def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
         return [venv.step(rng.integers(0, 2, shape).astype(venv.action_space.dtype)) for _ in range(50)]
 
     one, other = (
-        VecTruncateReward(make_vec_env(env_id, n_envs=2), epsilon=0.05, coefficient="auto") for _ in range(2)
+        TruncateReward(make_vec_env(env_id, n_envs=2), epsilon=0.05, coefficient="auto") for _ in range(2)
     )
     steps(one)
     one.save(tmp_path / "counts.npz")
@@ -163,7 +127,7 @@ def test_counts_are_saved_and_restored(env_id: str, tmp_path: Path) -> None:
 
 def test_wrappers_of_stable_baselines3_go_on_top_and_find_it_beneath() -> None:
     venv = VecNormalize(
-        VecTruncateReward(make_vec_env("CartPole-v1", n_envs=2, seed=0), **GROWING), norm_reward=True
+        TruncateReward(make_vec_env("CartPole-v1", n_envs=2, seed=0), **GROWING), norm_reward=True
     )
     venv.reset()
     venv.step(np.array([0, 1]))
@@ -187,17 +151,6 @@ def test_logs_show_what_was_paid_where_the_monitor_is_beneath() -> None:
     assert max(returns["beneath all"]) < 100
     assert min(returns["between"]) >= 400
     assert set(returns["none"]) == {4.0}
-
-
-def test_a_single_environment_is_refused() -> None:
-    with pytest.raises(
-        ht.InputError,
-        match=(
-            r"^VecTruncateReward: venv is <.*CartPole.*; it must be a VecEnv; for a single environment"
-            r" take TruncateReward$"
-        ),
-    ):
-        VecTruncateReward(gymnasium.make("CartPole-v1"), **GROWING)
 
 
 # It learns better
@@ -238,7 +191,7 @@ def mean_return(algorithm: str, seed: int, steps: int, options: dict[str, Any] |
     monitors = [Monitor(Ladder()) for _ in range(8 if algorithm == "PPO" else 1)]
     noisy = [AddRewardNoise(env, "alpha_stable", alpha=1.1, scale=1.0) for env in monitors]
     venv: Any = DummyVecEnv([lambda env=env: env for env in noisy])
-    venv = venv if options is None else VecTruncateReward(venv, **options)
+    venv = venv if options is None else TruncateReward(venv, **options)
     shared: dict[str, Any] = {"learning_rate": 1e-3, "gamma": 0.98, "seed": seed, "device": "cpu"}
     if algorithm == "DQN":
         model: Any = DQN(

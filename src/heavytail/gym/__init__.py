@@ -18,27 +18,19 @@ from typing import TYPE_CHECKING, Any
 from heavytail._startup import gc_paused
 
 if TYPE_CHECKING:
-    from heavytail.gym.denoise_reward import DenoiseReward
+    from heavytail.gym.denoise import DenoiseReward
     from heavytail.gym.env import MDPEnv
     from heavytail.gym.observation_codes import SimHash
     from heavytail.gym.reward_noise import AddRewardNoise
-    from heavytail.gym.truncate_reward import TruncateReward
-    from heavytail.gym.vec_denoise_reward import VecDenoiseReward
-    from heavytail.gym.vec_truncate_reward import VecTruncateReward
-    from heavytail.gym.vector_denoise_reward import VectorDenoiseReward
-    from heavytail.gym.vector_truncate_reward import VectorTruncateReward
+    from heavytail.gym.truncate import TruncateReward
     from heavytail.gym.visit_counts import VisitCounter, visit_counter
 
 _HOME = {
     "AddRewardNoise": "reward_noise",
-    "DenoiseReward": "denoise_reward",
+    "DenoiseReward": "denoise",
     "MDPEnv": "env",
     "SimHash": "observation_codes",
-    "TruncateReward": "truncate_reward",
-    "VecDenoiseReward": "vec_denoise_reward",
-    "VecTruncateReward": "vec_truncate_reward",
-    "VectorDenoiseReward": "vector_denoise_reward",
-    "VectorTruncateReward": "vector_truncate_reward",
+    "TruncateReward": "truncate",
     "VisitCounter": "visit_counts",
     "visit_counter": "visit_counts",
 }
@@ -49,10 +41,6 @@ __all__ = [
     "MDPEnv",
     "SimHash",
     "TruncateReward",
-    "VecDenoiseReward",
-    "VecTruncateReward",
-    "VectorDenoiseReward",
-    "VectorTruncateReward",
     "VisitCounter",
     "visit_counter",
 ]

@@ -9,8 +9,9 @@ import gymnasium
 from fuzz.mutation import Generator, mutate_array, mutate_bytes
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.gym import AddRewardNoise, DenoiseReward, TruncateReward
+from heavytail.loading import load
 
-Wrapper = TruncateReward[object, object] | DenoiseReward[object, object]
+Wrapper = TruncateReward | DenoiseReward
 
 SHARE = 3
 STEPS = 60
@@ -37,7 +38,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
     for i, env in enumerate(wrappers()):
         walk(env, STEPS)
         env.save(folder / f"{i}.npz")
-        files.append(read_arrays(folder / f"{i}.npz", "file of counts"))
+        files.append(read_arrays(folder / f"{i}.npz", "file of a wrapper"))
     return partial(try_one, wrappers(), files, folder / "hostile.npz")
 
 
@@ -50,7 +51,7 @@ def try_one(envs: list[Wrapper], files: list[Arrays], path: Path, rng: Generator
     if rng.random() < 0.15:
         path.write_bytes(mutate_bytes(path.read_bytes(), rng))
     if rng.random() < 0.5:
-        env = type(env).load(path, env.env)
+        env = load(path, env.env)
     else:
         env.load(path)
     walk(env, 3)

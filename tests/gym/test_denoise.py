@@ -1,25 +1,19 @@
 import copy
-import json
 import math
-import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
-from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env
 from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.gym import AddRewardNoise, DenoiseReward, MDPEnv, VecDenoiseReward, VectorDenoiseReward
-from heavytail.gym import _denoiser as core
-from heavytail.gym._filtering import Visit
+from heavytail.gym import AddRewardNoise, DenoiseReward, MDPEnv
+from heavytail.gym import denoise as core
+from heavytail.gym.filter import Visit
 from heavytail.gym.ids import register_ids
 from support.examples import examples
 
@@ -230,35 +224,6 @@ def test_every_kind_of_space_has_cells() -> None:
         assert denoiser.cells >= 5
 
 
-# The conventions of Gymnasium
-
-
-@pytest.mark.filterwarnings(
-    "ignore:.*is different from the unwrapped version:UserWarning"
-)  # said of every wrapper
-@pytest.mark.parametrize("env_id", ["heavytail/SixArms-v0", "FrozenLake-v1", "MountainCar-v0"])
-def test_gymnasium_finds_nothing_to_complain_about(env_id: str) -> None:
-    check_env(DenoiseReward(gymnasium.make(env_id).unwrapped), skip_render_check=True)
-
-
-def test_a_spec_makes_the_same_environment_again() -> None:
-    env = DenoiseReward(noisy("CartPole-v1"))
-    assert env.spec is not None
-    assert env.spec.nondeterministic
-    again = gymnasium.make(EnvSpec.from_json(env.spec.to_json()))
-    assert isinstance(again, DenoiseReward)
-    np.testing.assert_equal(rollout(again, 100, seed=4), rollout(env, 100, seed=4))
-
-
-def test_a_copy_goes_on_as_the_original_would() -> None:
-    env = DenoiseReward(noisy("CartPole-v1"))
-    rollout(env, 50, seed=0)
-    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301 - our own
-    after = rollout(env, 50, seed=1)
-    for twin in twins:
-        np.testing.assert_equal(rollout(twin, 50, seed=1), after)
-
-
 def test_looking_changes_nothing() -> None:
     env = DenoiseReward(noisy("CartPole-v1"))
     with pytest.raises(ht.InputError, match="estimate: there was no reward yet; take a step first"):
@@ -271,29 +236,6 @@ def test_looking_changes_nothing() -> None:
 
 
 # Saving
-
-
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1"])
-def test_an_interrupted_run_goes_on_from_its_file(env_id: str, tmp_path: Path) -> None:
-    env, file = DenoiseReward(noisy(env_id)), tmp_path / "rewards.npz"
-    rollout(env, 300, seed=1)
-    env.save(file)
-    again = DenoiseReward(noisy(env_id))
-    again.load(file)
-    made, loaded = DenoiseReward.load(file, noisy(env_id)), ht.load(file, noisy(env_id))
-    rest = rollout(env, 300, seed=2)
-    for other in (again, made, loaded):
-        assert isinstance(other, DenoiseReward)
-        np.testing.assert_equal(rollout(other, 300, seed=2), rest)
-        np.testing.assert_equal(other.state_dict(), env.state_dict())
-    with np.load(file, allow_pickle=False) as arrays:
-        metadata = json.loads(arrays["heavytail.json"].tobytes())
-    assert metadata == {"wrapper": "DenoiseReward", "options": {}, "format": 3}
-
-
-def test_a_wrapper_without_steps_is_saved_too(tmp_path: Path) -> None:
-    DenoiseReward(noisy("CartPole-v1")).save(tmp_path / "rewards.npz")
-    assert DenoiseReward.load(tmp_path / "rewards.npz", noisy("CartPole-v1")).cells == 1
 
 
 @pytest.mark.parametrize(
@@ -335,98 +277,8 @@ def test_a_state_that_is_wrong_is_told_in_one_line_and_changes_nothing(
     np.testing.assert_equal(env.state_dict(), before)
 
 
-# Vectors
-
-
-@pytest.mark.parametrize("reset", ["NextStep", "SameStep"])
-def test_a_vector_learns_from_all_its_environments_and_not_from_dummy_steps(reset: str) -> None:
-    vector = gymnasium.make_vec(
-        "heavytail/SixArms-v0",
-        num_envs=3,
-        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(reset)},
-        vectorization_mode="sync",
-        horizon=4,
-        wrappers=[lambda env: AddRewardNoise(env, HEAVY)],
-    )
-    envs = VectorDenoiseReward(vector)
-    states, _ = envs.reset(seed=20)
-    denoiser = core.Denoiser(spaces.Discrete(7), spaces.Discrete(6))
-    over, steps = np.zeros(3, bool), 0
-    for actions in np.random.default_rng(0).integers(6, size=(30, 3)):
-        following, found, terminations, truncations, infos = envs.step(actions)
-        for i in range(3):
-            assert infos["_raw_reward"][i] == infos["_reward_samples"][i] == (not over[i])
-            if over[i]:
-                assert (found[i], infos["reward_samples"][i]) == (0.0, 0)
-                continue
-            raw, steps = infos["raw_reward"][i], steps + 1
-            ((mean, info),) = denoiser.apply([Visit(int(states[i]), actions[i], raw, terminations[i])])
-            assert (found[i], infos["reward_samples"][i]) == (mean, info["reward_samples"])
-        over = (terminations | truncations) & (reset == "NextStep")
-        states = following
-    assert envs.state_dict()["steps"][0] == steps == (90 if reset == "SameStep" else 72)
-
-
-def test_a_vector_of_one_is_the_single_environment(tmp_path: Path) -> None:
-    envs = VectorDenoiseReward(gymnasium.make_vec("CartPole-v1", num_envs=1))
-    single = DenoiseReward(gymnasium.make("CartPole-v1"))
-    envs.reset(seed=3)
-    single.reset(seed=3)
-    over = False
-    for i in range(200):
-        _, (reward,), (terminated,), (truncated,), _ = envs.step(np.array([i % 2]))
-        if not over:
-            assert (reward, terminated, truncated) == single.step(i % 2)[1:4]
-        else:
-            single.reset()
-        over = not over and (terminated or truncated)
-    np.testing.assert_equal(envs.state_dict(), single.state_dict())
-    envs.save(tmp_path / "rewards.npz")
-    again = ht.load(tmp_path / "rewards.npz", gymnasium.make_vec("CartPole-v1", num_envs=2))
-    assert isinstance(again, VectorDenoiseReward)
-    np.testing.assert_equal(again.state_dict(), envs.state_dict())
-
-
-# Mistakes
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: DenoiseReward(3),  # type: ignore[arg-type]
-            "DenoiseReward: env is 3; it must be a Gymnasium .*; for a vector take VectorDenoiseReward",
-        ),
-        (
-            lambda: VectorDenoiseReward(gymnasium.make("CartPole-v1")),  # type: ignore[arg-type]
-            "VectorDenoiseReward: .*; for a single environment take DenoiseReward",
-        ),
-        (
-            lambda: VectorDenoiseReward(3),  # type: ignore[arg-type]
-            "VectorDenoiseReward: .*; for one of Stable-Baselines3 take VecDenoiseReward",
-        ),
-        (
-            lambda: core.Denoiser(spaces.Sequence(spaces.Discrete(2)), spaces.Discrete(2)),
-            "Sequence.* cannot be hashed by projection; make numbers of it first",
-        ),
-    ],
-)
-def test_what_cannot_be_wrapped_is_one_line(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ht.InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-
-
-def test_steps_before_a_reset_and_rewards_that_are_no_numbers_are_errors() -> None:
-    env = DenoiseReward(Paying(lambda s, a, rng: math.nan))
-    with pytest.raises(ResetNeeded, match="no episode has begun"):
-        env.step(0)
-    env.reset()
-    with pytest.raises(ht.InputError, match="the reward of step 1 is nan; a reward must be a number"):
-        env.step(0)
-    assert env.state_dict()["steps"][0] == 0
-
-
-def test_without_stable_baselines3_its_wrapper_says_what_to_install() -> None:
-    with pytest.raises(ht.InputError, match=r"VecDenoiseReward (needs Stable-Baselines3|: venv is 3)"):
-        VecDenoiseReward(3)
+def test_a_space_that_cannot_be_hashed_is_one_line() -> None:
+    with pytest.raises(
+        ht.InputError, match=r"Sequence.* cannot be hashed by projection; make numbers of it first"
+    ):
+        core.Denoiser(spaces.Sequence(spaces.Discrete(2)), spaces.Discrete(2))

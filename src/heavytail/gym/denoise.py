@@ -1,4 +1,4 @@
-"""The core of the wrappers that denoise rewards: which cells a reward belongs to, and what they have seen."""
+"""Rewards without their noise, for any environment and any framework."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cache
@@ -20,7 +20,8 @@ from heavytail.gym._code_arrays import (
     hashes_to_arrays,
     read_projections,
 )
-from heavytail.gym._filtering import Filtered, Visit
+from heavytail.gym.adapters import FilterReward
+from heavytail.gym.filter import Filtered, RewardFilter, Visit
 from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
@@ -48,7 +49,7 @@ ALL = Cell(1)
 BY_END, BY_ACTION, BY_STATE = 2, 3, 4
 
 
-class Denoiser:
+class Denoiser(RewardFilter):
     """Replaces each reward by a robust estimate of its mean, given observation, action and end.
 
     A cell is an observation (or its hash), an action, and whether a terminal state follows. Around it are
@@ -57,7 +58,6 @@ class Denoiser:
     """
 
     missing: ClassVar[Mapping[str, Any]] = {"reward_samples": 0}
-    remembers: ClassVar[bool] = True
 
     def __init__(self, observation_space: Space[Any], action_space: Space[Any]) -> None:
         self.steps = 0
@@ -99,7 +99,7 @@ class Denoiser:
             "actions": codes_to_array(actions),
             "observations": codes_to_array(observations),
             **hashes_to_arrays(self._hashes()),
-            **flatten("sketch", self._sketch),
+            **{path: array.copy() for path, array in flatten("sketch", self._sketch).items()},
         }
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -113,7 +113,8 @@ class Denoiser:
             raise InputError(f"there are {len(cells)} cells, and samples of {len(samples)}")
         if not ((samples[: len(cells)] > 0) | (steps[0] == 0)).all():
             raise InputError("there is a cell without samples")
-        loaded = restore_valid("sketch", sketch(len(samples)), dict(arrays))
+        own = {path: np.array(array) for path, array in arrays.items()}
+        loaded = restore_valid("sketch", sketch(len(samples)), own)
         hashes = self._hashes()
         projections = read_projections(hashes, arrays)
         # All is checked by now, so nothing is left half loaded.
@@ -179,6 +180,102 @@ class Denoiser:
     def _hashes(self) -> dict[str, SimHash]:
         codes = {"observation_hash": self._observation_code, "action_hash": self._action_code}
         return {name: code for name, code in codes.items() if isinstance(code, SimHash)}
+
+
+class DenoiseReward(FilterReward):
+    """Replace each reward by a robust running estimate of its mean, given state and action.
+
+    There is nothing to choose. What one is paid for an action in a state is a mean plus noise, of which only
+    the mean matters; so the learner is given the mean, as far as it is known. It is estimated in *cells*: the
+    observation, or its `heavytail.gym.SimHash` where observations are not discrete, the action, and whether a
+    terminal state follows, since goals are paid otherwise. While a cell does not differ significantly from
+    those around it (the first 16 bits of the hash, the first 8, all observations, all rewards), it has their
+    estimate. Each is that of `heavytail.estimators.sketch`: any finite mean will do, whatever the tails, and
+    skewed noise biases it little. Rewards may be of any scale, and have any constant added.
+
+    Where a cell pays the same twice there is no noise in it, and that is what it gives, exactly. So discrete
+    environments without noise are hardly changed: only some of the first rewards are. Where the reward varies
+    within a cell, as Pendulum's does, it is smoothed. *Without noise take no wrapper*.
+
+    Each step's ``info`` has ``raw_reward`` (the reward that came in, including any noise added beneath) and
+    ``reward_samples``: of how many rewards, this one included, the narrowest cell is. Observations, ends of
+    episodes and seeds pass unchanged.
+
+    **Estimates** continue for as long as the wrapper exists, also over ``reset(seed=...)``. A run is
+    therefore repeated with a new wrapper, not with a seed alone, and ``env.spec.nondeterministic`` says so.
+    Evaluate on an environment without this wrapper, and put what records returns beneath it:
+    ``DenoiseReward(Monitor(env))``.
+
+    **Vectors**: around a vector of environments, Gymnasium's or Stable-Baselines3's, it is such a vector
+    itself, and learns from all of its environments. In a vector of Gymnasium's a step that only resets an
+    environment (the default, ``NEXT_STEP``) has no reward, and nothing is learnt from it. ``infos`` has
+    ``raw_reward`` and ``reward_samples`` as arrays and, as usual there, masks ``_raw_reward`` and
+    ``_reward_samples``, true for the environments that took a step. They are at the top level also if an
+    episode ended and the next has begun in the same step (``SAME_STEP``).
+
+    **Cost**: 40 microseconds a step, twice those of `TruncateReward`. A cell takes 3 kB. There are at most
+    32,768, about 100 MB; when there are so many, new observations have the estimate of the cells around them.
+
+    Args:
+        env: the environment, or a vector of them.
+
+    >>> import gymnasium
+    >>> import heavytail as ht
+    >>> law = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
+    >>> env = ht.gym.DenoiseReward(ht.gym.AddRewardNoise(gymnasium.make("CartPole-v1"), law))
+    >>> observation, _ = env.reset(seed=0)
+    >>> for i in range(2000):
+    ...     observation, reward, terminated, truncated, info = env.step(i % 2)
+    ...     if terminated or truncated:
+    ...         _ = env.reset()
+    >>> round(info["raw_reward"], 1), round(reward, 1)
+    (-11.5, 1.2)
+
+    >>> envs = ht.gym.DenoiseReward(gymnasium.make_vec("FrozenLake-v1", num_envs=3))
+    >>> _ = envs.reset(seed=0)
+    >>> *_, infos = envs.step([0, 0, 1])
+    >>> infos["reward_samples"].tolist()  # the second environment does what the first has done
+    [1, 2, 1]
+
+    ``env.estimate(observation, action)`` is what it believes. ``env.save(path)`` keeps it in an ``.npz``
+    file, without pickle. ``ht.load(path, env)`` makes the wrapper again, and ``env.load(path)`` continues in
+    one that is there. ``state_dict()`` and ``load_state_dict(arrays)`` are the same as arrays.
+
+    **Stable-Baselines3**: a model goes on with the estimates it learnt with, so that they are saved beside
+    it, as with ``VecNormalize``. ``make_vec_env`` puts a ``Monitor`` on each environment, beneath this
+    wrapper: logs and ``ep_rew_mean`` show what was paid. (So ``VecMonitor``, if you use it, belongs beneath
+    too.) With ``wrapper_class=AddRewardNoise`` the noise is outside the ``Monitor``, and logs show returns
+    without it. ::
+
+        from stable_baselines3 import PPO
+        from stable_baselines3.common.env_util import make_vec_env
+        import heavytail as ht
+
+        law = {"law": "alpha_stable", "alpha": 1.1}
+        noise = {"wrapper_class": ht.gym.AddRewardNoise, "wrapper_kwargs": law}
+        venv = ht.gym.DenoiseReward(make_vec_env("CartPole-v1", n_envs=8, seed=0, **noise))
+        model = PPO("MlpPolicy", venv, n_steps=32, seed=0, device="cpu").learn(256)
+        model.save("model.zip")
+        venv.save("rewards.npz")
+        venv = ht.load("rewards.npz", make_vec_env("CartPole-v1", n_envs=8, **noise))
+        model = PPO.load("model.zip", env=venv).learn(256)
+    """
+
+    _filter: Denoiser
+
+    def __init__(self, env: Any) -> None:
+        self._begin(env, Denoiser, {})
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are, with those around them."""
+        return self._filter.cells
+
+    def estimate(self, observation: Any, action: Any, *, terminated: bool = False) -> float:
+        """Return the present estimate of the mean reward of an action."""
+        if self._filter.steps == 0:
+            raise InputError("estimate: there was no reward yet; take a step first")
+        return self._filter.estimate(observation, action, end=terminated)
 
 
 @cache

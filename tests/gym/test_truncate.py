@@ -1,7 +1,5 @@
-import copy
 import json
 import math
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +8,16 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.envs.registration import EnvSpec
-from gymnasium.error import ResetNeeded
-from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 import heavytail as ht
-from heavytail.files import write_arrays
+from heavytail.agent_file import METADATA
 from heavytail.gym import (
     AddRewardNoise,
     MDPEnv,
     SimHash,
     TruncateReward,
-    VectorTruncateReward,
-    VecTruncateReward,
     VisitCounter,
     visit_counter,
 )
@@ -220,22 +214,6 @@ def test_infos_are_copies() -> None:
 # The conventions of Gymnasium
 
 
-@pytest.mark.filterwarnings(
-    "ignore:.*is different from the unwrapped version:UserWarning"
-)  # said of every wrapper
-@pytest.mark.parametrize(
-    "options", [GROWING, {"epsilon": 1.0, "coefficient": "auto", "mode": "clip"}, {"mode": "sign"}], ids=str
-)
-@pytest.mark.parametrize("env_id", [*IDS, "FrozenLake-v1", "MountainCar-v0"])
-def test_gymnasium_finds_nothing_to_complain_about(env_id: str, options: dict[str, Any]) -> None:
-    theirs = env_id not in IDS  # whose pictures need pygame
-    check_env(TruncateReward(gymnasium.make(env_id).unwrapped, **options), skip_render_check=theirs)
-    check_env(
-        TruncateReward(AddRewardNoise(gymnasium.make(env_id).unwrapped, HEAVY), **options),
-        skip_render_check=theirs,
-    )
-
-
 def test_counts_go_on_over_a_reset_with_a_seed_and_the_spec_says_so() -> None:
     env = TruncateReward(gymnasium.make("FrozenLake-v1"), **GROWING)
     thresholds = []
@@ -271,14 +249,6 @@ def test_a_spec_makes_the_same_environment_again(options: dict[str, Any]) -> Non
         assert isinstance(again, TruncateReward)
         fresh = TruncateReward(AddRewardNoise(gymnasium.make("FrozenLake-v1"), HEAVY), **options)
         np.testing.assert_equal(rollout(again, 100, seed=4), rollout(fresh, 100, seed=4))
-
-
-def test_a_copy_goes_on_as_the_original_would() -> None:
-    env = TruncateReward(Paying(1.0, -20.0, 3.0), **GROWING)
-    rollout(env, 10, seed=0)
-    twins = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]  # noqa: S301 - our own
-    after = [env.step(0) for _ in range(30)]
-    assert all([twin.step(0) for _ in range(30)] == after for twin in twins)
 
 
 def test_a_recorder_beneath_records_what_was_paid_and_one_above_what_is_left() -> None:
@@ -353,7 +323,7 @@ def test_nothing_need_be_given(options: dict[str, Any]) -> None:
     told = TruncateReward(noisy("CartPole-v1"), epsilon=0.05, coefficient="auto")
     expected = rollout(told, 200, seed=0)
     np.testing.assert_equal(rollout(TruncateReward(noisy("CartPole-v1"), **options), 200, seed=0), expected)
-    vector = VectorTruncateReward(gymnasium.make_vec("CartPole-v1", num_envs=2), **options)
+    vector = TruncateReward(gymnasium.make_vec("CartPole-v1", num_envs=2), **options)
     assert vector.warming_up
 
 
@@ -379,60 +349,15 @@ def test_what_the_user_did_not_choose_or_chose_to_be_fixed_is_not(options: dict[
 # Saving
 
 
-@pytest.mark.parametrize("options", [{}, {**GROWING, "mode": "clip", "bits": 9}, {"mode": "sign"}])
-def test_the_class_makes_a_wrapper_from_its_file(options: dict[str, Any], tmp_path: Path) -> None:
-    env = TruncateReward(noisy("CartPole-v1"), **options)
-    rollout(env, 100, seed=1)
-    env.save(tmp_path / "counts.npz")
-    again = TruncateReward.load(tmp_path / "counts.npz", noisy("CartPole-v1"))
-    assert isinstance(again, TruncateReward)
-    np.testing.assert_equal(rollout(again, 100, seed=2), rollout(env, 100, seed=2))
-    vector = VectorTruncateReward.load(tmp_path / "counts.npz", gymnasium.make_vec("CartPole-v1", num_envs=2))
-    assert vector.transform.mode == env.transform.mode
-
-
-def test_the_state_of_another_wrapper_is_called_so(tmp_path: Path) -> None:
-    env = ht.gym.DenoiseReward(noisy("CartPole-v1"))
-    rollout(env, 10, seed=0)
-    env.save(tmp_path / "rewards.npz")
-    with pytest.raises(ht.InputError, match="it is the state of DenoiseReward, not of TruncateReward"):
-        TruncateReward.load(tmp_path / "rewards.npz", noisy("CartPole-v1"))
-
-
 def test_a_counter_of_ones_own_is_given_again(tmp_path: Path) -> None:
     env = TruncateReward(Paying(1.0), **GROWING, counter=str)
     rollout(env, 10, seed=0)
     env.save(tmp_path / "counts.npz")
-    with pytest.raises(ht.InputError, match=r"cannot be used: it was saved with a counter of your own; give"):
-        TruncateReward.load(tmp_path / "counts.npz", Paying(1.0))
-    again = TruncateReward.load(tmp_path / "counts.npz", Paying(1.0), counter=str)
-    assert again.counter.counts == env.counter.counts  # type: ignore[union-attr]
-
-
-def test_a_file_without_options_still_continues_a_wrapper_and_makes_none(tmp_path: Path) -> None:
-    """Files had none before."""
-    env = TruncateReward(Paying(1.0), **GROWING)
-    rollout(env, 10, seed=0)
-    write_arrays(tmp_path / "counts.npz", env.state_dict())
-    again = TruncateReward(Paying(1.0), **GROWING)
+    with pytest.raises(ht.InputError, match=r"cannot be used: it was saved with a counter of your own; make"):
+        ht.load(tmp_path / "counts.npz", Paying(1.0))
+    again = TruncateReward(Paying(1.0), **GROWING, counter=str)
     again.load(tmp_path / "counts.npz")
-    assert again.counter.counts == env.counter.counts  # type: ignore[union-attr]
-    with pytest.raises(ht.InputError, match=r"is no file of counts of heavytail; write one with env\.save"):
-        TruncateReward.load(tmp_path / "counts.npz", Paying(1.0))
-
-
-def test_an_interrupted_run_goes_on_from_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "counts.npz"
-    for options in (GROWING, {"epsilon": 0.05, "coefficient": "auto", "warm_up": 120}, {"mode": "sign"}):
-        env = TruncateReward(noisy("CartPole-v1"), **options)
-        rollout(env, 100, seed=1)
-        env.save(file)
-        rest = rollout(env, 100, seed=2)
-        again = TruncateReward(noisy("CartPole-v1"), **options)
-        again.load(file)
-        np.testing.assert_equal(rollout(again, 100, seed=2), rest)
-        assert again.truncated_fraction == env.truncated_fraction
-    assert list(tmp_path.iterdir()) == [file]
+    np.testing.assert_equal(again.state_dict(), env.state_dict())
 
 
 def test_an_episode_that_is_under_way_goes_on_with_the_loaded_hash() -> None:
@@ -473,20 +398,24 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
     }
     for name, arrays in contents.items():
         with files[name].open("wb") as out:
-            np.savez(out, **arrays)
+            np.savez(out, **{METADATA: np.frombuffer(b'{"format": 3}', np.uint8), **arrays})
     for wrapper, file, message in [
         (env, tmp_path / "nowhere", r"nowhere cannot be read: No such file or directory"),
-        (env, files["text"], r"text is no file of counts, or a damaged one: File is not a zip file"),
-        (env, files["cut"], r"cut is no file of counts, or a damaged one: .*"),
+        (env, files["text"], r"text is no file of a wrapper, or a damaged one: File is not a zip file"),
+        (env, files["cut"], r"cut is no file of a wrapper, or a damaged one: .*"),
         (
             env,
             files["pickle"],
             (
-                r"pickle is no file of counts, or a damaged one: Object arrays cannot be loaded when"
+                r"pickle is no file of a wrapper, or a damaged one: Object arrays cannot be loaded when"
                 r" allow_pickle=False"
             ),
         ),
-        (env, files["empty"], r"empty does not fit: steps is missing"),
+        (
+            env,
+            files["empty"],
+            r"empty does not fit: steps is missing",
+        ),
         (env, files["none"], r"none does not fit: counts is missing"),
         (
             sign,
@@ -510,147 +439,6 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
 # Vectors
 
 
-# A process with threads of other libraries is not to be forked.
-SPAWNED: dict[str, dict[str, str]] = {"sync": {}, "async": {"context": "spawn"}}
-
-
-@pytest.mark.parametrize("reset", ["NextStep", "SameStep"])
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_the_environments_of_a_vector_share_one_count(mode: str, reset: str) -> None:
-    """Each step counts the environments in their order; the step that only resets is no visit."""
-    vector = gymnasium.make_vec(
-        "heavytail/SixArms-v0",
-        num_envs=3,
-        vectorization_mode=mode,
-        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode(reset), **SPAWNED[mode]},
-        horizon=4,
-        wrappers=[lambda env: AddRewardNoise(env, HEAVY)],
-    )
-    envs = VectorTruncateReward(vector, **GROWING)
-    observations, _ = envs.reset(seed=20)
-    singles = [AddRewardNoise(MDPEnv("six_arms", horizon=4), HEAVY) for _ in range(3)]
-    states = [env.reset(seed=20 + i)[0] for i, env in enumerate(singles)]
-    actions = np.random.default_rng(0).integers(6, size=(50, 3))
-    counts: dict[Any, int] = {}
-    over = [False] * 3
-    for step in actions:
-        observations, rewards, _, truncations, infos = envs.step(step)
-        for i, a in enumerate(step.tolist()):
-            if over[i]:  # this step only resets
-                states[i], over[i] = singles[i].reset()[0], False
-                assert rewards[i] == 0.0
-                assert not any(infos[f"_{key}"][i] for key in KEYS)
-                continue
-            n = counts[states[i], a] = counts.get((states[i], a), 0) + 1
-            states[i], raw, _, truncated, _ = singles[i].step(a)
-            threshold = (0.5 * n) ** (1 / 1.05)
-            assert rewards[i] == (raw if abs(raw) <= threshold else 0.0)
-            assert truncations[i] == truncated
-            assert all(infos[f"_{key}"][i] for key in KEYS)
-            info = infos["raw_reward"][i], infos["reward_threshold"][i], infos["reward_truncated"][i]
-            assert info == (raw, pytest.approx(threshold), abs(raw) > threshold)
-            if truncated and reset == "SameStep":
-                states[i] = singles[i].reset()[0]
-            over[i] = truncated and reset == "NextStep"
-        assert observations.tolist() == states
-    envs.close()
-    assert envs.counter is not None
-    assert envs.counter.counts == counts
-
-
-def test_a_vector_that_resets_some_of_its_environments_by_hand() -> None:
-    vector = gymnasium.make_vec(
-        "heavytail/SixArms-v0",
-        num_envs=2,
-        vectorization_mode="sync",
-        horizon=2,
-        vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.DISABLED},
-    )
-    envs = VectorTruncateReward(vector, **GROWING)
-    envs.reset(seed=0)
-    envs.step(np.array([0, 0]))
-    *_, truncations, _ = envs.step(np.array([0, 0]))
-    assert truncations.all()
-    envs.reset(options={"reset_mask": np.array([True, True])})
-    *_, infos = envs.step(np.array([1, 1]))
-    assert infos["_raw_reward"].all()
-    assert envs.counter is not None
-    assert sum(envs.counter.counts.values()) == 6
-
-
-@pytest.mark.parametrize("env_id", ["CartPole-v1", "Pendulum-v1", "FrozenLake-v1"])
-def test_a_vector_of_one_is_the_single_environment(env_id: str) -> None:
-    envs = VectorTruncateReward(gymnasium.make_vec(env_id, num_envs=1), **GROWING)
-    single = TruncateReward(gymnasium.make(env_id), **GROWING)
-    envs.reset(seed=3)
-    single.reset(seed=3)
-    envs.action_space.seed(0)
-    over = False
-    for _ in range(400):
-        actions = envs.action_space.sample()
-        _, (reward,), (terminated,), (truncated,), infos = envs.step(actions)
-        if over:
-            single.reset()
-            over = False
-            continue
-        expected = single.step(actions[0])
-        assert (reward, terminated, truncated) == expected[1:4]
-        assert infos["reward_threshold"][0] == expected[4]["reward_threshold"]
-        over = terminated or truncated
-    assert envs.state_dict().keys() == single.state_dict().keys()
-    np.testing.assert_equal(envs.state_dict(), single.state_dict())
-
-
-def test_vectors_of_observations_of_every_kind() -> None:
-    class Kinds(Paying):
-        def __init__(self, space: Any) -> None:
-            super().__init__(1.0)
-            self.observation_space = space
-
-        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-            super().reset(seed=seed)
-            return self.observation_space.sample(), {}
-
-        def step(self, action: int) -> Any:
-            return self.observation_space.sample(), 1.0, False, False, {}
-
-    box = spaces.Box(-1.0, 1.0, (2, 2))
-    for space in (
-        box,
-        spaces.Dict({"a": box, "b": spaces.Discrete(2)}),
-        spaces.Tuple([spaces.Discrete(2), box]),
-        spaces.MultiBinary(2),
-        spaces.Text(2),
-    ):
-        envs = VectorTruncateReward(
-            gymnasium.vector.SyncVectorEnv([lambda space=space: Kinds(space)] * 3),  # type: ignore[misc]
-            **GROWING,
-        )
-        envs.reset(seed=0)
-        envs.step(envs.action_space.sample())
-        assert envs.counter is not None
-        assert sum(envs.counter.counts.values()) == 3
-
-
-def test_a_vector_is_saved_and_restored(tmp_path: Path) -> None:
-    def make() -> VectorTruncateReward[Any, Any]:
-        return VectorTruncateReward(
-            gymnasium.make_vec("CartPole-v1", num_envs=2), epsilon=0.05, coefficient="auto", mode="clip"
-        )
-
-    envs, again = make(), make()
-    envs.reset(seed=0)
-    for _ in range(50):
-        envs.step(np.array([0, 1]))
-    envs.save(tmp_path / "counts.npz")
-    again.reset(seed=1)
-    again.load(tmp_path / "counts.npz")
-    envs.reset(seed=1)
-    for _ in range(20):
-        np.testing.assert_equal(again.step(np.array([1, 1])), envs.step(np.array([1, 1])))
-    assert again.transform == envs.transform
-
-
 def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
     envs = gymnasium.make_vec(
         "heavytail/SixArms-v0",
@@ -658,7 +446,7 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
         horizon=5,
         wrappers=[lambda env: AddRewardNoise(env, ht.laws.constant(100.0))],
     )
-    vector = VectorTruncateReward(RecordVectorStatistics(envs), mode="clip", limit=1.0)
+    vector = TruncateReward(RecordVectorStatistics(envs), mode="clip", limit=1.0)
     vector.reset(seed=0)
     for _ in range(5):
         _, rewards, *_, infos = vector.step(np.array([0, 0]))
@@ -697,71 +485,16 @@ def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
     ],
 )
 def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) -> None:
-    for make in (
-        lambda: TruncateReward(Paying(), **options),
-        lambda: VectorTruncateReward(gymnasium.vector.SyncVectorEnv([Paying]), **options),
-    ):
+    for env in (Paying(), gymnasium.vector.SyncVectorEnv([Paying])):
         with pytest.raises(ht.InputError) as caught:
-            make()
+            TruncateReward(env, **options)
         assert str(caught.value) == message
-
-
-def test_each_wrapper_says_which_other_is_meant() -> None:
-    with pytest.raises(
-        ht.InputError,
-        match=r"^VectorTruncateReward: env is <.*Paying.*; .*for a single environment take TruncateReward$",
-    ):
-        VectorTruncateReward(Paying(), **GROWING)  # type: ignore[arg-type]
-    with pytest.raises(ht.InputError, match=r"for one of Stable-Baselines3 take VecTruncateReward$"):
-        VectorTruncateReward("CartPole-v1", **GROWING)  # type: ignore[arg-type]
-    with pytest.raises(
-        ht.InputError,
-        match=(
-            r"^TruncateReward: env is .*; it must be a Gymnasium environment; for a vector take"
-            r" VectorTruncateReward$"
-        ),
-    ):
-        TruncateReward(gymnasium.make_vec("CartPole-v1"), **GROWING)  # type: ignore[arg-type]
-
-
-def test_without_stable_baselines3_its_wrapper_says_what_to_install(tmp_path: Path) -> None:
-    script = """
-    import sys
-    sys.modules["stable_baselines3"] = None
-    import heavytail as ht
-    ht.gym.VecTruncateReward
-    try:
-        ht.gym.VecTruncateReward(None, 0.05, 0.015)
-    except ht.InputError as error:
-        print(error)
-    """
-    expected = (
-        "VecTruncateReward needs Stable-Baselines3, which is not installed: pip install stable-baselines3"
-    )
-    assert python(script, folder=tmp_path) == expected
-    assert VecTruncateReward.__doc__ is not None
-
-
-def test_a_reward_that_is_no_number_is_an_error_that_names_the_step() -> None:
-    env = TruncateReward(Paying(1.0, 2.0, math.nan), **GROWING)
-    env.reset()
-    env.step(0)
-    env.step(0)
-    with pytest.raises(ht.InputError, match=r"^the reward of step 3 is nan; a reward must be a number$"):
-        env.step(0)
 
 
 def test_an_infinite_reward_is_truncated_like_any_other() -> None:
     env = TruncateReward(Paying(math.inf, -math.inf), **GROWING, mode="clip")
     env.reset()
     assert [env.step(0)[1] for _ in range(2)] == pytest.approx([0.5 ** (1 / 1.05), -1.0])
-
-
-def test_a_step_before_a_reset_needs_a_reset() -> None:
-    with pytest.raises(ResetNeeded, match="no episode has begun"):
-        TruncateReward(Paying(), **GROWING).step(0)
-    with pytest.raises(ResetNeeded, match="no episode has begun"):
-        VectorTruncateReward(gymnasium.make_vec("CartPole-v1"), **GROWING).step(np.array([0]))
 
 
 def test_it_needs_neither_jax_nor_stable_baselines3_nor_torch(tmp_path: Path) -> None:
