@@ -20,6 +20,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 import heavytail as ht
+from heavytail.agent_file import FORMAT
 from heavytail.gym import AddRewardNoise, DenoiseReward, TruncateReward
 from heavytail.gym.filter import Visit
 from heavytail.gym.ids import register_ids
@@ -306,7 +307,7 @@ def test_an_interrupted_run_goes_on_from_its_file(
     assert list(tmp_path.iterdir()) == [file]
     with np.load(file, allow_pickle=False) as arrays:
         metadata = json.loads(arrays["heavytail.json"].tobytes())
-    assert metadata == {"wrapper": type(env).__name__, "options": env._filter.options, "format": 3}
+    assert metadata == {"wrapper": type(env).__name__, "options": env._filter.options, "format": FORMAT}
 
 
 @each_wrapper

@@ -12,7 +12,7 @@ from gymnasium.wrappers import RecordEpisodeStatistics
 from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 import heavytail as ht
-from heavytail.agent_file import METADATA
+from heavytail.agent_file import FORMAT, METADATA
 from heavytail.gym import (
     AddRewardNoise,
     MDPEnv,
@@ -398,7 +398,7 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
     }
     for name, arrays in contents.items():
         with files[name].open("wb") as out:
-            np.savez(out, **{METADATA: np.frombuffer(b'{"format": 3}', np.uint8), **arrays})
+            np.savez(out, **{METADATA: np.frombuffer(b'{"format": %d}' % FORMAT, np.uint8), **arrays})
     for wrapper, file, message in [
         (env, tmp_path / "nowhere", r"nowhere cannot be read: No such file or directory"),
         (env, files["text"], r"text is no file of a wrapper, or a damaged one: File is not a zip file"),
