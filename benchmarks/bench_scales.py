@@ -7,8 +7,8 @@ that of playing at random, on average over the environments in `CHOSEN_ON`. For 
 table has the regret there, median over seeds, beside that of both scales 1 (the theorem's), of the best point
 for that environment alone, and of playing at random.
 
-The rule and the set were settled after others had been tried with all regrets in view (docs/heavy_psrl.md
-says which), so the other environments are no untouched test.
+The rule and the set were settled after others had been tried with all regrets in view (docs/which_agent.md
+says which), so the other environments are not an untouched test.
 """
 
 from pathlib import Path

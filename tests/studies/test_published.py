@@ -51,7 +51,7 @@ def test_results_are_read_without_the_theorems(tmp_path: Path) -> None:
 
 
 def test_a_study_has_a_spec_and_at_most_its_plugins_and_results() -> None:
-    allowed = {"spec.toml", "README.md", "results.parquet", "__pycache__"}
+    allowed = {"spec.toml", "README.md", "NOTEBOOK.md", "results.parquet", "__pycache__"}
     for name in STUDIES:
         plugins = {f"{module}.py" for module in read_spec(published(name)).plugins}
         assert {path.name for path in published(name).parent.iterdir()} <= allowed | plugins

@@ -1,4 +1,4 @@
-r"""Heavy-PSRL: posterior sampling that must be told nothing of rewards: no moment, range or scale.
+r"""Heavy-PSRL: posterior sampling that needs no prior knowledge of the rewards: no moment, range or scale.
 
 As in `heavytail.agents.psrl` an MDP is drawn from the posterior (`heavytail.agents._drawn_mdp`), solved
 (`heavytail.agents._drawn_plan`), and its policy played.
@@ -20,8 +20,8 @@ visits are of this phase. A wrong draw that is kept until visits double is repea
 before. But a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them
 such a cell looks worse than it is, and would be given up.
 
-Rewards times a factor give the same decisions up to rounding unless only rare rewards were paid so far, and
-rewards plus a constant do once some cell has `MIN_RANGED` samples. No regret bound is known for it.
+Rewards times a factor give the same decisions up to rounding unless only rare rewards were paid so far.
+Rewards plus a constant do not while some state is unseen. No regret bound is known for it.
 """
 
 from collections.abc import Iterator
