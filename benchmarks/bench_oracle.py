@@ -2,8 +2,8 @@
 
     python benchmarks/bench_oracle.py
 
-The oracle knows the family of the law and fits its parameters by maximum likelihood: what no agent that must
-be told nothing can know. Numbers are the median distance from the true mean, over the mean, of 200 samples.
+The oracle knows the family of the law and fits its parameters by maximum likelihood: no agent without
+prior knowledge can know it. Numbers are the median distance from the true mean, over the mean, of 200 samples.
 """
 
 import math

@@ -3,7 +3,7 @@
     python benchmarks/bench_two_laws.py
 
 For each task of studies/tell-it-nothing: a law of its rewards, and another, Q, with a thinner upper tail and
-so a lower mean, just so low that whoever plays well in the task, with at least 95% of the optimum, is stuck
+so a lower mean, just low enough that an agent that plays well in the task, with at least 95% of the optimum, is stuck
 where Q takes the law's place. The density of Q is that of the law times
 
     c / (1 + l (x - median)) above the median,   c below,
@@ -116,7 +116,7 @@ def value(mdp: ht.MDP, means: Floats) -> float:
 
 
 def stuck_below(mdp: ht.MDP, use: Floats, mean: float) -> float:
-    """Return the mean of a law, now `mean`, below which whoever plays well in the MDP is stuck; or NaN.
+    """Return the mean of a law, now `mean`, below which an agent that plays well in the MDP is stuck; or NaN.
 
     Args:
         mdp: the MDP.

@@ -39,7 +39,7 @@ def greedy(problem: Problem, *, exploration: Probability = 0.1) -> Greedy:
         exploration: the probability of any action.
     """
     S, A = problem.n_states, problem.n_actions
-    sketch = build_estimator("greedy", "sketch", S * A, None)  # told nothing of the rewards
+    sketch = build_estimator("greedy", "sketch", S * A, None)  # needs no prior knowledge
     return Greedy(sketch, np.zeros((1, S, A)), exploration)
 
 
@@ -84,7 +84,7 @@ def main(episodes: int = 20_000, runs: int = 20) -> Figure:
 
 
 # %%
-# Whoever explores for ever loses for ever: the regret of `greedy` grows in a straight line.
+# An agent that never stops exploring never stops losing: the regret of `greedy` grows in a straight line.
 if __name__ == "__main__":
     main()
     plt.show()

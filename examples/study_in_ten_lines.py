@@ -41,7 +41,7 @@ def main(episodes: int = 5000, seeds: int = 20, engine: str = "local") -> Figure
 
 
 # %%
-# The agent that is told nothing is ahead of both that were tuned; how it compares on other tasks is in the
+# The agent without parameters is ahead of both tuned ones; how it compares on other tasks is in the
 # study ``tell-it-nothing``.
 if __name__ == "__main__":
     main()

@@ -23,7 +23,7 @@ def robust_dqn(
     """Make a learner by DQN with a robust model of the reward: the one to begin with.
 
     Targets use the mean reward that a second, small network predicts, learnt from replay by a regression for
-    heavy tails, and a bonus for what is new. It is told nothing of the noise, nor of the size of rewards:
+    heavy tails, and a bonus for what is new. It needs no prior knowledge of the noise or the size of rewards:
     rewards of 0.001 and of 1000 are learnt alike. `heavytail.deep.reward_model` has the equations, and
     ``learn().beliefs`` what the model believes.
 

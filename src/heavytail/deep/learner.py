@@ -60,7 +60,7 @@ class DeepLearner:
     Attributes:
         steps: of training so far.
         made_with: the version of JAX and the kind of device with which the runs began.
-        note: of whoever made it, such as what the runs are for; it is kept in the file.
+        note: any text, such as what the runs are for; it is kept in the file.
         curve: results of the runs at the checkpoints so far, over all calls of `learn`.
         in_use: whether it is learning now.
     """

@@ -1,4 +1,4 @@
-r"""The sketch: a mean estimator that must be told nothing of the law, neither moment nor scale.
+r"""The sketch: a mean estimator that needs no prior knowledge of the law, neither moment nor scale.
 
 It keeps a histogram of each cell's samples (`heavytail.estimators._histogram`), and of it two posteriors of
 the mean:

@@ -1,8 +1,8 @@
-"""What to do about it, in words: whether heavytail is needed, which agent, and which numbers.
+"""Advice in words: whether heavytail is needed, which agent suits, and with which numbers.
 
-An agent that is told nothing is the first choice. Those of the paper want a moment of order 1 + epsilon and
-its bound: epsilon is halfway between 0 and what the lower end of the index's interval allows, so that the
-moment is finite and can be estimated, and `moment` is the robust mean of abs(r)**(1 + epsilon).
+An agent that needs no prior knowledge is the first choice. Those of the paper need a moment of order
+1 + epsilon and its bound: epsilon is halfway between 0 and what the lower end of the index's interval allows,
+so that the moment is finite and can be estimated, and `moment` is the robust mean of abs(r)**(1 + epsilon).
 """
 
 import math
@@ -62,7 +62,7 @@ def advise(upper: Tail, lower: Tail, numbers: PaperNumbers) -> Iterator[str]:
             "Even the mean may be infinite, and then there is nothing to maximise: a bounded function of the"
             " reward, such as its rank, always has a mean."
         )
-    yield "Tabular: ht.make_agent(env), which is Heavy-PSRL and must be told nothing."
+    yield "Tabular: ht.make_agent(env), which is Heavy-PSRL and needs no prior knowledge of the rewards."
     yield "Deep: ht.gym.DenoiseReward(env) around the environment of any framework, or ht.deep.robust_dqn."
     yield (
         f'To insist on the paper: ht.make_agent("heavy_q_learning", env, epsilon={numbers.epsilon:g},'

@@ -15,11 +15,11 @@ from heavytail.training.true_values import with_true_values
 def make_agent(
     name: Any, env: Any = None, *, seed: Seed = 0, horizon: int | None = None, **parameters: Any
 ) -> Learner:
-    """Make a learner: of the agent of this name, or, of an environment alone, of "heavy_psrl".
+    """Make a learner with the named agent, or with "heavy_psrl" if only an environment is given.
 
     Args:
         name: the agent's id; ``heavytail.registered("agent")`` lists them. It may be left out:
-            ``make_agent(env)`` is the agent that must be told nothing.
+            ``make_agent(env)`` makes "heavy_psrl", which needs no prior knowledge of the rewards.
         env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium
             environment with discrete spaces, one step at a time.
         seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the
