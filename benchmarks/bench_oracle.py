@@ -3,7 +3,8 @@
     python benchmarks/bench_oracle.py
 
 The oracle knows the family of the law and fits its parameters by maximum likelihood: no agent without
-prior knowledge can know it. Numbers are the median distance from the true mean, over the mean, of 200 samples.
+prior knowledge can do that. Numbers are the median distance from the true mean, over the mean, of 200
+samples.
 """
 
 import math

@@ -3,8 +3,8 @@
     python benchmarks/bench_two_laws.py
 
 For each task of studies/tell-it-nothing: a law of its rewards, and another, Q, with a thinner upper tail and
-so a lower mean, just low enough that an agent that plays well in the task, with at least 95% of the optimum, is stuck
-where Q takes the law's place. The density of Q is that of the law times
+so a lower mean, just low enough that an agent that plays well in the task, with at least 95% of the optimum,
+is stuck where Q takes the law's place. The density of Q is that of the law times
 
     c / (1 + l (x - median)) above the median,   c below,
 

@@ -64,8 +64,8 @@ def main(steps: int = 200_000) -> Figure:
 
 # %%
 # The agent found a rule that would have doubled the money of the years it learnt from, and earned less than
-# doing nothing in those it never saw: yesterday predicts nothing. Heavy tails are not to blame: the variance of
-# daily returns is finite, and ``diagnose`` says that this needs no heavytail.
+# doing nothing in those it never saw: yesterday predicts nothing. Heavy tails are not to blame: the variance
+# of daily returns is finite, and ``diagnose`` says that this needs no heavytail.
 if __name__ == "__main__":
     main()
     plt.show()

@@ -76,7 +76,7 @@ class Audited(NamedTuple):
         return ("audits", "escapes", "narrowest", *counter_names(self.agent))
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count."""
+        """Declare which arrays hold counts."""
         return {"audits": COUNT, "escapes": COUNT}
 
 

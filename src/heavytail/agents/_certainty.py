@@ -1,6 +1,6 @@
-r"""Which cells are certain: always lead to one state, or always pay the same.
+r"""The probability that cells are certain: always lead to one state, or always pay the same.
 
-A cell that did the same n times may do so for ever, or be *random*. It is judged by the cells whose first
+A cell that did the same n times may always do so, or be *random*. It is judged by the cells whose first
 visit was like its own. With q the share of random cells among them, it is random with probability
 
     q L(n) / (q L(n) + 1 - q),
@@ -58,7 +58,7 @@ EULER = 0.5772156649015329
 
 
 class Certainty(NamedTuple):
-    """What is known of which cells are certain. A cell is s * A + a."""
+    """The evidence about which cells are certain. A cell is s * A + a."""
 
     stayed: Bools  # [S*A] whether the first visit led back to the own state
     usual: Floats  # [CANDIDATES, 3] rewards of many first visits, their leads in the vote, whether they are
@@ -68,16 +68,16 @@ class Certainty(NamedTuple):
     rates: ChangeRates
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a flag, a share and a reward."""
+        """Declare which arrays hold flags, shares and rewards."""
         return {"stayed": FLAG, "shares": Range(0.0, 1.0), "shapes": Range(0.0, FINITE.high), "usual": FINITE}
 
     def facts(self) -> Iterator[Fact]:
-        """Say what a vote counts."""
-        yield "the lead of a usual reward is no count", COUNT.holds(self.usual[:, LEAD]).all()
+        """Check what the votes count."""
+        yield "the lead of a usual reward is not a count", COUNT.holds(self.usual[:, LEAD]).all()
 
 
 def new_certainty(n_states: int, n_actions: int) -> Certainty:
-    """Make what is known where nothing was seen yet."""
+    """Make the evidence of an environment not yet seen."""
     groups = 2 * n_actions + REWARDS
     return Certainty(
         stayed=np.zeros(n_states * n_actions, np.bool_),

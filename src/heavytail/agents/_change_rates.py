@@ -1,4 +1,4 @@
-r"""How often random cells do something else than they mostly do, learnt from those that did.
+r"""Rates at which random cells do something unusual, learnt from those that did.
 
 A cell is random with a rate p of doing something else than the first time. The rates of a grid,
 
@@ -32,7 +32,7 @@ LOG_2 = 0.6931471805599453
 
 
 class ChangeRates(NamedTuple):
-    """How often random cells change."""
+    """The rates at which random cells change."""
 
     weights: Floats  # [RATES]
     same: Floats  # [TABLE] L(n) of n = 1, 2, ...
@@ -44,7 +44,7 @@ class ChangeRates(NamedTuple):
 
 
 def new_change_rates() -> ChangeRates:
-    """Make the rates of an environment of which nothing was seen yet."""
+    """Make the rates of an environment not yet seen."""
     rates = FIRST_RATE * 0.5 ** np.arange(RATES)
     return ChangeRates(np.zeros(RATES), np.zeros(TABLE), np.log1p(-rates))
 

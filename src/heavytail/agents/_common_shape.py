@@ -1,4 +1,4 @@
-r"""What the laws of skewed cells have in common, drawn once for all of them.
+r"""The features shared by the laws of skewed cells, drawn once for all of them.
 
 One cell learns slowly how skewed its law is, but cells are often of one shape, and then a common offset of
 the mean from the trimmed mean changes no comparison.
@@ -74,7 +74,7 @@ OFFSETS, SPREADS = 0, 1  # what is measured of a cell
 
 
 class CommonShape(NamedTuple):
-    """What the laws of pooled cells have in common, as drawn."""
+    """The features drawn for the laws of pooled cells."""
 
     known: bool  # whether cells are pooled at all
     offset: float
@@ -85,7 +85,7 @@ class CommonShape(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """How well the pool measures: what one sample leaves uncertain, and where log spreads are."""
+    """The precision of the pool: the uncertainty left by one sample, and where log spreads are."""
 
     offset: float  # the variance of an offset that one sample leaves, at least
     spread: float  # the same of a log spread

@@ -1,4 +1,4 @@
-r"""Which backups a plan must make again, of all those that the plan before it made.
+r"""The backups that a plan must repeat, among those made by the plan before it.
 
 The backup of a cell at step h depends on what was seen in the cell and on the values of its successors at
 step h + 1. So, from the last step to the first, those are due of the cells visited since the last plan, and
@@ -26,7 +26,7 @@ ENTRIES, VISITED, CELLS, STATES = range(4)  # of `sizes`
 
 
 class DueBackups(NamedTuple):
-    """What has changed, and what that changes. A cell is s * A + a; entries are counted from 1, 0 is none."""
+    """Changes since the last plan. A cell is s * A + a; entries are counted from 1, 0 is none."""
 
     last: Indices  # [S] the last entry in the list of cells that lead to a state
     cell: Indices  # [pool] of an entry
@@ -43,7 +43,7 @@ class DueBackups(NamedTuple):
         return ("cell", "before")
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a cell, a state and an entry."""
+        """Declare which arrays hold cells, states and entries."""
         states, cells, entry = len(self.states), len(self.cells), Range(0, len(self.cell))
         return {
             "last": entry,
@@ -58,7 +58,7 @@ class DueBackups(NamedTuple):
         }
 
     def facts(self) -> Iterator[Fact]:
-        """Say how long lists are, and that they end."""
+        """Check the length of lists, and that they end."""
         lengths = [len(self.cell), len(self.cells), len(self.cells), len(self.states)]
         yield "a list is longer than its array", (self.sizes <= lengths).all()
         yield "a list has no end", (self.before <= np.arange(len(self.before))).all()
@@ -67,7 +67,7 @@ class DueBackups(NamedTuple):
 
 
 def new_due_backups(n_states: int, n_actions: int) -> DueBackups:
-    """Make the lists of an environment of which nothing was seen yet."""
+    """Make the lists of an environment not yet seen."""
     return DueBackups(
         last=np.zeros(n_states, np.uint32),
         cell=np.zeros(INITIAL_POOL, np.uint32),
@@ -88,7 +88,7 @@ def _full(record: DueBackups) -> bool:
 
 @kernel
 def add_visit(due: DueBackups, cell: int) -> None:
-    """Say that something was seen in a cell."""
+    """Mark a cell as changed by a visit."""
     if due.listed[U(cell)] != due.number[0]:
         due.listed[U(cell)] = due.number[0]
         due.cells[U(due.sizes[VISITED])] = cell
@@ -97,7 +97,7 @@ def add_visit(due: DueBackups, cell: int) -> None:
 
 @kernel
 def add_predecessor(due: DueBackups, s: int, cell: int) -> None:
-    """Say that a cell leads to a state, once for each."""
+    """Record that a cell leads to a state; called once per pair."""
     entry = due.sizes[ENTRIES]
     due.cell[U(entry)] = cell
     due.before[U(entry)] = due.last[U(s)]
@@ -107,7 +107,7 @@ def add_predecessor(due: DueBackups, s: int, cell: int) -> None:
 
 @kernel
 def add_change(due: DueBackups, s: int) -> None:
-    """Say that the value of a state may have changed."""
+    """Mark the value of a state as possibly changed."""
     if due.changed[U(s)] != due.number[0]:
         due.changed[U(s)] = due.number[0]
         due.states[U(due.sizes[STATES])] = s

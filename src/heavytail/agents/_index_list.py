@@ -21,7 +21,7 @@ class IndexList(NamedTuple):
     size: Ints  # [1] how many are in the list
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is an index, and how many there may be."""
+        """Declare which arrays hold indices, and how many there may be."""
         return {"items": below(self.items.size), "size": Range(0, self.items.size)}
 
     def holds_exactly(self, where: np.ndarray) -> bool:

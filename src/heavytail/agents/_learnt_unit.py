@@ -49,7 +49,7 @@ class LearntUnit(NamedTuple):
         return ("unit", *counter_names(self.agent))
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count, and what rewards are divided by."""
+        """Declare which arrays hold counts, and the divisor of rewards."""
         return {"steps": COUNT, "next_renewal": COUNT, "unit": Range(MIN_UNIT, FINITE.high)}
 
 

@@ -12,7 +12,7 @@ Constants = Literal["practical", "tight", "paper"]
 
 
 class Scales(NamedTuple):
-    """What the two parts of a bonus are multiplied with."""
+    """The factors of the two parts of a bonus."""
 
     transitions: float
     rewards: float

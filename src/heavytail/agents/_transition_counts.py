@@ -43,7 +43,7 @@ class TransitionCounts(NamedTuple):
         return ("successor", "counts")
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is an index and what a count."""
+        """Declare which arrays hold indices and counts."""
         place = Range(0, len(self.counts))
         return {
             "visits": COUNT,
@@ -58,7 +58,7 @@ class TransitionCounts(NamedTuple):
         }
 
     def facts(self) -> Iterator[Fact]:
-        """Say how blocks lie in the pool, and what is in them."""
+        """Check the blocks of the pool and their contents."""
         yield "a block has more successors than places", (self.size <= self.capacity).all()
         yield "blocks overlap", blocks_fit(self.start, self.capacity, self.pool_used[0])
         largest = max(self.capacity.max(), MIN_CAPACITY // 2)
@@ -74,7 +74,7 @@ class TransitionCounts(NamedTuple):
 
 
 def new_transition_counts(n_states: int, n_actions: int) -> TransitionCounts:
-    """Make the counts of an environment of which nothing was seen yet."""
+    """Make the counts of an environment not yet seen."""
     cells = n_states * n_actions
     pool = 4 * MIN_CAPACITY
     return TransitionCounts(

@@ -94,7 +94,7 @@ class HeavyPSRL(NamedTuple):
         return ("phases", "uniformity", "skewed_cells", "certain_cells", "successor_rate")
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a state, an action and a count."""
+        """Declare which arrays hold states, actions and counts."""
         S = self.model.n_states
         return {
             "elsewhere": below(S + 2),
@@ -106,7 +106,7 @@ class HeavyPSRL(NamedTuple):
         }
 
     def facts(self) -> Iterator[Fact]:
-        """Say how its parts go together."""
+        """Check that its parts fit together."""
         yield "drawn has not the length of the model's pools", len(self.drawn) == len(self.model.counts)
         yield "visits and rewards were not counted alike", (self.model.visits == self.sketch.n).all()
         yield "states seen are not those listed", self.seen.holds_exactly(self.known)
@@ -123,7 +123,7 @@ class HeavyPSRL(NamedTuple):
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
-    It needs no number: neither a moment, an exponent, a range or a scale, nor anything tuned.
+    It has no parameter: it needs no moment, exponent, range or scale, and no tuning.
 
     Args:
         problem: the environment's sizes.
@@ -235,7 +235,7 @@ def try_any_action(agent: HeavyPSRL, s: int, A: int, rng: Stream) -> None:
 
 @kernel
 def see(agent: HeavyPSRL, s: int, rng: Stream) -> bool:
-    """Be in a state, and tell whether it is new."""
+    """Mark a state as seen; return True the first time."""
     if agent.known[U(s)] == 1:
         return False
     agent.known[U(s)] = 1

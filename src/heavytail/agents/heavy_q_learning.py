@@ -73,7 +73,7 @@ class HeavyQLearning(NamedTuple):
         return (*self.table.counter_names(), "truncated")
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count."""
+        """Declare which arrays hold counts."""
         return {"truncated": COUNT}
 
 

@@ -54,7 +54,7 @@ class PSRL(NamedTuple):
     scale: float
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a weight and what a count."""
+        """Declare which arrays hold weights and counts."""
         return {"weights": Range(0.0, math.inf), "visits": Range(0.0, math.inf)}
 
 

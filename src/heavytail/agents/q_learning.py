@@ -55,7 +55,7 @@ class QLearning(NamedTuple):
         return ("cap",)
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count."""
+        """Declare which arrays hold counts."""
         return {"visits": COUNT}
 
 

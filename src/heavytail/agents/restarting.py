@@ -52,11 +52,11 @@ class Restarting(NamedTuple):
         return ("restarts", *counter_names(self.agent))
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count."""
+        """Declare which arrays hold counts."""
         return {"steps": COUNT, "stage": COUNT, "restarts": COUNT}
 
     def facts(self) -> Iterator[Fact]:
-        """Say when the next restart is; one that is overdue would look for a later one step by step."""
+        """Check when the next restart is; if overdue, it would look for a later one step by step."""
         yield "a restart is overdue", self.next_restart[0] > self.steps[0] + 1.0
         scheduled = restart_step(int(self.stage[0]), self.power, self.divisor)
         yield "the next restart is not on the schedule", self.next_restart[0] == scheduled

@@ -202,7 +202,7 @@ def follow_unit(agent: UCBVI) -> bool:
 
 @kernel
 def forget_plan(agent: UCBVI) -> None:
-    """Let nothing be ruled out at any step."""
+    """Reset the plan, so that it rules out nothing at any step."""
     S = agent.values.shape[1] - 1
     for h in range(agent.q.shape[0]):
         agent.q[h] = agent.cap[h] * agent.unit[0] if agent.clipped else math.inf

@@ -87,7 +87,7 @@ class UCRL2(NamedTuple):
         return ("phases", "uniformity", *counter_names(self.estimator))
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is an action and what a count."""
+        """Declare which arrays hold actions and counts."""
         actions = self.rewards.size // self.model.n_states
         return {"policy": below(actions), "in_phase": COUNT, "steps": COUNT, "phases": COUNT}
 

@@ -1,4 +1,4 @@
-"""The alpha-stable laws: what sums of heavy-tailed variables tend to.
+"""The alpha-stable laws: the limits of sums of heavy-tailed variables.
 
 Parametrised as SciPy's ``levy_stable`` (S1): the characteristic function is
 

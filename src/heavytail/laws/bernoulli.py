@@ -1,4 +1,4 @@
-"""A scaled Bernoulli: rarely a large reward, else none. Lower bounds are built of it."""
+"""A scaled Bernoulli law: rarely a large reward, otherwise none. Lower bounds are built from it."""
 
 import math
 from dataclasses import dataclass

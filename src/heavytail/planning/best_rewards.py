@@ -1,4 +1,4 @@
-"""What the best policies earn in an MDP that may change: the yardstick of regret."""
+"""The rewards of the best policies in an MDP that may change: the yardstick of regret."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The largest moment of the rewards of an MDP, and an order that all of them have; also of a million laws.
+"""The largest moment of an MDP's rewards, and an order that all laws have; for up to a million laws.
 
 A moment is an integral of milliseconds, so few are computed. Laws that differ in `loc` only are a *family*,
 and for p of at least 1 the moment E|loc + Z - center|**p is a convex function of loc - center: the chord

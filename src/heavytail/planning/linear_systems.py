@@ -73,7 +73,7 @@ def factorise(system: Any) -> Solver:
 
 
 def make_solver(system: Any, graph: "csr_matrix") -> Solver:
-    """Make the solver that suits a square sparse matrix; an ArithmeticError if it is singular.
+    """Make a suitable solver for a square sparse matrix; an ArithmeticError if it is singular.
 
     `graph` is the same without full columns, which do not make its factors denser.
     """

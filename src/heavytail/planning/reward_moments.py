@@ -1,4 +1,4 @@
-"""The moments of the rewards of an MDP: the exact u and v of which robust agents need a bound."""
+"""The moments of an MDP's rewards: the exact u and v that robust agents need a bound on."""
 
 from functools import lru_cache
 from typing import Literal

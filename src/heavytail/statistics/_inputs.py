@@ -105,7 +105,7 @@ def as_number_of_resamples(resamples: Any) -> int:
 
 
 def check_rng(rng: Any) -> None:
-    """Refuse what is no generator, such as a seed."""
+    """Refuse anything but a generator, such as a seed."""
     if not isinstance(rng, np.random.Generator):
         raise InputError(
             f"rng is of type {type(rng).__name__}; it must be a numpy.random.Generator, such as"

@@ -58,7 +58,7 @@ def winning_shares(
     confidence: float = 0.95,
     resamples: int = 10_000,
 ) -> dict[Name, Interval]:
-    """How often a run of each agent beats a run of another one in the same task, averaged over its tasks.
+    """Estimate how often a run of each agent beats another agent's in the same task, averaged over tasks.
 
     Equal runs beat each other by half. 0.5 is as good as the others on the whole. Larger is better: for
     regret, change the sign.
@@ -99,7 +99,7 @@ def winning_shares(
 
 
 def _draw_weights(runs: Sequence[Floats], number: int, rng: np.random.Generator) -> Floats:
-    """How often each run is in each resample [resample, run], agent behind agent."""
+    """Count how often each run is in each resample [resample, run], agent after agent."""
     counts = [rng.multinomial(len(each), np.full(len(each), 1.0 / len(each)), number) for each in runs]
     return np.concatenate(counts, axis=1).astype(np.float64)
 

@@ -21,14 +21,14 @@ MIN_EPSILON = 0.05  # the paper's, for an index of 1.1
 
 
 class PaperNumbers(NamedTuple):
-    """What the paper's agents want to know of rewards."""
+    """The numbers that the paper's agents need to know about rewards."""
 
     epsilon: float
     moment: float  # E|r|**(1 + epsilon), as far as the samples tell
 
 
 def judge_need(upper: Tail, lower: Tail) -> Need:
-    """Say whether rewards with these tails need heavytail."""
+    """Judge whether rewards with these tails need heavytail."""
     if all(tail.verdict in ("bounded", "light") for tail in (upper, lower)):
         return "no"
     return "yes" if min(upper.variance_finite, lower.variance_finite) <= 1.0 - PROBABLY else "perhaps"
@@ -51,7 +51,7 @@ def suggest_numbers(rewards: Floats, index_low: float) -> PaperNumbers:
 
 
 def advise(upper: Tail, lower: Tail, numbers: PaperNumbers) -> Iterator[str]:
-    """Say what to do, a sentence at a time."""
+    """Yield advice, one sentence at a time."""
     need = judge_need(upper, lower)
     yield _reason(need, upper, lower)
     if need == "no":

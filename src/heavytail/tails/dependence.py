@@ -1,4 +1,4 @@
-r"""Whether rewards that follow each other are alike, so that intervals for independent ones are too short.
+r"""A test for dependent rewards: neighbours of like size make intervals for independent ones too short.
 
 What comes in clusters is their size: the volatility of markets, the load of a queue, the state that an agent
 stays in. So it is Spearman's correlation of |r - median| with the next one's that is looked at. It exists for

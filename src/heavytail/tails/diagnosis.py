@@ -27,7 +27,7 @@ MAX_SIZE = 1e150  # of a reward: squares of larger ones are no numbers
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Diagnosis:
-    """How heavy the tails of rewards are.
+    """The result of a diagnosis: tails, mean and spread of rewards.
 
     Intervals hold with probability 95%, about: docs/tails.md has a table of how often, law by law.
     """
@@ -49,7 +49,7 @@ class Diagnosis:
 
     @property
     def need(self) -> Need:
-        """Whether these rewards need heavytail: "no", "perhaps" or "yes"."""
+        """The answer: "no", "perhaps" or "yes", these rewards need heavytail."""
         return judge_need(self.upper, self.lower)
 
     @property
@@ -104,7 +104,7 @@ def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
             and again it is the list that is diagnosed.
 
     Raises:
-        InputError: there are too few, they are all equal, or one is no finite number.
+        InputError: there are too few, they are all equal, or one is not a finite number.
 
     >>> import heavytail as ht
     >>> found = ht.tails.diagnose(ht.laws.pareto(alpha=1.5).sample(10_000, seed=0))
@@ -160,7 +160,7 @@ def _ends_and_median(samples: Floats) -> tuple[Floats, float, Floats]:
 
 
 def _cautions(n_given: int, samples: Floats, centre: float) -> Iterator[str]:
-    """Say where rewards are not what intervals are made for: drawn once each, and independent."""
+    """Report rewards that intervals are not made for: drawn repeatedly, or not independent."""
     if samples.size < n_given:
         yield (
             f"The {n_given:,} rewards repeat a list of about {samples.size:,}, as those of a law made of data"

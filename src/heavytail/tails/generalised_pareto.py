@@ -61,7 +61,7 @@ class GeneralisedPareto:
 
     @property
     def index(self) -> float:
-        """The tail index alpha = 1 / xi, infinite where the tail is no power."""
+        """The tail index alpha = 1 / xi, infinite where the tail is not a power law."""
         return index_of(self.shape)
 
     def survival(self, y: Floats) -> Floats:

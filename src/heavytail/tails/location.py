@@ -1,4 +1,4 @@
-"""Where rewards lie and how they spread, by estimates that every law with a mean has.
+"""Location and spread of rewards, by estimates that exist for every law with a mean.
 
 The *robust mean* and the probability of a skewed law are those of the sketch
 (`heavytail.estimators.sketch`), whose interval is a posterior's: docs/tails.md says how often it holds. Where
@@ -45,7 +45,7 @@ def robust_mean(samples: npt.ArrayLike) -> RobustMean:
         samples: one or more finite numbers.
 
     Raises:
-        InputError: there is none, or one is no finite number.
+        InputError: there is none, or one is not a finite number.
 
     >>> import heavytail as ht
     >>> found = robust_mean(ht.laws.student_t(df=1.5, loc=2.0).sample(1000, seed=0))

@@ -38,7 +38,7 @@ def read_rewards(
         is none.
 
     Raises:
-        InputError: the file cannot be read, has no such column, or a reward is no finite number.
+        InputError: the file cannot be read, has no such column, or a reward is not a finite number.
     """
     file = Path(path)
     with _one_line_errors(file):

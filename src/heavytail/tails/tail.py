@@ -1,4 +1,4 @@
-r"""One tail of a sample: its index with an interval, and what that says of the mean and the variance.
+r"""One tail of a sample: its index with an interval, and what follows for the mean and the variance.
 
 The excesses over the threshold (`heavytail.tails.threshold`) are fitted by a generalised Pareto law
 (`heavytail.tails.generalised_pareto`). Its interval allows for noise. For bias, the fit is repeated with a
@@ -34,9 +34,9 @@ BOUNDED_SHAPE = -0.2  # a shape that is surely below it is of a tail that ends; 
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """What is known of one tail; a lower tail is that of the rewards times -1.
+    """The estimates of one tail; a lower tail is that of the rewards times -1.
 
-    The index is infinite where the tail is no power, and NaN where nothing is known.
+    The index is infinite where the tail is not a power law, and NaN where nothing is known.
     """
 
     verdict: Verdict  # on the variance: "heavy" if it is infinite, "light" if it is finite
@@ -52,12 +52,12 @@ class Tail:
 
     @property
     def ends(self) -> bool:
-        """Whether no reward lies beyond the threshold, and none is to be expected there."""
+        """True if no reward lies beyond the threshold, and none is to be expected there."""
         return self.fit is None and self.verdict == "bounded"
 
     @property
     def unknown(self) -> bool:
-        """Whether too few rewards lie in the tail to say anything of it."""
+        """True if too few rewards lie in the tail to say anything about it."""
         return self.fit is None and self.verdict == "unclear"
 
 

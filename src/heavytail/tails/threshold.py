@@ -1,4 +1,4 @@
-r"""Where a tail begins: how many of the largest samples are taken for it, and what is done about ties.
+r"""The threshold of a tail: how many of the largest samples belong to it, and how ties are treated.
 
 **How many.** Too many, and the law is not generalised Pareto yet: the index is biased. Too few, and it is all
 noise. For the laws that have a power for a tail the optimum grows as a power of n between 1/2 and 1, which
