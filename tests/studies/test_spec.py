@@ -323,7 +323,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("maps/field/axes/momentum", [1],
      "spec.toml: maps.field.axes: there is no 'momentum'; did you mean 'moment'?"),
     ("maps/field/axes/delta", [],
-     "spec.toml: maps.field: axes.delta is empty; it must list at least one value"),
+     "spec.toml: maps.field.axes.delta is empty; it must list at least one value"),
     ("maps/field/axes/delta", [True],
      ("spec.toml: maps.field: axes.delta has True; it must be a number, since what is none may need "
       "another program")),
@@ -334,13 +334,13 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("maps/field/axes/delta", [0.1, 0.2, 0.1],
      "spec.toml: maps.field: axes.delta has 0.1 twice; once will do"),
     ("maps/field/parameters/moment", 1.0,
-     "spec.toml: maps.field: moment is both in its parameters and an axis; leave one of them out"),
+     "spec.toml: maps.field has moment both in its parameters and in its axes; leave one of them out"),
     ("maps/field",
      {**GOOD["maps"]["field"], "parameters": {}, "axes": {"epsilon": [0.01, 0.05], "moment": [1, "true"]}},
      ("spec.toml: maps.field: moment is 'true', but of which order depends on epsilon, which is an "
       "axis; give numbers")),
     ("maps/field/axes", {name: list(range(1, 102)) for name in ("moment", "r_max", "planned_steps")},
-     "spec.toml: maps.field: axes have more than 1,000,000 points; they must have fewer values"),
+     "spec.toml: maps.field.axes has more than 1,000,000 points; it must have fewer values"),
     ("maps/field/axes/delta", [0.1, 2],
      ("spec.toml: maps.field (moment = 1, reward_scale = 0.1, delta = 2) on arms: heavy_q_learning: "
       "delta must be below 1")),

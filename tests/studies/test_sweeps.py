@@ -20,16 +20,15 @@ from hypothesis import strategies as st
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.planning.reward_moments import reward_moments
-from heavytail.studies import Study
+from heavytail.studies import Study, plan
 from heavytail.studies.backends.backend import RunCurve
 from heavytail.studies.backends.tabular import TabularBackend
-from heavytail.studies.plan import Part, evaluation_cells, tuning_cells, unique_parts
+from heavytail.studies.plan import Part, evaluation_cells, plan_sweeps, tuning_cells, unique_parts
+from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.progress import BarListener
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.store import SWEEPS, Store
-from heavytail.studies.sweeps import plan as sweep_plan
-from heavytail.studies.sweeps.plan import check_sweeps, plan_sweeps
-from heavytail.studies.sweeps.summary import from_table
+from heavytail.studies.sweeps import from_table
 from support.examples import examples
 from support.small_studies import Notes, done, files, small, to_table
 
@@ -57,7 +56,7 @@ def mapped(**changes: Any) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def five_runs_a_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that the runs of a point are in two parts, and a part has runs of two points."""
-    monkeypatch.setattr(sweep_plan, "STEPS_PER_PART", STEPS_OF_FIVE_RUNS)
+    monkeypatch.setattr(plan, "SWEEP_STEPS_PER_PART", STEPS_OF_FIVE_RUNS)
 
 
 def parts(raw: dict[str, Any]) -> list[Part]:
@@ -79,8 +78,8 @@ def test_every_point_has_every_seed_once_and_parts_are_bounded(
 ) -> None:
     raw = mapped(axes={"moment": moments, "reward_scale": scales}, seeds=seeds, envs=["six_arms"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep_plan, "MAX_RUNS", most)
-        patch.setattr(sweep_plan, "STEPS_PER_PART", 10**9)
+        patch.setattr(plan, "MAX_SWEEP_RUNS", most)
+        patch.setattr(plan, "SWEEP_STEPS_PER_PART", 10**9)
         (sheet,) = plan_sweeps(make_spec(raw))
     found = [
         (run.parameters["moment"], run.parameters["reward_scale"], run.replicate)
@@ -145,7 +144,7 @@ def test_two_ways_to_say_the_same_point_are_a_mistake() -> None:
         InputError,
         match=r"^spec: maps\.field on six_arms: axes\.moment comes to 14\.2\d* twice; leave one of them out$",
     ):
-        check_sweeps(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
+        check_plan(make_spec(mapped(axes={**AXES, "moment": [true, "true"]})))
 
 
 def test_a_plan_of_a_large_map_builds_few_agents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +158,7 @@ def test_a_plan_of_a_large_map_builds_few_agents(monkeypatch: pytest.MonkeyPatch
     spec = make_spec(
         mapped(axes={"moment": axis, "reward_scale": axis, "transition_scale": axis}, envs=["six_arms"])
     )
-    check_sweeps(spec)
+    check_plan(spec)
     assert sum(len(part.replicates) for part in plan_sweeps(spec)[0].parts) == 4 * 20**3
     assert built.call_count < 100
     assert resolved.call_count < 300
@@ -189,7 +188,7 @@ def test_a_run_of_a_map_is_the_run_that_stands_alone() -> None:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sweep_plan, "STEPS_PER_PART", STEPS_OF_FIVE_RUNS)
+        patch.setattr(plan, "SWEEP_STEPS_PER_PART", STEPS_OF_FIVE_RUNS)
         return done(mapped(), tmp_path_factory.mktemp("mapped")).store.folder
 
 
@@ -311,7 +310,7 @@ def test_a_file_that_does_not_fit_is_no_file(
     if damage == "cut":
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     elif damage == "of another plan":
-        monkeypatch.setattr(sweep_plan, "STEPS_PER_PART", 2 * STEPS_OF_FIVE_RUNS)
+        monkeypatch.setattr(plan, "SWEEP_STEPS_PER_PART", 2 * STEPS_OF_FIVE_RUNS)
     elif damage == "no Parquet":
         path.write_text("maps")
     else:

@@ -26,7 +26,7 @@ from heavytail.studies.provenance import total_seconds
 from heavytail.studies.results import Aggregation, Task, gather_runs, summarise_agent
 from heavytail.studies.specs.spec import AgentSpec, Spec
 from heavytail.studies.study import Study
-from heavytail.studies.sweeps.summary import Summary
+from heavytail.studies.sweeps import Summary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -36,7 +36,7 @@ from heavytail.studies.parts import schema, with_keys
 from heavytail.studies.plan import Part
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.store import TEMPORARY, Store
-from heavytail.studies.sweeps.summary import KEY as SUMMARY_KEY
+from heavytail.studies.sweeps import KEY as SUMMARY_KEY
 
 if TYPE_CHECKING:
     import pyarrow as pa

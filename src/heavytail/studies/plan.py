@@ -9,15 +9,16 @@ Tuning, evaluation and sweeps have seeds of their own: a run's seed is the study
 replicate.
 """
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from heavytail.errors import InputError
+from heavytail.errors import InputError, key_path
 from heavytail.registry import version_of
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.backend import Backend
@@ -30,12 +31,15 @@ from heavytail.studies.specs.spec import (
     env_kind,
     envs_for,
     grid_points,
+    one_at_a_time,
     single_point,
 )
 
 # raised by hand when results change, tests/golden says when; of one agent only: `register(version=...)`
 RESULTS_VERSION: dict[Kind, int] = {"tabular": 3, "deep": 1}
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
+SWEEP_STEPS_PER_PART = 1_600_000_000  # about a minute of one core; 128 runs at the paper's length
+MAX_SWEEP_RUNS = 4096  # in a part
 MIN_TUNING_UNITS = 10  # episodes or steps of a run, however small the share
 Phase: TypeAlias = Literal["tuning", "evaluation", "map"]
 PHASES: dict[Phase, SpawnKey] = {
@@ -43,6 +47,7 @@ PHASES: dict[Phase, SpawnKey] = {
     "evaluation": SpawnKey.EVALUATION,
     "map": SpawnKey.SWEEPS,
 }
+T = TypeVar("T")
 Choices: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]  # agent -> environment -> point
 
 
@@ -208,6 +213,50 @@ def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
     return _pack_cells(spec, requests, "evaluation")
 
 
+def plan_sweeps(spec: Spec) -> list[Sweep]:
+    """Every sweep in every environment, at full length.
+
+    A sweep has hundreds of thousands of runs, which differ in nothing but numbers; so its parts are larger
+    than those of tuning and evaluation, and their runs differ in their point as well as in their seed. Its
+    plan names parts only: the ids of runs are made where they are computed.
+    """
+    return [_plan_sweep(spec, key, env) for key, sweep in spec.maps.items() for env in envs_for(spec, sweep)]
+
+
+def _plan_sweep(spec: Spec, key: str, env: str) -> Sweep:
+    sweep, axes = spec.maps[key], sweep_axes(spec, key, env)
+    first, seeds = next(one_at_a_time(sweep.axes)), sweep.seeds or spec.envs[env].seeds or spec.seeds
+    bare, _ = _split(bare_part(spec, CellRequest(key, env, first), "map"), sweep.axes)
+    points = (dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values()))
+    runs = ((replicate, point) for point in points for replicate in range(seeds))
+    most = max(1, min(MAX_SWEEP_RUNS, SWEEP_STEPS_PER_PART // bare.steps))
+    parts = [
+        bare.changed(replicates=replicates, variants=variants, keys=((key, env),))
+        for replicates, variants in (zip(*some, strict=True) for some in _chunks(runs, most))
+    ]
+    return Sweep(key, env, axes, seeds, tuple(parts))
+
+
+def sweep_axes(spec: Spec, key: str, env: str) -> dict[str, tuple[float, ...]]:
+    """The axes of a sweep as ascending numbers, by name.
+
+    Their order in the file says how they are drawn, and no run depends on it.
+    """
+    axes = spec.maps[key].axes
+    first = next(one_at_a_time(axes))
+
+    def numbers(name: str) -> tuple[float, ...]:
+        points = [{**first, name: value} for value in axes[name]]
+        values = sorted(
+            bare_part(spec, CellRequest(key, env, point), "map").parameters[name] for point in points
+        )
+        if twice := [value for value, following in itertools.pairwise(values) if value == following]:
+            raise InputError(f"{key_path(['axes', name])} comes to {twice[0]:g} twice; leave one of them out")
+        return tuple(values)
+
+    return {name: numbers(name) for name in sorted(axes)}
+
+
 def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
     """The parts of all cells, each once: cells may share them."""
     return list({part.id: part for cell in cells for part in cell.parts}.values())
@@ -219,7 +268,7 @@ def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
 class CellRequest(NamedTuple):
     """A cell, before its runs are packed into parts."""
 
-    agent: str  # keys of the spec
+    agent: str  # keys of the spec; of a sweep its own
     env: str
     point: dict[str, Any]
 
@@ -229,7 +278,10 @@ def _pack_cells(spec: Spec, requests: Sequence[CellRequest], phase: Phase) -> li
 
     Runs that can be computed together are packed in the order of the requests.
     """
-    bare = [_split(bare_part(spec, request, phase)) for request in requests]
+    bare = [
+        _split(part, part.backend.varying)
+        for part in (bare_part(spec, request, phase) for request in requests)
+    ]
     shared: dict[str, Part] = {}  # parts without runs, by id
     members: dict[str, dict[str, _Member]] = {}  # id -> run -> what is known of it
     ids = []
@@ -262,9 +314,8 @@ class _Member(NamedTuple):
         return ",".join(self.agents), ",".join(self.envs)
 
 
-def _split(bare: Part) -> tuple[Part, dict[str, Any]]:
+def _split(bare: Part, varying: Container[str]) -> tuple[Part, dict[str, Any]]:
     """Split off the parameters in which runs of one part may differ."""
-    varying = bare.backend.varying
     shared = {key: value for key, value in bare.parameters.items() if key not in varying}
     variant = {key: value for key, value in bare.parameters.items() if key in varying}
     return bare.changed(parameters=shared), variant
@@ -272,15 +323,21 @@ def _split(bare: Part) -> tuple[Part, dict[str, Any]]:
 
 def _pack(bare: Part, runs: Sequence[_Member]) -> tuple[Part, ...]:
     per_part = bare.backend.max_runs or max(1, STEPS_PER_PART // bare.steps)
-    chunks = [runs[k : k + per_part] for k in range(0, len(runs), per_part)]
     return tuple(
         bare.changed(
             replicates=tuple(run.replicate for run in chunk),
             variants=tuple(run.variant for run in chunk) if bare.backend.varying else (),
             keys=_once_if_same([run.keys() for run in chunk]),
         )
-        for chunk in chunks
+        for chunk in _chunks(runs, per_part)
     )
+
+
+def _chunks(runs: Iterable[T], most: int) -> Iterator[list[T]]:
+    """Cut runs into lists of so many; the last may be shorter."""
+    left = iter(runs)
+    while chunk := list(itertools.islice(left, most)):
+        yield chunk
 
 
 def _once_if_same(keys: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
@@ -294,7 +351,8 @@ def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:
 
 def bare_part(spec: Spec, request: CellRequest, phase: Phase) -> Part:
     """Make the part that all runs of a cell share, without runs."""
-    agent, env = spec.agents[request.agent], spec.envs[request.env]
+    env, sweep = spec.envs[request.env], spec.maps[request.agent] if phase == "map" else None
+    agent = sweep or spec.agents[request.agent]
     backend, units = backend_in(spec, request.env), phase_length(spec, request.env, phase)
     steps = units * backend.horizon
     return Part(
@@ -304,8 +362,8 @@ def bare_part(spec: Spec, request: CellRequest, phase: Phase) -> Part:
         parameters=backend.resolve_parameters(agent.agent, {**agent.parameters, **request.point}, steps),
         units=units,
         steps=steps,
-        checkpoints=min(spec.checkpoints, units),
-        spacing=spec.spacing,
+        checkpoints=min(sweep.checkpoints if sweep else spec.checkpoints, units),
+        spacing="even" if sweep else spec.spacing,
         seed=spec.seed,
         phase=phase,
         replicates=(),

@@ -1,13 +1,19 @@
 """Check a plan before work starts: build every environment, and every agent in it, once."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from heavytail.errors import InputError, suggestion
-from heavytail.studies.plan import PHASES, CellRequest, backend_in, bare_part, phase_length
+from heavytail.studies.plan import (
+    PHASES,
+    CellRequest,
+    Phase,
+    backend_in,
+    bare_part,
+    phase_length,
+    sweep_axes,
+)
 from heavytail.studies.specs.messages import describe_point, one_line_errors
 from heavytail.studies.specs.spec import Spec, env_kind, envs_for, one_at_a_time, single_point
-from heavytail.studies.sweeps.plan import check_sweeps
 
 
 def check_plan(spec: Spec, where: str = "spec") -> None:
@@ -22,8 +28,16 @@ def check_plan(spec: Spec, where: str = "spec") -> None:
     for key, agent in spec.agents.items():
         for env in envs_for(spec, agent):
             for point in one_at_a_time(agent.grid):
-                _check_claims(spec, key, env, _counter_names(spec, key, env, point, where), where)
-    check_sweeps(spec, where)
+                place = f"{where}: agents.{key}{describe_point(point)} on {env}"
+                counters = _counter_names(spec, CellRequest(key, env, point), "evaluation", place)
+                _check_claims(spec, key, env, counters, where)
+    for key, sweep in spec.maps.items():
+        for env in envs_for(spec, sweep):
+            for point in one_at_a_time(sweep.axes):
+                place = f"{where}: maps.{key}{describe_point(point)} on {env}"
+                _counter_names(spec, CellRequest(key, env, point), "map", place)
+            with one_line_errors(f"{where}: maps.{key} on {env}"):
+                sweep_axes(spec, key, env)
 
 
 def _check_length(spec: Spec, key: str) -> None:
@@ -67,9 +81,10 @@ def has_tuning(spec: Spec, env: str) -> bool:
     )
 
 
-def _counter_names(spec: Spec, key: str, env: str, point: dict[str, Any], where: str) -> Sequence[str]:
-    with one_line_errors(f"{where}: agents.{key}{describe_point(point)} on {env}"):
-        part = bare_part(spec, CellRequest(key, env, point), "evaluation")
+def _counter_names(spec: Spec, request: CellRequest, phase: Phase, where: str) -> Sequence[str]:
+    """The counters of an agent, which is built for that."""
+    with one_line_errors(where):
+        part = bare_part(spec, request, phase)
         return part.backend.counter_names(part.agent, part.parameters)
 
 

@@ -11,7 +11,7 @@ from heavytail.errors import InputError
 from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
 from heavytail.studies.packed import open_store, pack_study, require_study
 from heavytail.studies.parts import to_frame
-from heavytail.studies.plan import Cell, Sweep, evaluation_cells, tuning_cells
+from heavytail.studies.plan import Cell, Sweep, evaluation_cells, plan_sweeps, tuning_cells
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.plan_size import PhaseSize, plan_sizes
 from heavytail.studies.progress import ProgressListener
@@ -22,7 +22,6 @@ from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.stages import Stage, find_stage, finished_parts
 from heavytail.studies.store import Store
-from heavytail.studies.sweeps.plan import plan_sweeps
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
     from heavytail.studies.choice_reviews import ChoiceReview
-    from heavytail.studies.sweeps.summary import Summary
+    from heavytail.studies.sweeps import Summary
     from heavytail.studies.tuning import GridScore
 
 CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
@@ -135,7 +134,7 @@ class Study:
                 if stage.phase == "tuning" and stage.missing:
                     self._remark_on_choices(listener)
             if self.sweeps:
-                from heavytail.studies.sweeps.stored import write_summary  # here: pyarrow starts slowly
+                from heavytail.studies.sweeps import write_summary  # here: pyarrow starts slowly
 
                 write_summary(self.store, self.sweeps, self._command_with(engine))
 
@@ -228,7 +227,7 @@ class Study:
 
     def _sweep_stages(self) -> Iterator[Stage]:
         if self.sweeps:
-            from heavytail.studies.sweeps.stored import find_sweep_stage  # here: pyarrow starts slowly
+            from heavytail.studies.sweeps import find_sweep_stage  # here: pyarrow starts slowly
 
             yield find_sweep_stage(self.store, self.sweeps)
 
@@ -256,7 +255,7 @@ class Study:
             raise InputError(
                 f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec says what they are"
             )
-        from heavytail.studies.sweeps.stored import make_summary, read_summary  # here: pyarrow starts slowly
+        from heavytail.studies.sweeps import make_summary, read_summary  # here: pyarrow starts slowly
 
         return read_summary(self.store, self.sweeps) or make_summary(self.store, self.sweeps)
 
@@ -357,7 +356,7 @@ class Study:
         Args:
             path: of the file; FOLDER.parquet, beside the folder, if left out.
         """
-        from heavytail.studies.sweeps.stored import to_table  # here: pyarrow starts slowly
+        from heavytail.studies.sweeps import to_table  # here: pyarrow starts slowly
 
         folder = self.store.folder
         target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")

@@ -106,11 +106,11 @@ def _mutate_content(name: str, content: bytes, rng: Generator) -> bytes:
     table = pq.read_table(io.BytesIO(content))
     metadata, table = table.schema.metadata, _mutate_table(table, rng)
     if name == SWEEPS:  # its checksum is that of its values
-        from heavytail.studies.sweeps import summary
+        from heavytail.studies import sweeps
 
-        told = json.loads(metadata[summary.KEY])
-        told = {**told, "values": summary._checksum(table)} if rng.random() < 0.7 else mutate_tree(told, rng)
-        table = table.replace_schema_metadata({summary.KEY: json.dumps(told)})
+        told = json.loads(metadata[sweeps.KEY])
+        told = {**told, "values": sweeps.checksum(table)} if rng.random() < 0.7 else mutate_tree(told, rng)
+        table = table.replace_schema_metadata({sweeps.KEY: json.dumps(told)})
     out = io.BytesIO()
     pq.write_table(table, out)
     return out.getvalue()

@@ -13,7 +13,7 @@ from heavytail.report.figures.sweep_maps import Mark, SweepMap
 from heavytail.studies.plan import Cell, Sweep
 from heavytail.studies.results import Agent, Task, final_regret, final_reward
 from heavytail.studies.specs.spec import Spec
-from heavytail.studies.sweeps.summary import Summary
+from heavytail.studies.sweeps import Summary
 
 
 def make_sweep_maps(

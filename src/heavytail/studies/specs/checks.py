@@ -1,18 +1,22 @@
 """Check what the models of a spec cannot see: names, grids, sweeps and claims, against each other."""
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from heavytail.checks import is_number
 from heavytail.deep.settings import agent_parameters
-from heavytail.errors import InputError, key_path, suggestion
+from heavytail.errors import InputError, key_path, short_repr, suggestion
 from heavytail.registry import find
 from heavytail.studies.specs.claims import Condition
 from heavytail.studies.specs.messages import call_with_prefix
-from heavytail.studies.specs.spec import AgentSpec, Spec, agent_kind, env_kind, envs_for
-from heavytail.studies.specs.sweeps import SweepSpec, check_axes
+from heavytail.studies.specs.spec import Spec, SweepSpec, VariedAgent, agent_kind, env_kind, envs_for
+from heavytail.training.true_values import TRUE
 
 MAX_POINTS = 10_000  # of a grid
+MAX_SWEEP_POINTS = 1_000_000
+DIMENSIONS = (2, 3)  # of a sweep
 
 
 def check_spec(spec: Spec, where: str) -> Spec:
@@ -31,16 +35,15 @@ def check_spec(spec: Spec, where: str) -> Spec:
             )
     for key, agent in spec.agents.items():
         _check_agent(spec, agent, f"{where}: agents.{key}")
-        _check_grid(agent, f"{where}: agents.{key}")
     for key, sweep in spec.maps.items():
-        _check_sweep(spec, sweep, f"{where}: maps.{key}")
+        _check_agent(spec, sweep, f"{where}: maps.{key}")
     for i, claim in enumerate(spec.claims):
         for j, condition in enumerate(claim.conditions):
             _check_condition(spec, condition, f"{where}: claims.{i}.conditions.{j}")
     return spec
 
 
-def _check_agent(spec: Spec, agent: AgentSpec | SweepSpec, where: str) -> None:
+def _check_agent(spec: Spec, agent: VariedAgent, where: str) -> None:
     """An agent must exist, run in environments of its kind, and know its parameters."""
     known = call_with_prefix(where, partial(_parameter_names, agent.agent))
     _require_known(agent.envs or [], spec.envs, f"{where}.envs")
@@ -49,29 +52,55 @@ def _check_agent(spec: Spec, agent: AgentSpec | SweepSpec, where: str) -> None:
         raise InputError(
             f"{where} is {agent_kind(agent.agent)} and cannot learn in {others}; name other environments"
         )
-    table, varied = ("axes", agent.axes) if isinstance(agent, SweepSpec) else ("grid", agent.grid)
-    for part, names in (("parameters", agent.parameters), (table, varied)):
+    table = "axes" if isinstance(agent, SweepSpec) else "grid"
+    for part, names in (("parameters", agent.parameters), (table, agent.varied)):
         _require_known(names, names if known is None else known, f"{where}.{part}")
-
-
-def _check_grid(agent: AgentSpec, where: str) -> None:
-    for name, values in agent.grid.items():
-        if not values:
-            raise InputError(f"{where}.grid.{key_path([name])} is empty; it must list at least one value")
+    _check_points(agent, f"{where}.{table}")
+    for name in agent.varied:
         if name in agent.parameters:
             raise InputError(
-                f"{where} has {key_path([name])} both in its parameters and in its grid; leave one"
-                " of them out"
+                f"{where} has {key_path([name])} both in its parameters and in its {table}; leave one of"
+                " them out"
             )
-    if math.prod(len(values) for values in agent.grid.values()) > MAX_POINTS:
-        raise InputError(f"{where}.grid has more than {MAX_POINTS:,} points; it must have fewer values")
+    if isinstance(agent, SweepSpec):
+        call_with_prefix(where, partial(_check_axes, agent))
 
 
-def _check_sweep(spec: Spec, sweep: SweepSpec, where: str) -> None:
-    _check_agent(spec, sweep, where)
+def _check_points(agent: VariedAgent, where: str) -> None:
+    for name, values in agent.varied.items():
+        if not values:
+            raise InputError(f"{where}.{key_path([name])} is empty; it must list at least one value")
+    most = MAX_SWEEP_POINTS if isinstance(agent, SweepSpec) else MAX_POINTS
+    if math.prod(len(values) for values in agent.varied.values()) > most:
+        raise InputError(f"{where} has more than {most:,} points; it must have fewer values")
+
+
+def _check_axes(sweep: SweepSpec) -> None:
+    """The axes of a sweep must be two or three lists of numbers, each of them once."""
     if agent_kind(sweep.agent) == "deep":
-        raise InputError(f"{where} is of {sweep.agent}, a deep agent; maps are of tabular ones")
-    call_with_prefix(where, partial(check_axes, sweep))
+        raise InputError(f"{sweep.agent} is a deep agent; maps are of tabular ones")
+    if len(sweep.axes) not in DIMENSIONS:
+        raise InputError(f"axes has {len(sweep.axes)} of them; a map has two or three")
+    for name, values in sweep.axes.items():
+        _check_axis(name, values)
+    if TRUE in (sweep.parameters.get("moment"), *sweep.axes.get("moment", [])) and "epsilon" in sweep.axes:
+        raise InputError(
+            "moment is 'true', but of which order depends on epsilon, which is an axis; give numbers"
+        )
+
+
+def _check_axis(name: str, values: Sequence[Any]) -> None:
+    where = key_path(["axes", name])
+    seen: set[Any] = set()
+    for value in values:
+        if not is_number(value) and (name, value) != ("moment", TRUE):
+            raise InputError(
+                f"{where} has {short_repr(value)}; it must be a number, since what is none may need"
+                " another program: a map of its own"
+            )
+        if value in seen:
+            raise InputError(f"{where} has {short_repr(value)} twice; once will do")
+        seen.add(value)
 
 
 def _check_condition(spec: Spec, condition: Condition, where: str) -> None:

@@ -9,8 +9,7 @@ from pydantic import ValidationError
 from heavytail.errors import InputError, key_path, short_repr, suggestion
 from heavytail.studies.specs.claims import Claim, Condition
 from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen
-from heavytail.studies.specs.spec import AgentSpec, Spec, StatisticsSpec, TuningSpec
-from heavytail.studies.specs.sweeps import SweepSpec
+from heavytail.studies.specs.spec import AgentSpec, Spec, StatisticsSpec, SweepSpec, TuningSpec
 
 T = TypeVar("T")
 

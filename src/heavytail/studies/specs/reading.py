@@ -15,8 +15,7 @@ from heavytail.studies.specs.claims import Condition
 from heavytail.studies.specs.envs import expand_family, with_members
 from heavytail.studies.specs.given_envs import with_given_envs
 from heavytail.studies.specs.messages import call_with_prefix, error_prefix
-from heavytail.studies.specs.spec import AgentSpec, Spec
-from heavytail.studies.specs.sweeps import SweepSpec
+from heavytail.studies.specs.spec import AgentSpec, Spec, SweepSpec
 
 M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # what names environments
 MAX_DEPTH = 20  # tables in tables

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
@@ -14,7 +15,6 @@ from heavytail.deep.settings import AGENTS
 from heavytail.statistics._inputs import MAX_RESAMPLES
 from heavytail.studies.specs.claims import Claim
 from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole
-from heavytail.studies.specs.sweeps import SweepSpec
 
 Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
 
@@ -22,15 +22,46 @@ Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agent
 Regret: TypeAlias = Literal["rewards", "gaps"]  # what it is measured by; see heavytail.planning.gaps
 
 
-class AgentSpec(Frozen):
-    """An agent of a study; with a grid, the best point for each environment is found on tuning seeds."""
+class VariedAgent(Frozen):
+    """An agent at the points of a grid."""
 
     agent: str = ""  # the agent's id; its key in the file if left out
     label: str = ""
-    setting: str = ""  # a name for a group of agents that is reported together
     parameters: Parameters = Field(default_factory=dict)
-    grid: dict[str, list[Any]] = Field(default_factory=dict)
     envs: Annotated[list[str], Field(min_length=1)] | None = None  # where it runs; everywhere if left out
+
+    @property
+    @abstractmethod
+    def varied(self) -> dict[str, list[Any]]:
+        """The parameters that vary, and their values."""
+
+
+class AgentSpec(VariedAgent):
+    """An agent of a study; with a grid, the best point for each environment is found on tuning seeds."""
+
+    setting: str = ""  # a name for a group of agents that is reported together
+    grid: dict[str, list[Any]] = Field(default_factory=dict)
+
+    @property
+    def varied(self) -> dict[str, list[Any]]:
+        """The grid."""
+        return self.grid
+
+
+class SweepSpec(VariedAgent):
+    """A sweep at full length, a table ``[maps.KEY]``: every point is evaluated, and drawn as a map.
+
+    The first axis goes to the right, the second up; the third has a panel for each value.
+    """
+
+    seeds: Seeds | None = None  # the study's if left out
+    checkpoints: Annotated[int, Ge(10), Le(100_000)] = 10  # just enough for the last tenth
+    axes: dict[str, list[Any]]
+
+    @property
+    def varied(self) -> dict[str, list[Any]]:
+        """The axes."""
+        return self.axes
 
 
 class TuningSpec(Frozen):
@@ -99,7 +130,7 @@ def agent_kind(name: str) -> Kind:
     return "deep" if name in AGENTS else "tabular"
 
 
-def envs_for(spec: Spec, agent: AgentSpec | SweepSpec) -> list[str]:
+def envs_for(spec: Spec, agent: VariedAgent) -> list[str]:
     """List the environments of an agent: all of its kind, unless it names some."""
     kind = agent_kind(agent.agent)
     return [

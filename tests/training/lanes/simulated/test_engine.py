@@ -31,7 +31,6 @@ from heavytail.studies.plan import Part, evaluation_cells, unique_parts
 from heavytail.studies.progress import ProgressListener
 from heavytail.studies.resume_files import write_state
 from heavytail.studies.specs.reading import make_spec
-from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch, cuda_kernels
 from heavytail.training.lanes.batch import Lanes
 from heavytail.training.lanes.device import Device
@@ -67,15 +66,15 @@ def study(**changes: Any) -> dict[str, Any]:
 def short_chunks_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch, "FIRST_CHUNK", 150)
     monkeypatch.setattr(batch, "next_chunk", lambda *known: 150)
-    for module in (plan, sweep_plan):
-        monkeypatch.setattr(module, "STEPS_PER_PART", RUNS_PER_PART * 60 * 25)
+    for name in ("STEPS_PER_PART", "SWEEP_STEPS_PER_PART"):
+        monkeypatch.setattr(plan, name, RUNS_PER_PART * 60 * 25)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Files:
     with pytest.MonkeyPatch.context() as patch:
-        for module in (plan, sweep_plan):
-            patch.setattr(module, "STEPS_PER_PART", RUNS_PER_PART * 60 * 25)
+        for name in ("STEPS_PER_PART", "SWEEP_STEPS_PER_PART"):
+            patch.setattr(plan, name, RUNS_PER_PART * 60 * 25)
         folder = tmp_path_factory.mktemp("whole")
         Study(study(), folder).run("inline")
     return computed(folder)
@@ -361,10 +360,9 @@ import json, os, signal, sys
 from heavytail.studies import Study, plan
 from heavytail.studies.backends import backend
 from heavytail.studies.engines import cuda
-from heavytail.studies.sweeps import plan as sweep_plan
 from heavytail.training.lanes import batch
 
-plan.STEPS_PER_PART = sweep_plan.STEPS_PER_PART = 3000
+plan.STEPS_PER_PART = plan.SWEEP_STEPS_PER_PART = 3000
 backend.SECONDS_BETWEEN_SAVES = backend.MIN_WORK_PER_SAVE = 0.0
 batch.FIRST_CHUNK, batch.next_chunk = 150, lambda *known: 150
 raw, folder, moments = json.loads(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])

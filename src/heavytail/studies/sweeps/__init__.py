@@ -1,1 +1,0 @@
-"""Sweeps: an agent at every point of a fine grid, summarised in one small file."""
