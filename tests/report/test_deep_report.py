@@ -123,16 +123,16 @@ def test_truncated_rewards_are_a_share_of_steps(page: Reader) -> None:
 
 def test_grids_are_bright_where_returns_are_large(data: ReportData) -> None:
     (grid,) = [grid for grid in data.grids if (grid.agent, grid.env) == ("clipped", "loud")]
-    (map_,) = grid.maps
+    (map_,) = grid.heat_maps.maps
     assert map_.values.shape == (1, 3)
     assert map_.chosen == (0, int(np.argmax(map_.values)))
-    (shaded,) = compute_shades(grid.maps, grid.measure)
+    (shaded,) = compute_shades(*grid.heat_maps[1:])
     assert shaded[map_.chosen] == 1.0
     np.testing.assert_allclose(shaded, (map_.values - map_.values.min()) / np.ptp(map_.values))
 
 
 def test_the_map_of_agents_against_environments(data: ReportData, page: Reader) -> None:
-    (matrix,) = data.matrices
+    matrix = data.matrices[0].heat_maps
     assert (matrix.maps[0].rows, matrix.maps[0].columns) == (
         ["unclipped", "clipped", "Heavy-DQN"],
         ["noise 1", "noise 5", "noise 20"],
@@ -155,7 +155,7 @@ def test_scores_for_rliable_are_the_returns_themselves(study: Study, data: Repor
 
 def test_a_scale_for_each_environment_where_they_differ(data: ReportData) -> None:
     apart = Measure("", "", large_is_good=True, by_column=True)
-    (shaded,) = compute_shades(data.matrices[0].maps, apart)
+    (shaded,) = compute_shades(data.matrices[0].heat_maps.maps, apart)
     assert (shaded.max(axis=0) == 1.0).all()
     assert (shaded.min(axis=0) == 0.0).all()
 

@@ -1,9 +1,15 @@
-"""The colours of heat maps, also where every run of a point failed."""
+"""Heat maps: their colours, also where every run of a point failed, and which families span one."""
+
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from heavytail.report.figures.heat_maps import HeatMap, Measure, compute_shades
+from heavytail.report.figures.heat_maps import HeatMap, Measure, compute_shades, make_family_maps
+from heavytail.studies.results import Task
+from heavytail.studies.specs.reading import make_spec
+from heavytail.studies.specs.spec import Spec
 
 REGRET, REWARD = (
     Measure("regret", "regret", large_is_good=False),
@@ -25,7 +31,59 @@ REGRET, REWARD = (
 )
 def test_the_best_is_bright(measure: Measure, values: list[list[float]], expected: list[list[float]]) -> None:
     """One scale for both maps of a grid; a tile without a number is drawn without a colour."""
-    maps = [
-        HeatMap({"other": i}, "", "x", [None], [1, 2], np.array([row]), None) for i, row in enumerate(values)
-    ]
+    maps = [HeatMap({"other": i}, "", "x", [None], [1, 2], np.array([row])) for i, row in enumerate(values)]
     np.testing.assert_allclose(np.concatenate(compute_shades(maps, measure)), expected)
+
+
+REGRETS = {"random": 100.0, "psrl": 20.0, "optimal": -5.0}
+
+
+def spec_of(*families: dict[str, Any]) -> Spec:
+    return make_spec(
+        {
+            "name": "x",
+            "episodes": 9,
+            "families": {f"f{i}": {"env": "six_arms", **each} for i, each in enumerate(families)},
+            "agents": {key: {} for key in REGRETS},
+        }
+    )
+
+
+def stable(beta: float, alphas: tuple[float, ...] = (1.2, 1.5)) -> dict[str, Any]:
+    return {"parameters": {"law": "alpha_stable", "beta": beta}, "vary": {"alpha": list(alphas)}}
+
+
+def tasks_of(spec: Spec) -> dict[str, Task]:
+    """Three runs of each agent; psrl's regret is ten times as large where the law is skewed."""
+
+    def agent(key: str, beta: float) -> Any:
+        regret = REGRETS[key] * (10.0 if key == "psrl" and beta > 0 else 1.0)
+        return SimpleNamespace(key=key, runs=SimpleNamespace(regret=np.full((3, 2), regret)))
+
+    return {
+        name: cast(
+            "Task",
+            SimpleNamespace(optimum=1.0, agents=[agent(key, env.parameters["beta"]) for key in REGRETS]),
+        )
+        for name, env in spec.envs.items()
+    }
+
+
+def test_families_that_differ_in_one_number_are_a_map_of_every_agent() -> None:
+    spec = spec_of(stable(0.5), stable(0.0))
+    (found,) = make_family_maps(spec, tasks_of(spec))
+    assert found.name == "map-six_arms-alpha-beta"
+    assert [m.fixed["agent"] for m in found.heat_maps.maps] == list(REGRETS)
+    first = found.heat_maps.maps[0]
+    assert (first.rows, first.columns) == ([0.5, 0.0], [1.2, 1.5])
+    # The least is a thousandth of the largest, since a regret below 0 has no ratio.
+    np.testing.assert_allclose(found.heat_maps.maps[0].values, [[100.0 / 0.2] * 2, [100.0 / 0.1] * 2])
+    np.testing.assert_allclose(found.heat_maps.maps[1].values, [[200.0 / 0.2] * 2, [20.0 / 0.1] * 2])
+    np.testing.assert_allclose(found.heat_maps.maps[2].values, 1.0)
+
+
+def test_other_families_are_no_map() -> None:
+    one = spec_of(stable(0.5))
+    apart = spec_of(stable(0.0), stable(0.5, (1.2, 1.6)))
+    for spec in (one, apart):
+        assert make_family_maps(spec, tasks_of(spec)) == []

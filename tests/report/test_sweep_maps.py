@@ -15,8 +15,7 @@ from hypothesis.extra.numpy import arrays
 from heavytail.files import save_figure
 from heavytail.report.figures.render_matplotlib import render_matplotlib
 from heavytail.report.figures.render_plotly import render_plotly
-from heavytail.report.figures.sweep_axes import SweepAxis
-from heavytail.report.figures.sweep_maps import Mark, SweepMap, find_reach, outline_works
+from heavytail.report.figures.sweep_maps import Mark, SweepAxis, SweepMap, find_reach, outline_works
 from heavytail.report.report import write_report
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.theme import LIGHT

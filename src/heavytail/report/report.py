@@ -98,11 +98,10 @@ def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
     named = {task.html_id: task for task in data.tasks.values()}
     for grid in data.grids:
         task = data.tasks[grid.env]
-        if named[task.html_id] is not task:
-            continue
-        yield figure_file(task.html_id, "grid", grid.agent), grid.make_figure(task.label)
+        if named[task.html_id] is task:
+            yield figure_file(task.html_id, "grid", grid.agent), grid.heat_maps.make_figure()
     for matrix in data.matrices:
-        yield figure_file(data.prefix + matrix.name), matrix.make_figure()
+        yield figure_file(data.prefix + matrix.name), matrix.heat_maps.make_figure()
 
 
 def find_companions(name: str, fresh: Sequence[Study]) -> Iterator[CompanionStudy]:

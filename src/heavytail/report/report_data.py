@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from heavytail.report.figures import make_figures
-from heavytail.report.figures.agent_env_matrix import EnvMap, make_agent_env_matrices
 from heavytail.report.figures.families import make_family_figures
-from heavytail.report.figures.family_maps import make_family_maps
 from heavytail.report.figures.figure import Figure
+from heavytail.report.figures.heat_maps import EnvMap, TuningGrid, make_env_maps, make_tuning_grids
 from heavytail.report.figures.reward_beliefs import BELIEFS, make_belief_figures
-from heavytail.report.figures.sweep_maps import SweepMap
-from heavytail.report.figures.sweep_results import make_sweep_maps
-from heavytail.report.figures.tuning_grids import TuningGrid, make_tuning_grids
+from heavytail.report.figures.sweep_maps import SweepMap, make_sweep_maps
 from heavytail.report.first_figure import FIRST, choose_first_figure
 from heavytail.report.leaderboard import Standing, make_leaderboard
 from heavytail.report.theme import AgentStyle, assign_styles
@@ -102,7 +99,7 @@ def collect_report_data(study: Study, prefix: str = "") -> ReportData:
         styles=styles,
         claims=evaluate_claims(spec, curves, optima, _bounds_at_end(spec)),
         families=families,
-        matrices=[*make_agent_env_matrices(spec, single), *make_family_maps(spec, tasks)],
+        matrices=make_env_maps(spec, tasks),
         grids=make_tuning_grids(spec, scores, study.choices()),
         cells=evaluation,
         sidecars={phase: list(by_part.values()) for phase, by_part in sidecars.items() if by_part},

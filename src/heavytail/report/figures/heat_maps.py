@@ -1,29 +1,35 @@
 """Heat maps: a number at every point of a grid, or of every agent in every environment.
 
 Tiles are bright where the number is good. The two parameters of a grid with the most values are the sides of
-a map; of the others every combination has a map of its own. Colours of regrets are logarithmic, since the
-worst point of a grid may be a thousand times worse than the best, and cividis, which looks alike to all kinds
-of colour vision.
+a map; of the others every combination has a map of its own. Agents against environments are a map of how each
+did everywhere: with an environment for each scale of the noise and an agent for each value of a parameter,
+that of one against the other. Families of one environment whose axes agree and whose parameters differ in one
+number span a grid too: the axis to the right, that number upwards.
+
+Colours of regrets are logarithmic, since the worst point of a grid may be a thousand times worse than the
+best, and cividis, which looks alike to all kinds of colour vision.
 """
 
 import itertools
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heavytail.arrays import Floats
+from heavytail.checks import is_number
 from heavytail.report.figures.figure import Figure, Panel, Segment, TileAxis, Tiles
 from heavytail.report.number_format import number, percent, short_number
+from heavytail.studies.choice_reviews import ChoiceReview, review_choices
+from heavytail.studies.plan import Choices
+from heavytail.studies.results import Task, final_regret, final_reward
+from heavytail.studies.specs.envs import FamilySpec
+from heavytail.studies.specs.spec import Spec, canonical, env_kind
+from heavytail.studies.tuning import GridScore
 
-
-class GridPoint(NamedTuple):
-    """A point of a grid and its value; None if every run of it failed."""
-
-    point: Mapping[str, Any]
-    value: float | None
+MIN_SIDE = 3  # agents and environments; fewer are seen at a glance in their tables
+MIN_SHARE = 1e-3  # of the largest regret at a point: luck can make one negative, and all below it are alike
 
 
 class HeatMap(NamedTuple):
@@ -35,7 +41,7 @@ class HeatMap(NamedTuple):
     rows: list[Any]
     columns: list[Any]
     values: Floats  # [row, column], NaN where there is none
-    chosen: tuple[int, int] | None
+    chosen: tuple[int, int] | None = None
 
     @property
     def title(self) -> str:
@@ -62,42 +68,28 @@ class Measure(NamedTuple):
         return short_number(value) if short else number(value, 3)
 
 
-def make_heat_maps(
-    grid: Mapping[str, Sequence[Any]], scored: Sequence[GridPoint], chosen: Mapping[str, Any]
-) -> list[HeatMap]:
-    """Make all maps of a grid.
+class HeatMaps(NamedTuple):
+    """Maps side by side, on one scale of colours."""
 
-    >>> grid = {"a": [1, 2], "b": [3, 4, 5], "c": [6, 7]}
-    >>> points = [dict(zip(grid, values)) for values in itertools.product(*grid.values())]
-    >>> [m.fixed for m in make_heat_maps(grid, [GridPoint(point, 1.0) for point in points], points[0])]
-    [{'c': 6}, {'c': 7}]
-    """
-    values = {_point_key(score.point): score.value for score in scored}
-    sides = sorted(sorted(grid, key=lambda name: -len(grid[name]))[:2], key=lambda name: len(grid[name]))
-    others = [name for name in grid if name not in sides]
-    combinations = itertools.product(*(grid[name] for name in others))
-    return [
-        _make_map(dict(zip(others, fixed, strict=True)), sides, grid, values, chosen)
-        for fixed in combinations
-    ]
+    title: str  # of one or more lines
+    maps: list[HeatMap]
+    measure: Measure
 
-
-def _make_map(
-    fixed: dict[str, Any],
-    sides: Sequence[str],
-    grid: Mapping[str, Sequence[Any]],
-    values: Mapping[str, float | None],
-    chosen: Mapping[str, Any],
-) -> HeatMap:
-    row_name, column_name = (sides[0], sides[1]) if len(sides) == 2 else ("", sides[0])
-    rows, columns = list(grid.get(row_name, [None])), list(grid[column_name])
-    keys = [
-        [_point_key({**fixed, **({row_name: row} if row_name else {}), column_name: c}) for c in columns]
-        for row in rows
-    ]
-    numbers = np.array([[_or_nan(values.get(key)) for key in line] for line in keys])
-    at = [index for index in np.ndindex(numbers.shape) if keys[index[0]][index[1]] == _point_key(chosen)]
-    return HeatMap(fixed, row_name, column_name, rows, columns, numbers, (at[0][0], at[0][1]) if at else None)
+    def make_figure(self) -> Figure:
+        """Describe them for paper; the page has them as tables."""
+        panels = [
+            Panel(
+                m.title,
+                np.where(np.isfinite(m.values), shades, np.nan),
+                [[self.measure.format(float(value), short=True) for value in row] for row in m.values],
+                outline=_outline_tile(*m.chosen) if m.chosen else [],
+            )
+            for m, shades in zip(self.maps, compute_shades(self.maps, self.measure), strict=True)
+        ]
+        first = self.maps[0]
+        x = _make_side(first.column_name, [format_level(level) for level in first.columns])
+        rows = [format_level(level) if first.row_name else "" for level in first.rows]
+        return Figure(self.title, "", Tiles(x, _make_side(first.row_name, rows), panels))
 
 
 def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
@@ -105,7 +97,7 @@ def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
 
     Of regrets logarithmic where all are positive.
 
-    >>> maps = [HeatMap({}, "", "scale", [None], [1, 2, 3], np.array([[10.0, 100.0, 1000.0]]), None)]
+    >>> maps = [HeatMap({}, "", "scale", [None], [1, 2, 3], np.array([[10.0, 100.0, 1000.0]]))]
     >>> compute_shades(maps, Measure("final regret", "regret", large_is_good=False))[0]
     array([[1. , 0.5, 0. ]])
     >>> compute_shades(maps, Measure("reward", "reward", large_is_good=True))[0].round(2)
@@ -118,22 +110,6 @@ def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
     width = goodness.max(axis=axis, keepdims=True, where=finite, initial=-np.inf) - low
     shades = np.divide(goodness - low, width, out=np.ones_like(values), where=finite & (width > 0))
     return np.split(shades, np.cumsum([len(m.rows) for m in maps])[:-1])
-
-
-def make_heat_map_figure(maps: Sequence[HeatMap], measure: Measure, title: str) -> Figure:
-    """Describe maps side by side, under a title of one or more lines; the page has them as tables."""
-    panels = [
-        Panel(
-            m.title,
-            np.where(np.isfinite(m.values), shades, np.nan),
-            [[measure.format(float(value), short=True) for value in row] for row in m.values],
-            outline=_outline_tile(*m.chosen) if m.chosen else [],
-        )
-        for m, shades in zip(maps, compute_shades(maps, measure), strict=True)
-    ]
-    x = _make_side(maps[0].column_name, [format_level(level) for level in maps[0].columns])
-    rows = [format_level(level) if maps[0].row_name else "" for level in maps[0].rows]
-    return Figure(title, "", Tiles(x, _make_side(maps[0].row_name, rows), panels))
 
 
 def _make_side(label: str, levels: list[str]) -> TileAxis:
@@ -156,9 +132,202 @@ def format_level(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _point_key(point: Mapping[str, Any]) -> str:
-    return json.dumps(point, sort_keys=True)
+# The points of a grid
 
 
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value
+class TuningGrid(NamedTuple):
+    """The grid of one agent in one environment: every point, and the one that was chosen."""
+
+    agent: str
+    env: str
+    label: str
+    heat_maps: HeatMaps
+    review: ChoiceReview
+
+
+TUNING_MEASURES = {
+    "regret": Measure("median final regret", "regret", large_is_good=False),
+    "reward": Measure("median clean return per episode in the last tenth", "return", large_is_good=True),
+}
+
+
+def make_tuning_grids(spec: Spec, scores: Sequence[GridScore], choices: Choices) -> list[TuningGrid]:
+    """Make all grids of a study."""
+    by_cell: dict[tuple[str, str], list[GridScore]] = {}
+    for score in scores:
+        by_cell.setdefault((score.agent, score.env), []).append(score)
+    reviews = {(each.agent, each.env): each for each in review_choices(spec, scores, choices)}
+    return [_make_tuning_grid(spec, points, reviews[cell]) for cell, points in by_cell.items()]
+
+
+def _make_tuning_grid(spec: Spec, scores: Sequence[GridScore], review: ChoiceReview) -> TuningGrid:
+    agent, env = spec.agents[review.agent], spec.envs[review.env]
+    (measured,) = {score.measure for score in scores if score.value is not None}  # that of the chosen one
+    measure = TUNING_MEASURES[measured]
+    values = {canonical(score.point): score.value for score in scores}
+    title = f"{agent.label}, {env.label}\n{measure.words} in tuning"
+    heat_maps = HeatMaps(title, make_grid_maps(agent.grid, values, review.point), measure)
+    return TuningGrid(review.agent, review.env, agent.label, heat_maps, review)
+
+
+def make_grid_maps(
+    grid: Mapping[str, Sequence[Any]], values: Mapping[str, float | None], chosen: Mapping[str, Any]
+) -> list[HeatMap]:
+    """Make all maps of a grid.
+
+    Args:
+        grid: parameters and their values.
+        values: by point, as canonical JSON; None where every run failed.
+        chosen: the point that is marked.
+
+    >>> grid = {"a": [1, 2], "b": [3, 4, 5], "c": [6, 7]}
+    >>> [m.fixed for m in make_grid_maps(grid, {}, {"a": 1, "b": 3, "c": 6})]
+    [{'c': 6}, {'c': 7}]
+    """
+    sides = sorted(sorted(grid, key=lambda name: -len(grid[name]))[:2], key=lambda name: len(grid[name]))
+    row_name, column_name = (sides[0], sides[1]) if len(sides) == 2 else ("", sides[0])
+    rows, columns = list(grid.get(row_name, [None])), list(grid[column_name])
+    others = [name for name in grid if name not in sides]
+
+    def make_map(fixed: dict[str, Any]) -> HeatMap:
+        keys = np.array(
+            [
+                [
+                    canonical({**fixed, **({row_name: row} if row_name else {}), column_name: c})
+                    for c in columns
+                ]
+                for row in rows
+            ],
+            object,
+        )
+        numbers = np.array([[values.get(key) for key in line] for line in keys], np.float64)
+        at = [(int(row), int(column)) for row, column in np.argwhere(keys == canonical(chosen))]
+        return HeatMap(fixed, row_name, column_name, rows, columns, numbers, at[0] if at else None)
+
+    combinations = itertools.product(*(grid[name] for name in others))
+    return [make_map(dict(zip(others, fixed, strict=True))) for fixed in combinations]
+
+
+# Agents in environments
+
+
+class EnvMap(NamedTuple):
+    """Maps of what agents reach in several environments."""
+
+    name: str
+    heat_maps: HeatMaps
+
+
+def make_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[EnvMap]:
+    """Make a map of each kind of environments that are in no family, then those of families."""
+    return [*_make_agent_env_maps(spec, tasks), *make_family_maps(spec, tasks)]
+
+
+def _make_agent_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[EnvMap]:
+    """Make a map for each kind of environments of which there are enough, with enough agents in common."""
+    kinds: dict[str, list[Task]] = {}
+    for key, task in tasks.items():
+        if not spec.envs[key].family:
+            kinds.setdefault(env_kind(spec.envs[key].env), []).append(task)
+    for kind, some in kinds.items():
+        made = _make_agent_env_map(spec, some)
+        if min(made.maps[0].values.shape) >= MIN_SIDE:
+            yield EnvMap(f"map-{kind}", made)
+
+
+def _make_agent_env_map(spec: Spec, tasks: Sequence[Task]) -> HeatMaps:
+    medians = {
+        (agent.key, task.key): float(np.median(final_reward(agent.runs)))
+        for task in tasks
+        for agent in task.agents
+    }
+    agents = [key for key in spec.agents if sum((key, task.key) in medians for task in tasks) >= MIN_SIDE]
+    columns = [task for task in tasks if sum((key, task.key) in medians for key in agents) >= MIN_SIDE]
+    measure = _choose_measure(spec, columns)
+    wholes = [task.optimum if measure.share and task.optimum else 1.0 for task in columns]
+    values = [
+        [medians.get((key, task.key), np.nan) / whole for task, whole in zip(columns, wholes, strict=True)]
+        for key in agents
+    ]
+    heat_map = HeatMap(
+        fixed={},
+        row_name="agent",
+        column_name="environment",
+        rows=[spec.agents[key].label for key in agents],
+        columns=[task.label for task in columns],
+        values=np.reshape(values, (len(agents), len(columns))),
+    )
+    return HeatMaps(measure.words.capitalize(), [heat_map], measure)
+
+
+def _choose_measure(spec: Spec, tasks: Sequence[Task]) -> Measure:
+    """Shares of the optimum where it is known: they compare everywhere.
+
+    Rewards compare only where environments differ in nothing but their parameters.
+    """
+    if all(task.optimum for task in tasks):
+        words = "median reward in the last tenth, of the optimum"
+        return Measure(words, "reward", large_is_good=True, share=True, missing="–")
+    same = len({spec.envs[task.key].env for task in tasks}) == 1
+    words = f"median {tasks[0].reward} per {tasks[0].per} in the last tenth"
+    return Measure(words, tasks[0].reward, large_is_good=True, by_column=not same, missing="–")
+
+
+FAMILY_MEASURE = Measure(
+    "median final regret, over the least of all agents there", "regret", large_is_good=False, missing="–"
+)
+
+
+def make_family_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[EnvMap]:
+    """Make maps of all families that span a grid: for every agent its regret over the least of all there."""
+    found = [
+        (f"map-{env}-{axis}-{name}", f"{env}: ", _make_family_maps(spec, tasks, keys, name))
+        for env, axis, name, keys in _find_grids(spec.families)
+        if all(task.optimum for key, task in tasks.items() if spec.envs[key].family in keys)
+    ]
+    words = FAMILY_MEASURE.words.capitalize()
+    return [EnvMap(name, HeatMaps(prefix + words, maps, FAMILY_MEASURE)) for name, prefix, maps in found]
+
+
+def _find_grids(families: Mapping[str, FamilySpec]) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Find the environment, the axis, the number that differs and the keys of families that span a grid."""
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for key, family in families.items():
+        groups.setdefault((family.env or key, family.axis, repr(family.vary)), []).append(key)
+    for (env, axis, _), keys in groups.items():
+        parameters = [families[key].parameters for key in keys]
+        names = {name for each in parameters for name in each}
+        differing = [name for name in names if len({repr(each.get(name)) for each in parameters}) > 1]
+        numbers = [each.get(differing[0]) for each in parameters] if len(differing) == 1 else []
+        if len(keys) > 1 and len(set(map(repr, numbers))) == len(keys) and all(map(is_number, numbers)):
+            ordered = sorted(keys, key=lambda key: families[key].parameters[differing[0]])
+            yield env, axis, differing[0], ordered
+
+
+def _make_family_maps(spec: Spec, tasks: Mapping[str, Task], keys: Sequence[str], name: str) -> list[HeatMap]:
+    first = spec.families[keys[0]]
+    agents = [
+        key
+        for key in spec.agents
+        if any(key == agent.key for task in tasks.values() for agent in task.agents)
+    ]
+    regrets = np.full((len(agents), len(keys), len(first.vary[first.axis])), np.nan)
+    for row, family in enumerate(keys):
+        members = [task for key, task in tasks.items() if spec.envs[key].family == family]
+        for column, task in enumerate(members):
+            for agent in task.agents:
+                regrets[agents.index(agent.key), row, column] = np.median(final_regret(agent.runs))
+    regrets = np.maximum(regrets, MIN_SHARE * np.nanmax(regrets, axis=0))
+    ratios = regrets / np.nanmin(regrets, axis=0)
+    rows = [spec.families[key].parameters[name] for key in keys]
+    return [
+        HeatMap(
+            fixed={"agent": spec.agents[key].label},
+            row_name=name,
+            column_name=first.axis,
+            rows=rows[::-1],
+            columns=list(first.vary[first.axis]),
+            values=values[::-1],
+        )
+        for key, values in zip(agents, ratios, strict=True)
+    ]

@@ -4,20 +4,27 @@ Where it works, how far that reaches, and where agents of the study lie on it.
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from heavytail.arrays import Floats
-from heavytail.report.figures.figure import ColourScale, Figure, Panel, Segment, TileMark, Tiles
-from heavytail.report.figures.sweep_axes import SweepAxis, choose_share_ticks, format_share_tick
+from heavytail.arrays import Bools, Floats
+from heavytail.report.figures.figure import ColourScale, Figure, Panel, Segment, TileAxis, TileMark, Tiles
 from heavytail.report.number_format import number, percent
+from heavytail.studies.plan import Cell, Sweep
+from heavytail.studies.results import Agent, Task, final_regret, final_reward
+from heavytail.studies.specs.spec import Spec
+from heavytail.studies.sweeps import Summary
 
 WORKS = 0.95  # of what the best policy earns, in the last tenth of the run
 SYMBOLS = ("circle", "star", "diamond", "square", "triangle-up", "cross", "x")
 MIN_LOST = 1e-6  # a share that stands for none
+MAX_TICKS = 6
+MIN_COLOUR_TICKS = 3
 
 CAPTION = (
     "Median final regret over {runs} seeds as a share of what the best policy earns; bright is good, on one"
@@ -31,7 +38,69 @@ TILE_TEMPLATE = (  # after the values on both axes
     "last tenth {6} of the optimum"
 )
 
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+class SweepAxis(NamedTuple):
+    """A parameter and its values, which ascend.
+
+    Positions on it are logarithms where all values are positive, else their indices.
+    """
+
+    name: str
+    values: Floats
+
+    @property
+    def logarithmic(self) -> bool:
+        """True if positions are logarithms."""
+        return bool((self.values > 0).all())
+
+    def position(self, value: float) -> float:
+        """Compute where a value lies, also one between those of the axis; one beyond them lies at the edge.
+
+        >>> SweepAxis("scale", np.array([0.01, 1.0])).position(0.1)
+        -1.0
+        >>> SweepAxis("scale", np.array([0.0, 1.0])).position(0.25)
+        0.25
+        >>> SweepAxis("scale", np.array([0.1, 1.0])).position(1000.0)
+        0.5
+        """
+        edges = self.edges
+        if self.logarithmic:
+            at = math.log10(value) if value > 0 else -math.inf
+        else:
+            indices = np.arange(len(self.values))
+            at = float(np.interp(value, self.values, indices, left=-math.inf, right=math.inf))
+        return min(max(at, float(edges[0])), float(edges[-1]))
+
+    @property
+    def centers(self) -> Floats:
+        """The positions of its values."""
+        return np.log10(self.values) if self.logarithmic else np.arange(len(self.values), dtype=np.float64)
+
+    @property
+    def edges(self) -> Floats:
+        """The edges of the tiles of its values, halfway between them."""
+        at = self.centers
+        if len(at) == 1:
+            return at[0] + np.array([-0.5, 0.5])
+        middles = (at[1:] + at[:-1]) / 2
+        return np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])
+
+    def nearest(self, value: float) -> int:
+        """Find the index of the value that is nearest."""
+        return int(np.argmin(np.abs(self.centers - self.position(value))))
+
+    def make_side(self) -> TileAxis:
+        """Describe it as a side of tiles."""
+        return TileAxis(self.name, self.edges, *self.ticks())
+
+    def ticks(self) -> tuple[list[float], list[str]]:
+        """Choose ticks and their labels: every value where they are few, else powers of ten."""
+        low, high = self.edges[0], self.edges[-1]
+        decades = [float(k) for k in range(math.ceil(low), math.floor(high) + 1)] if self.logarithmic else []
+        if len(self.values) <= MAX_TICKS or len(decades) < 2:
+            return self.centers.tolist(), [f"{value:.3g}" for value in self.values]
+        stride = 1 if len(decades) <= MAX_TICKS else 2
+        return decades[::stride], [f"{10**k:g}" for k in decades[::stride]]
 
 
 class Mark(NamedTuple):
@@ -62,7 +131,7 @@ class SweepMap(NamedTuple):
     marks: list[Mark]
 
     @property
-    def works(self) -> BoolArray:
+    def works(self) -> Bools:
         """True at points where the median run has learnt."""
         return np.nan_to_num(self.last_tenth, nan=-np.inf) >= WORKS
 
@@ -168,7 +237,7 @@ class SweepMap(NamedTuple):
         )
 
 
-def find_reach(works: BoolArray, values: Floats, start: int) -> tuple[float, float] | None:
+def find_reach(works: Bools, values: Floats, start: int) -> tuple[float, float] | None:
     """Find the values between which everything around a start works.
 
     >>> find_reach(np.array([True, False, True, True, False]), np.arange(5.0), 2)
@@ -181,9 +250,7 @@ def find_reach(works: BoolArray, values: Floats, start: int) -> tuple[float, flo
     return float(values[below]), float(values[above])
 
 
-def outline_works(
-    works: BoolArray, x: Sequence[float] | Floats, y: Sequence[float] | Floats
-) -> list[Segment]:
+def outline_works(works: Bools, x: Sequence[float] | Floats, y: Sequence[float] | Floats) -> list[Segment]:
     """List the edges between tiles [x, y] that work and those that do not, given the edges of tiles.
 
     >>> outline_works(np.array([[True], [False]]), [0, 1, 2], [0, 1])
@@ -212,3 +279,102 @@ def describe_range(ends: tuple[float, float] | None, values: Floats) -> str:
     if ends[0] < ends[1]:
         return f"{low} to {high}"
     return low if ends[0] == values[0] else high if ends[0] == values[-1] else f"{low} only"
+
+
+def choose_share_ticks(low: float, high: float) -> list[float]:
+    """Choose round shares for the ticks of a logarithmic colour bar; its ends, where too few lie between.
+
+    >>> choose_share_ticks(0.004, 0.3)
+    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
+    >>> choose_share_ticks(0.25, 0.6), choose_share_ticks(0.51, 0.56)
+    ([0.3, 0.4, 0.5, 0.6], [0.51, 0.56])
+    """
+    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in ((1,), (1, 2, 5), range(1, 10)):
+        inside = [share for k in exponents for m in digits if low <= (share := float(f"{m}e{k}")) <= high]
+        if len(inside) >= MIN_COLOUR_TICKS:
+            return inside
+    return [low, high]
+
+
+def format_share_tick(share: float) -> str:
+    """Format a share for a tick.
+
+    >>> format_share_tick(0.005), format_share_tick(1.0)
+    ('0.5 %', '100 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
+# From the results of a study
+
+
+def make_sweep_maps(
+    spec: Spec,
+    summary: Summary,
+    sweeps: Sequence[Sweep],
+    cells: Sequence[Cell],
+    tasks: Mapping[str, Task],
+) -> list[SweepMap]:
+    """Make the map of every sweep in every environment.
+
+    Args:
+        spec: the study's.
+        summary: of its sweeps.
+        sweeps: what they are made of.
+        cells: of the evaluation, for the agents that are marked.
+        tasks: what these did, by environment.
+    """
+    return [
+        _make_map(spec, summary.table, sweep, _find_marks(spec, sweep, cells, tasks[sweep.env]))
+        for sweep in sweeps
+    ]
+
+
+def _make_map(spec: Spec, table: pa.Table, sweep: Sweep, marks: list[Mark]) -> SweepMap:
+    rows = table.filter(pc.and_(pc.equal(table["map"], sweep.agent), pc.equal(table["env"], sweep.env)))
+    names = list(spec.maps[sweep.agent].axes)
+    axes = [SweepAxis(name, np.array(sweep.axes[name])) for name in names]
+    axes += [SweepAxis("", np.ones(1))] * (3 - len(names))
+    order = [list(sweep.axes).index(name) for name in names]
+
+    def values(column: str) -> Floats:
+        points = rows[column].to_numpy().reshape([len(values) for values in sweep.axes.values()])
+        return np.asarray(points.transpose(order).reshape([len(axis.values) for axis in axes]), np.float64)
+
+    return SweepMap(
+        name=f"{sweep.agent}-{sweep.env}",
+        title=f"{spec.maps[sweep.agent].label}, {spec.envs[sweep.env].label}",
+        axes=(axes[0], axes[1], axes[2]),
+        best=float(rows["best"][0].as_py()),
+        regret=values("regret_median"),
+        low=values("regret_q25"),
+        high=values("regret_q75"),
+        last_tenth=values("last_tenth"),
+        runs=sweep.seeds,
+        marks=marks,
+    )
+
+
+def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[Cell], task: Task) -> list[Mark]:
+    """The agents that differ from the sweep's in nothing but its axes."""
+    agents, shared = {agent.key: agent for agent in task.agents}, sweep.parts[0].parameters
+    marks = []
+    for cell in cells:
+        same_env = cell.env == sweep.env and cell.agent in agents
+        if not same_env or spec.agents[cell.agent].agent != spec.maps[sweep.agent].agent:
+            continue
+        parameters = cell.parameters()
+        others = {name: value for name, value in parameters.items() if name not in sweep.axes}
+        place = {name: parameters[name] for name in spec.maps[sweep.agent].axes}
+        if others == shared and None not in place.values():  # a parameter left out has no place on its axis
+            at = {name: float(value) for name, value in place.items()}
+            marks.append(_mark_agent(agents[cell.agent], at, task.optimum or math.nan))
+    return marks
+
+
+def _mark_agent(agent: Agent, at: dict[str, float], optimum: float) -> Mark:
+    runs = agent.runs
+    earns = float(np.median(final_reward(runs))) / optimum
+    regret = float(np.median(final_regret(runs))) / (optimum * float(runs.at[-1]))
+    return Mark(agent.label, at, earns, regret)

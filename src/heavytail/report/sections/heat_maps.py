@@ -1,7 +1,6 @@
 """Heat maps as tables of the page: the grids of tuning, and agents against environments."""
 
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +8,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from heavytail.arrays import Floats
-from heavytail.report.figures.agent_env_matrix import EnvMap
-from heavytail.report.figures.heat_maps import HeatMap, Measure, compute_shades, format_level
+from heavytail.report.figures.heat_maps import HeatMap, HeatMaps, Measure, compute_shades, format_level
 from heavytail.report.report_data import ReportData
 from heavytail.report.sections.section import Section, figure_path
 from heavytail.report.theme import is_bright
@@ -35,8 +33,9 @@ class HeatMapTable(NamedTuple):
     rows: list[tuple[str, list[HeatMapTile]]]  # the head of a row, and its tiles
 
 
-def make_heat_map_tables(maps: Sequence[HeatMap], measure: Measure) -> list[HeatMapTable]:
+def make_heat_map_tables(heat_maps: HeatMaps) -> list[HeatMapTable]:
     """Make tables that stand side by side, on one scale of colours."""
+    maps, measure = heat_maps.maps, heat_maps.measure
     return [
         _make_table(m, shades, measure) for m, shades in zip(maps, compute_shades(maps, measure), strict=True)
     ]
@@ -71,16 +70,16 @@ def make_matrix_section(data: ReportData, title: str, title_prefix: str) -> Sect
     """Make the section of agents against environments."""
     content = [
         {
-            "words": _describe_matrix(matrix),
+            "words": _describe_matrix(matrix.heat_maps),
             "file": figure_path(data.prefix + matrix.name),
-            "maps": make_heat_map_tables(matrix.maps, matrix.measure),
+            "maps": make_heat_map_tables(matrix.heat_maps),
         }
         for matrix in data.matrices
     ]
     return Section(f"{data.prefix}map", title, f"{title_prefix}{title}", "matrices", {"matrices": content})
 
 
-def _describe_matrix(matrix: EnvMap) -> str:
+def _describe_matrix(matrix: HeatMaps) -> str:
     scale = "a scale of each environment's own" if matrix.measure.by_column else "one scale for all"
     gaps = (
         " A dash: the agent did not run there." if any(np.isnan(m.values).any() for m in matrix.maps) else ""
@@ -93,7 +92,7 @@ def make_tuning_content(data: ReportData, env: str) -> dict[str, Any] | None:
     grids = [grid for grid in data.grids if grid.env == env]
     if not grids:
         return None
-    measure, tuning = grids[0].measure, data.spec.tuning
+    measure, tuning = grids[0].heat_maps.measure, data.spec.tuning
     return {
         "words": measure.words.capitalize(),
         "seeds": tuning.seeds,
@@ -103,7 +102,7 @@ def make_tuning_content(data: ReportData, env: str) -> dict[str, Any] | None:
             {
                 "style": data.styles[grid.agent],
                 "label": grid.label,
-                "maps": make_heat_map_tables(grid.maps, grid.measure),
+                "maps": make_heat_map_tables(grid.heat_maps),
                 "change": None if grid.review.change is None else f"{grid.review.change:.0%}",
                 "remarks": list(grid.review.remarks()),
             }
