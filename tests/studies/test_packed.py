@@ -2,8 +2,6 @@
 
 import json
 import shutil
-import zlib
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +74,10 @@ def test_everything_reads_as_it_does_from_the_folder(folder: Path, packed: Path)
     for phase in ("tuning", "evaluation"):
         pd.testing.assert_frame_equal(ours.curves(phase), theirs.curves(phase), check_exact=True)
         parts = [part for cell in ours.cells(phase) for part in cell.parts]
-        assert ours.store.sidecars(parts) == theirs.store.sidecars(parts)
+        assert ours.store.sidecars(parts) == [
+            {key: value for key, value in sidecar.items() if key not in ("sha256", "bytes")}
+            for sidecar in theirs.store.sidecars(parts)
+        ]
         assert ours.store.table(parts).equals(theirs.store.table(parts))
         columns = ["run", "regret"]
         assert list(ours.store.columns(parts, columns)) == list(theirs.store.columns(parts, columns))
@@ -157,11 +158,12 @@ def test_pandas_polars_and_duckdb_read_it(folder: Path, packed: Path) -> None:
 
 
 def test_the_rest_of_the_folder_is_in_the_metadata(folder: Path, packed: Path) -> None:
-    metadata = {key.decode(): value for key, value in pq.read_metadata(packed).metadata.items()}
-    assert json.loads(metadata["heavytail.study"]) == json.loads((folder / "study.json").read_text())
-    for part in json.loads(zlib.decompress(b64decode(metadata["heavytail.parts"]))):
-        assert part["sidecar"] == json.loads((folder / f"sidecars/{part['id']}.json").read_text())
-    assert json.loads(metadata["heavytail.sweeps"])["command"] == ""
+    header = json.loads(pq.read_metadata(packed).metadata[b"heavytail"])
+    assert header["study"] == json.loads((folder / "study.json").read_text())
+    for part, _, seconds, made in header["parts"]:
+        sidecar = json.loads((folder / f"sidecars/{part}.json").read_text())
+        assert sidecar.items() >= {**header["made"][made], "seconds": seconds}.items()
+    assert header["sweeps"]["command"] == ""
 
 
 def test_words_may_change_when_it_is_packed_and_work_may_not(
@@ -200,16 +202,23 @@ def test_what_is_not_finished_or_damaged_is_not_packed(folder: Path, tmp_path: P
     assert not (tmp_path / "copy.parquet").exists()
 
 
-def test_any_altered_byte_is_one_line(packed: Path, tmp_path: Path) -> None:
-    content, file = packed.read_bytes(), tmp_path / "x.parquet"
-    for place in [*range(0, len(content), 97), *range(len(content) - 200, len(content))]:
+def test_an_altered_byte_is_one_line_or_changes_nothing(packed: Path, tmp_path: Path) -> None:
+    """Some bytes of a Parquet file say nothing that is read: statistics, or who wrote it."""
+    content, file, messages = packed.read_bytes(), tmp_path / "x.parquet", list[str]()
+    spec, table = Study.open(packed).spec, pq.read_table(packed)
+    places = [*range(0, len(content), 97), *range(len(content) - 200, len(content))]
+    for place in places:
         altered = bytearray(content)
         altered[place] ^= 0b10
         file.write_bytes(altered)
-        with pytest.raises(InputError) as caught:
-            Study.open(file)
-        assert str(caught.value).startswith(f"{file} is no packed study, or damaged (")
-        assert "\n" not in str(caught.value)
+        try:
+            assert Study.open(file).spec == spec
+            assert pq.read_table(file).equals(table)
+        except InputError as error:
+            messages.append(str(error))
+    assert len(messages) > 0.5 * len(places)
+    assert all(each.startswith(f"{file} is no packed study, or damaged (") for each in messages)
+    assert not any("\n" in each for each in messages)
 
 
 @pytest.mark.parametrize("content", [b"", b"text", b"PAR1", b"PAR1" * 40])
@@ -231,5 +240,5 @@ def test_a_spec_in_place_of_a_study_is_told_from_one(tmp_path: Path) -> None:
 
 def test_a_part_or_a_table_of_others_is_no_packed_study(folder: Path, tmp_path: Path) -> None:
     part = next((folder / "parts").iterdir())
-    with pytest.raises(InputError, match=r"\(it has no checksum of heavytail\); heavytail pack FOLDER"):
+    with pytest.raises(InputError, match=r"\(it has no header of heavytail\); heavytail pack FOLDER"):
         Study.open(part)

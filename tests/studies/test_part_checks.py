@@ -15,8 +15,8 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, packed
-from heavytail.studies.packed import PARTS, STUDY
 from heavytail.studies.plan import Part
+from heavytail.studies.sweeps import KEY
 from support.small_studies import Notes, done, files, small
 
 RAW = small(agents={"q_learning": {}, "random": {}})
@@ -143,6 +143,13 @@ def test_content_that_is_no_table_is_done_again(study: Study) -> None:
     assert (study.store.integrity_problem(part) or "").startswith("altered (")
 
 
+def read_packed(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """The rows of a packed study, and its header without the digest."""
+    file = pq.ParquetFile(path)
+    header = json.loads(file.metadata.metadata[KEY])
+    return file.read(), {name: value for name, value in header.items() if name != "digest"}
+
+
 @pytest.mark.parametrize(
     "case", [case for case in ALTERED if case not in ("column", "fewer rows", "more rows")]
 )
@@ -151,15 +158,12 @@ def test_a_packed_study_with_a_checksum_that_fits_is_checked_too(
 ) -> None:
     """Whoever packs a study can put anything in."""
     path = study.pack(tmp_path / "packed.parquet")
-    file = pq.ParquetFile(path)
-    table, metadata = file.read(), {k.decode(): v.decode() for k, v in file.metadata.metadata.items()}
-    rows, (alter, _) = json.loads(packed._decompress(metadata[PARTS].encode()))[0]["rows"], ALTERED[case]
-    altered = alter(table.slice(0, rows))
-    listed = json.loads(packed._decompress(metadata[PARTS].encode()))
-    listed[0]["rows"] = len(altered)
-    everything = pa.concat_tables([altered, table.slice(rows)], promote_options="permissive")
-    told = {STUDY: metadata[STUDY], PARTS: json.dumps(listed)}
-    path.write_bytes(packed._to_parquet(everything, told))
+    table, header = read_packed(path)
+    first, (alter, _) = header["parts"][0], ALTERED[case]
+    altered, rest = alter(table.slice(0, first[1])), table.slice(first[1])
+    first[1] = len(altered)
+    everything = pa.concat_tables([altered, rest], promote_options="permissive")
+    path.write_bytes(packed.to_parquet(everything, header))
     with pytest.raises(InputError, match=f"^{path} is no packed study, or damaged") as caught:
         Study.open(path).curves()
     assert "\n" not in str(caught.value)
@@ -168,11 +172,8 @@ def test_a_packed_study_with_a_checksum_that_fits_is_checked_too(
 @pytest.mark.parametrize("rows", [-1, 0, 10**9, "many", None])
 def test_a_packed_study_whose_parts_are_no_rows_is_one_line(rows: Any, study: Study, tmp_path: Path) -> None:
     path = study.pack(tmp_path / "packed.parquet")
-    file = pq.ParquetFile(path)
-    metadata = {k.decode(): v.decode() for k, v in file.metadata.metadata.items()}
-    listed = json.loads(packed._decompress(metadata[PARTS].encode()))
-    listed[0]["rows"] = rows
-    told = {STUDY: metadata[STUDY], PARTS: json.dumps(listed)}
-    path.write_bytes(packed._to_parquet(file.read(), told))
+    table, header = read_packed(path)
+    header["parts"][0][1] = rows
+    path.write_bytes(packed.to_parquet(table, header))
     with pytest.raises(InputError, match=f"^{path} is no packed study, or damaged"):
         Study.open(path)

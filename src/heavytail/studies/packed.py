@@ -5,21 +5,20 @@ with sweeps has more rows, of phase "map", one for every point of every sweep in
 summary of sweeps, its columns called ``sweep_...``; all other columns are empty there, and these are empty in
 the rows above. The curves of sweeps are left out.
 
-The rest of the folder is in the metadata of the file, as JSON:
+The rest of the folder is in the metadata of the file, as JSON under the key ``heavytail``:
 
-    heavytail.study          study.json
-    heavytail.parts          the parts in the order of their rows: id, number of rows, sidecar; compressed
-                             (zlib, Base64), since sidecars are alike
-    heavytail.sweeps         what the summary of sweeps was made from, if there are any
-    heavytail.mdps           environments that were given as objects, if there are any: their files in Base64
-    heavytail.sha256         a checksum of the file, with zeros in its own place
+    study      study.json
+    parts      the parts in the order of their rows: id, number of rows, seconds, and by which entry of `made`
+    made       who computed parts, with what: sidecars that say the same, once
+    sweeps     what the summary of sweeps was made from, if there are any
+    mdps       environments that were given as objects, if there are any: their files in Base64
+    digest     of all the rest, and of the values in all rows
 
 Any reader of Parquet files reads the rows. A packed study is never changed: it cannot be run or resumed.
 """
 
 import io
 import json
-import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -32,24 +31,20 @@ from heavytail.errors import InputError, show_bytes
 from heavytail.files import one_line_write_errors, write_whole
 from heavytail.studies import given_mdps
 from heavytail.studies.part_checks import sidecar_problem, table_problem, unpacked_bytes
-from heavytail.studies.parts import schema, with_keys
+from heavytail.studies.parts import schema, values_digest, with_keys
 from heavytail.studies.plan import Part
-from heavytail.studies.specs.spec import Spec
+from heavytail.studies.provenance import PER_PART
+from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.store import TEMPORARY, Store
-from heavytail.studies.sweeps import KEY as SUMMARY_KEY
+from heavytail.studies.sweeps import KEY
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-STUDY, PARTS, SWEEPS, MDPS, CHECKSUM = (
-    f"heavytail.{name}" for name in ("study", "parts", "sweeps", "mdps", "sha256")
-)
 RESULTS = "results.parquet"  # of a published study, beside its spec
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
-ZEROS = b"0" * 64
 LEVEL = 19  # of compression: written once, read often
 FLOATS = ("mean_reward", "realised_reward", "regret")
-MAX_PARTS_BYTES = 2**28  # of the list of parts, so that no small file takes all memory
 MAX_MDP_BYTES = 6 * 10**7  # of all MDPs: readers of Parquet refuse metadata of more than 100 MB
 
 
@@ -91,17 +86,18 @@ def pack_study(
     import pyarrow as pa
 
     tables = [with_keys(store.table([part]), part) for part in parts]
-    listed = [
-        {"id": part.id, "rows": len(table), "sidecar": sidecar}
-        for part, table, sidecar in zip(parts, tables, store.sidecars(parts), strict=True)
-    ]
-    metadata = {STUDY: json.dumps(study), PARTS: _compress(json.dumps(listed))}
+    made: dict[str, int] = {}
+    listed = []
+    for part, table, sidecar in zip(parts, tables, store.sidecars(parts), strict=True):
+        same = canonical({key: value for key, value in sidecar.items() if key not in PER_PART})
+        listed.append([part.id, len(table), sidecar["seconds"], made.setdefault(same, len(made))])
+    header: dict[str, Any] = {"study": study, "parts": listed, "made": [json.loads(each) for each in made]}
     if mdps := _mdp_files(study):
-        metadata[MDPS] = json.dumps(mdps)
+        header["mdps"] = mdps
     if sweeps is not None:
-        metadata[SWEEPS] = sweeps.schema.metadata[SUMMARY_KEY].decode()
+        header["sweeps"] = json.loads(sweeps.schema.metadata[KEY])
         tables.append(_sweep_rows(sweeps))
-    content = _to_parquet(pa.concat_tables(tables, promote_options="default"), metadata)
+    content = to_parquet(pa.concat_tables(tables, promote_options="default"), header)
     with one_line_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, lambda out: out.write(content), TEMPORARY)
@@ -127,8 +123,8 @@ def _sweep_rows(sweeps: "pa.Table") -> "pa.Table":
     return named.replace_schema_metadata(None).append_column("phase", phase)
 
 
-def _to_parquet(table: "pa.Table", metadata: Mapping[str, str]) -> bytes:
-    """The bytes of the file, with its checksum."""
+def to_parquet(table: "pa.Table", header: Mapping[str, Any]) -> bytes:
+    """The bytes of a file with these rows and this header, to which the digest is added."""
     import pyarrow.parquet as pq
 
     out = io.BytesIO()
@@ -141,32 +137,16 @@ def _to_parquet(table: "pa.Table", metadata: Mapping[str, str]) -> bytes:
         compression_level=LEVEL,
         use_dictionary=texts,
         use_byte_stream_split=floats,  # curves take a third less
+        store_schema=False,  # Arrow's own form of it would be a copy
     ) as writer:
         writer.write_table(table)
-        # not into the schema of the table, of which Arrow keeps a copy in the file
-        writer.add_key_value_metadata({**metadata, CHECKSUM: ZEROS.decode()})
-    content = out.getvalue()
-    return _with_checksum(content, ZEROS, sha256(content).hexdigest().encode())
+        writer.add_key_value_metadata({KEY: json.dumps({**header, "digest": _digest(table, header)})})
+    return out.getvalue()
 
 
-def _compress(text: str) -> str:
-    return b64encode(zlib.compress(text.encode(), 9)).decode()
-
-
-def _decompress(content: bytes) -> bytes:
-    if content.startswith(b"["):  # as files were written before
-        return content
-    stream = zlib.decompressobj()
-    plain = stream.decompress(b64decode(content, validate=True), MAX_PARTS_BYTES)
-    if not stream.eof:
-        raise ValueError("its list of parts is cut, or too long")
-    return plain
-
-
-def _with_checksum(content: bytes, old: bytes, new: bytes) -> bytes:
-    """Replace the checksum in its own place, the first after its name; both have 64 characters."""
-    at = content.index(old, content.rindex(CHECKSUM.encode()))
-    return content[:at] + new + content[at + len(new) :]
+def _digest(table: "pa.Table", header: Mapping[str, Any]) -> str:
+    """A digest of all that is read from a file."""
+    return sha256(f"{values_digest(table)} {canonical(header)}".encode()).hexdigest()
 
 
 class _Content(NamedTuple):
@@ -175,8 +155,8 @@ class _Content(NamedTuple):
     table: "pa.Table"
     study: dict[str, Any]
     places: dict[str, tuple[int, int]]  # part -> its first row, and how many it has
-    sidecars: dict[str, dict[str, Any]]
-    sweeps: str | None
+    sidecars: dict[str, dict[str, Any]]  # without their parts
+    sweeps: dict[str, Any] | None
     mdps: dict[str, str]
 
 
@@ -220,9 +200,11 @@ class PackedStore(Store):
 
     def read_json(self, name: str) -> Any:
         """Read what was a JSON file of the folder; None if there was none."""
-        if name == "study.json":
-            return self._content.study
-        return self._content.sidecars.get(Path(name).stem)
+        return self._content.study if name == "study.json" else None
+
+    def sidecars(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
+        """How parts were computed."""
+        return [{**self._content.sidecars[part.id], "part": part.model_dump(mode="json")} for part in parts]
 
     def advice(self) -> str:
         """Say what to do if parts are missing."""
@@ -240,7 +222,7 @@ class PackedStore(Store):
         if part.id not in self._content.places:
             return "missing"
         if part.id not in self._verified:
-            sidecar, table = self._content.sidecars[part.id], self._part_table(part)
+            [sidecar], table = self.sidecars([part]), self._part_table(part)
             if problem := sidecar_problem(part, sidecar) or table_problem(part, table):
                 raise self._unreadable(ValueError(f"part {part.id}: {problem}"))
             self._verified[part.id] = ()
@@ -265,10 +247,8 @@ class PackedStore(Store):
             return None
         names = [name for name in table.column_names if name.startswith(PREFIX)]
         rows = table.select(names).slice(sum(n for _, n in places))
-        metadata = {SUMMARY_KEY: self._content.sweeps}
-        return rows.rename_columns([name.removeprefix(PREFIX) for name in names]).replace_schema_metadata(
-            metadata
-        )
+        named = rows.rename_columns([name.removeprefix(PREFIX) for name in names])
+        return named.replace_schema_metadata({KEY: canonical(self._content.sweeps)})
 
     def _part_table(self, part: Part) -> "pa.Table":
         return self._content.table.select(schema().names).slice(*self._content.places[part.id])
@@ -283,7 +263,15 @@ class PackedStore(Store):
             if error.errno is not None:  # Arrow's errors have none
                 raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
             raise self._unreadable(error) from None
-        except (pa.ArrowException, ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
+        except (
+            pa.ArrowException,
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            AttributeError,
+            RecursionError,
+        ) as error:
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: Exception) -> InputError:
@@ -298,34 +286,29 @@ class PackedStore(Store):
 
 
 def _read_packed(content: bytes) -> _Content:
-    """Read a file and verify its checksum."""
+    """Read a file and verify its digest."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = pq.ParquetFile(pa.BufferReader(content))
-    metadata = file.metadata.metadata or {}
-    checksum = metadata.get(CHECKSUM.encode())
-    if checksum is None:
-        raise ValueError("it has no checksum of heavytail")
-    if sha256(_with_checksum(content, checksum, ZEROS)).hexdigest().encode() != checksum:
-        raise ValueError("its checksum does not fit")
-    listed = json.loads(_decompress(metadata[PARTS.encode()]))
-    places, row = dict[str, tuple[int, int]](), 0
-    for part in listed:
-        places[str(part["id"])] = (row, as_count("rows", part["rows"]))
-        row += part["rows"]
+    text = (file.metadata.metadata or {}).get(KEY)
+    if text is None:
+        raise ValueError("it has no header of heavytail")
+    header = json.loads(text)
+    digest = header.pop("digest")
+    places, sidecars, row = dict[str, tuple[int, int]](), dict[str, dict[str, Any]](), 0
+    for part, rows, seconds, made in header["parts"]:
+        places[str(part)] = (row, as_count("rows", rows))
+        sidecars[str(part)] = {**header["made"][made], "seconds": seconds}
+        row += rows
     if row > file.metadata.num_rows:
         raise ValueError("it has fewer rows than its parts")
     require_memory("its contents", 2 * unpacked_bytes(file))
     table = file.read().replace_schema_metadata(None)
     if not table.select(schema().names).schema.equals(schema()):
         raise ValueError("its columns are others")
-    sweeps = metadata.get(SWEEPS.encode())
+    if _digest(table, header) != digest:
+        raise ValueError("its digest does not fit")
     return _Content(
-        table,
-        json.loads(metadata[STUDY.encode()]),
-        places,
-        {str(part["id"]): part["sidecar"] for part in listed},
-        None if sweeps is None else sweeps.decode(),
-        dict(json.loads(metadata.get(MDPS.encode(), b"{}"))),
+        table, dict(header["study"]), places, sidecars, header.get("sweeps"), dict(header.get("mdps", {}))
     )

@@ -5,7 +5,9 @@ that raises becomes a row with its error, and the others go on.
 """
 
 import io
+import json
 from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,6 +190,30 @@ def flat_counters(table: "pa.Table") -> tuple["pa.DictionaryArray", Floats, Ints
     here = slice(offsets[0], offsets[-1])
     values = pairs.items[here].to_numpy(zero_copy_only=False)
     return pairs.keys[here].dictionary_encode(), values, np.diff(offsets)
+
+
+def values_digest(table: "pa.Table") -> str:
+    """A digest of the names and values of all columns, in whichever way they are stored."""
+    import pyarrow as pa
+
+    digest = sha256(str(len(table)).encode())
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        digest.update(name.encode() + np.packbits(column.is_valid()).tobytes())
+        if pa.types.is_string(column.type):
+            digest.update(_words_to_bytes(column.dictionary_encode()))
+        elif pa.types.is_map(column.type):
+            words, numbers, counts = flat_counters(table)
+            digest.update(counts.tobytes() + numbers.tobytes() + _words_to_bytes(words))
+        else:
+            numbers = column.fill_null(0).to_numpy(zero_copy_only=False)
+            digest.update(str(numbers.dtype).encode() + numbers.tobytes())
+    return digest.hexdigest()
+
+
+def _words_to_bytes(words: "pa.DictionaryArray") -> bytes:
+    indices: bytes = words.indices.fill_null(-1).to_numpy().tobytes()
+    return indices + json.dumps(words.dictionary.to_pylist()).encode()
 
 
 def _run(part: Part, context: WorkContext) -> Iterator[RunResult]:

@@ -20,7 +20,7 @@ from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
 from heavytail.statistics.heavy import quantile
 from heavytail.studies.part_checks import is_sidecar
-from heavytail.studies.parts import counters_of
+from heavytail.studies.parts import counters_of, values_digest
 from heavytail.studies.plan import Part, Sweep, unique_parts
 from heavytail.studies.provenance import PER_PART
 from heavytail.studies.results import LAST_TENTH
@@ -232,7 +232,7 @@ def to_table(summary: Summary, sweeps: Sequence[Sweep]) -> pa.Table:
     """Return the table of a summary, with what it was made from."""
     made_from = {
         "digest": sweep_digest(sweeps),
-        "values": checksum(summary.table),
+        "values": values_digest(summary.table),
         "command": summary.command,
         "pages": summary.sidecars,
     }
@@ -244,7 +244,7 @@ def from_table(table: pa.Table, sweeps: Sequence[Sweep]) -> Summary | None:
     try:
         made_from = json.loads((table.schema.metadata or {})[KEY])
         summary = Summary(table, made_from["command"], made_from["pages"])
-        fits = made_from["digest"] == sweep_digest(sweeps) and made_from["values"] == checksum(table)
+        fits = made_from["digest"] == sweep_digest(sweeps) and made_from["values"] == values_digest(table)
         return summary if fits and _is_summary(summary, sweeps) else None
     except (pa.ArrowException, ValueError, KeyError, TypeError, RecursionError):
         return None
@@ -280,11 +280,6 @@ def _is_summary(summary: Summary, sweeps: Sequence[Sweep]) -> bool:
         and pa.types.is_string(columns["error"])
         and all(map(is_sidecar, summary.sidecars))
     )
-
-
-def checksum(table: pa.Table) -> str:
-    """A checksum of the values, since Parquet's own leaves much of a file uncovered."""
-    return sha256(json.dumps(table.to_pydict()).encode()).hexdigest()[:20]
 
 
 def sweep_digest(sweeps: Sequence[Sweep]) -> str:

@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree, odd_value
 from heavytail.studies import Study, packed
+from heavytail.studies.parts import values_digest
 from heavytail.studies.store import SWEEPS
+from heavytail.studies.sweeps import KEY
 
 SHARE = 2
 REPORTED = 0.002  # share of inputs that are reported: that takes a second
@@ -106,11 +108,9 @@ def _mutate_content(name: str, content: bytes, rng: Generator) -> bytes:
     table = pq.read_table(io.BytesIO(content))
     metadata, table = table.schema.metadata, _mutate_table(table, rng)
     if name == SWEEPS:  # its checksum is that of its values
-        from heavytail.studies import sweeps
-
-        told = json.loads(metadata[sweeps.KEY])
-        told = {**told, "values": sweeps.checksum(table)} if rng.random() < 0.7 else mutate_tree(told, rng)
-        table = table.replace_schema_metadata({sweeps.KEY: json.dumps(told)})
+        told = json.loads(metadata[KEY])
+        told = {**told, "values": values_digest(table)} if rng.random() < 0.7 else mutate_tree(told, rng)
+        table = table.replace_schema_metadata({KEY: json.dumps(told)})
     out = io.BytesIO()
     pq.write_table(table, out)
     return out.getvalue()
@@ -122,15 +122,13 @@ def _mutate_packed(content: bytes, rng: Generator) -> bytes:
         return mutate_bytes(content, rng)
     file = pq.ParquetFile(io.BytesIO(content))
     table = file.read().replace_schema_metadata(None)
-    told = {key.decode(): value.decode() for key, value in (file.metadata.metadata or {}).items()}
-    metadata = {name: told[name] for name in (packed.STUDY, packed.PARTS, packed.SWEEPS)}
-    metadata[packed.PARTS] = packed._decompress(metadata[packed.PARTS].encode()).decode()
+    header = json.loads(file.metadata.metadata[KEY])
+    del header["digest"]
     if rng.random() < 0.5:
-        name = str(rng.choice(list(metadata)))
-        metadata[name] = json.dumps(mutate_tree(json.loads(metadata[name]), rng))
+        header = mutate_tree(header, rng)
     else:
         table = _mutate_table(table, rng)
-    return packed._to_parquet(table, metadata)
+    return packed.to_parquet(table, header)
 
 
 def _mutate_table(table: pa.Table, rng: Generator) -> pa.Table:
