@@ -1,9 +1,7 @@
 """The claims of a study, put to the test.
 
 Each condition on each of its environments is a test that can come out either way. How it is tested is its
-*kind*, one per file of this folder: `better`, `no_gain`, `no_worse`, `at_least`, `at_most`, `rate_at_least`,
-`rate_at_most`, `ratio_at_most`, `stuck_at_most`, or one that a plugin registers as ``@register("claim",
-NAME)``.
+*kind*: one of `comparisons` or `thresholds`, or one that a plugin registers as ``@register("claim", NAME)``.
 
 All p-values of a study, for both directions of every comparison, share one correction (Holm). A claim is
 reproduced if all its tests are, not reproduced if any comes out the other way, and undecided otherwise.

@@ -1,4 +1,4 @@
-"""Numbers of one agent compared with a value: what the kinds with at_least and at_most share.
+"""Numbers of one agent compared with a value: `at_least`, `at_most`, rates, and `stuck_at_most`.
 
 An interval of the number decides: the whole of it must be on one side of the value.
 """
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from heavytail import statistics
 from heavytail.arrays import Bools
 from heavytail.errors import InputError
+from heavytail.registry import register
 from heavytail.studies.claims import (
     ClaimKind,
     Evidence,
@@ -48,12 +49,12 @@ class LocationKind(ClaimKind):
             confidence=spec.confidence,
             resamples=spec.resamples,
         )
-        return decide_by_interval(evidence, method, interval, bound, at_least=self.at_least)
+        return _decide_by_interval(evidence, method, interval, bound, at_least=self.at_least)
 
     def sentence(self, condition: Condition, words: Words) -> str:
         """Say which number is on which side of what."""
         statistic = "" if condition.statistic == "median" else f"{condition.statistic.replace('_', ' ')} "
-        start = f"{words.agent}, {statistic}{words.metric}, {side(self.at_least)}"
+        start = f"{words.agent}, {statistic}{words.metric}, {_side(self.at_least)}"
         value = condition.value or 0.0
         if condition.of:
             times = "" if condition.value in (None, 1.0) else f"{words.number(value)} times "
@@ -78,12 +79,38 @@ class RateKind(ClaimKind):
     def evaluate(self, evidence: Evidence) -> TestResult:
         """Compare the exact interval of the share with the value."""
         counted = metric_values(evidence.condition, evidence.runs) > 0
-        return decide_by_rate(evidence, counted, at_least=self.at_least)
+        return _decide_by_rate(evidence, counted, at_least=self.at_least)
 
     def sentence(self, condition: Condition, words: Words) -> str:
         """Say which share is on which side of what."""
         share = words.percent(condition.value or 0.0)
-        return f"{words.agent}, share of runs with {words.metric}, {side(self.at_least)} {share}"
+        return f"{words.agent}, share of runs with {words.metric}, {_side(self.at_least)} {share}"
+
+
+class StuckAtMost(ClaimKind):
+    """The share of runs that end below 1 - `margin` of the optimum is at most `value`."""
+
+    is_rate = True
+
+    def check(self, condition: Condition) -> None:
+        """A value and rewards are needed."""
+        need_value(condition, "runs")
+        if condition.metric in ("final_regret", "counter"):
+            raise InputError(f'{condition.test!r} is for rewards; say metric = "last_tenth"')
+        reject_bound(condition)
+
+    def evaluate(self, evidence: Evidence) -> TestResult:
+        """Compare the exact interval of the share with the value."""
+        least = evidence.whole - evidence.condition.margin * abs(evidence.whole)
+        stuck = metric_values(evidence.condition, evidence.runs) < least
+        return _decide_by_rate(evidence, stuck, at_least=False)
+
+    def sentence(self, condition: Condition, words: Words) -> str:
+        """Say which share of runs may end how far from the optimum."""
+        share, least = words.percent(condition.value or 0.0), words.percent(1.0 - condition.margin)
+        return (
+            f"{words.agent}, share of runs with {words.metric} below {least} of the optimum, at most {share}"
+        )
 
 
 def need_value(condition: Condition, shares_of: str) -> None:
@@ -92,21 +119,21 @@ def need_value(condition: Condition, shares_of: str) -> None:
         raise InputError(f"{condition.test!r} needs value=, a share of {shares_of}")
 
 
-def side(at_least: bool) -> str:
+def _side(at_least: bool) -> str:
     """The side of a value in words."""
     return "at least" if at_least else "at most"
 
 
-def decide_by_rate(evidence: Evidence, happened: Bools, *, at_least: bool) -> TestResult:
+def _decide_by_rate(evidence: Evidence, happened: Bools, *, at_least: bool) -> TestResult:
     """The result of comparing the share of runs in which something happened with a value."""
     method = "share of runs and its exact interval (Clopper and Pearson)"
     if len(happened) < 2:
         return undecided(evidence, method, evidence.value, len(happened))
     interval = statistics.rate_interval(happened, confidence=evidence.statistics.confidence)
-    return decide_by_interval(evidence, method, interval, evidence.value, at_least=at_least)
+    return _decide_by_interval(evidence, method, interval, evidence.value, at_least=at_least)
 
 
-def decide_by_interval(
+def _decide_by_interval(
     evidence: Evidence, method: str, interval: statistics.Interval, bound: float, *, at_least: bool
 ) -> TestResult:
     """The result of comparing an interval with a value."""
@@ -116,3 +143,33 @@ def decide_by_interval(
     runs = len(evidence.runs.replicates)
     condition, env = evidence.condition, evidence.env
     return TestResult(condition, env, method, estimate, low, high, bound, runs=runs, verdict=verdict)
+
+
+@register("claim", "at_least")
+def at_least() -> LocationKind:
+    """The median, or the mean, of a metric is at least a value or a multiple of a bound."""
+    return LocationKind(at_least=True)
+
+
+@register("claim", "at_most")
+def at_most() -> LocationKind:
+    """The median, or the mean, of a metric is at most a value or a multiple of a bound."""
+    return LocationKind(at_least=False)
+
+
+@register("claim", "rate_at_least")
+def rate_at_least() -> RateKind:
+    """The share of runs in which something was counted is at least a value."""
+    return RateKind(at_least=True)
+
+
+@register("claim", "rate_at_most")
+def rate_at_most() -> RateKind:
+    """The share of runs in which something was counted is at most a value."""
+    return RateKind(at_least=False)
+
+
+@register("claim", "stuck_at_most")
+def stuck_at_most() -> StuckAtMost:
+    """The share of runs that end below 1 - `margin` of the optimum is at most `value`."""
+    return StuckAtMost()
