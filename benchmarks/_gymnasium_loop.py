@@ -9,7 +9,7 @@ from _peers import BONUS, R_MAX, A, H, S
 
 
 class OneByOne(Protocol):
-    """An agent for one transition at a time, as `heavytail.training.stepwise.Stepwise` is."""
+    """An agent for one transition at a time, as `heavytail.serving.online_agent.OnlineAgent` is."""
 
     def begin(self, s: int) -> None:
         """Start an episode."""

@@ -15,8 +15,8 @@ from _figures import best_of, cpu_seconds, nanoseconds, print_table, scaled, ver
 from _floor import EXACT, VARIANTS, compile_floor, run_floor
 from _gymnasium_loop import OneByOne, TableAgent, learn
 from _peers import H, numpy_q_learning, python_q_learning
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training import fused, step_loop
-from heavytail.training.stepwise import Stepwise
 
 EPISODES, SLOW_EPISODES = 200_000, 4_000
 REPEATS, SLOW_REPEATS = 15, 5
@@ -49,9 +49,9 @@ def fused_cost(mdp: ht.MDP, episodes: int) -> float:
     return per_step(lambda: learner.learn(episodes), episodes * H)
 
 
-def one_by_one(learner: ht.Learner) -> Stepwise:
+def one_by_one(learner: ht.Learner) -> OnlineAgent:
     """Return its agent for one transition at a time."""
-    return Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    return OnlineAgent(learner.agent, learner.streams.agent, learner.problem)
 
 
 def stepwise_cost(mdp: ht.MDP, episodes: int) -> float:

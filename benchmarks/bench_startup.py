@@ -30,7 +30,7 @@ print(json.dumps([b - a for a, b in zip(times, times[1:])]))
 # In a new process each; of `act` and `update`, which share much, the second is compiled after the first.
 FIRST_CALLS = """
 import json, time
-import heavytail as ht, heavytail.kernels.validity, heavytail.training.learner, heavytail.training.stepwise
+import heavytail as ht, heavytail.kernels.validity, heavytail.training.learner, heavytail.serving.online_agent
 from heavytail.registry import find
 name, entry = {name!r}, find("agent", {name!r})
 _, *parameters = entry.parameters.values()
@@ -44,7 +44,7 @@ def seconds(clock, call):
 """
 STEPWISE = """
 try:
-    agent = ht.make_stepwise(name, states=7, actions=6, horizon=20, **example)
+    agent = ht.make_online(name, states=7, actions=6, horizon=20, **example)
 except ht.InputError:  # it needs to know the MDP
     print(json.dumps([None] * len({calls})))
 else:

@@ -44,7 +44,7 @@ def expected(losses: Floats) -> dict[tuple[str, str], float]:
     return {(building, offer): PREMIUM[building][offer] - paid[building, offer] for building, offer in paid}
 
 
-def insure(agent: ht.Stepwise, losses: Floats, contracts: int, seed: int) -> Floats:
+def insure(agent: ht.OnlineAgent, losses: Floats, contracts: int, seed: int) -> Floats:
     """Let an agent make offers; return what each was expected to earn less than the best one."""
     rng, means, buildings = np.random.default_rng(seed), expected(losses), list(FIRES)
     best = {building: max(means[building, offer] for offer in DEDUCTIBLE) for building in buildings}
@@ -64,7 +64,7 @@ def main(contracts: int = 30_000, runs: int = 16) -> Figure:
     bandit: dict[str, Any] = {"states": list(FIRES), "actions": list(DEDUCTIBLE), "horizon": 1}
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name in ("psrl", "heavy_psrl"):
-        agents = [ht.make_stepwise(name, seed=seed, **bandit) for seed in range(runs)]
+        agents = [ht.make_online(name, seed=seed, **bandit) for seed in range(runs)]
         lost = np.stack([insure(agent, losses, contracts, seed) for seed, agent in enumerate(agents)])
         middle = np.quantile(lost.cumsum(axis=1), [0.25, 0.5, 0.75], axis=0)
         (line,) = axes.plot(middle[1], label=name)

@@ -29,10 +29,10 @@ class Owner(BaseManager):
     """The process that owns the agent."""
 
 
-def start_agent(path: str) -> ht.Stepwise:
+def start_agent(path: str) -> ht.OnlineAgent:
     """Go on with the agent of a file, or start a new one."""
-    new = ht.make_stepwise(states=SHOPS, actions=PRICES, horizon=1)
-    agent = ht.Stepwise.load(path) if Path(path).exists() else new
+    new = ht.make_online(states=SHOPS, actions=PRICES, horizon=1)
+    agent = ht.OnlineAgent.load(path) if Path(path).exists() else new
     agent.autosave(path, seconds=5.0)
     return agent.warm_up()
 
@@ -66,7 +66,7 @@ def main(customers: int = 2000, workers: int = 4) -> Figure:
         for process in processes:
             process.join()
         agent.save(path)
-        learnt = ht.Stepwise.load(path)
+        learnt = ht.OnlineAgent.load(path)
     print(f"{learnt}; act and update: {1e6 * np.mean([t for _, t in results]):.0f} us in a worker")
     best = np.mean([chosen for chosen, _ in results], axis=0)
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")

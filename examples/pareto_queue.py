@@ -35,7 +35,7 @@ def serve(waiting: int, machine: str, rng: np.random.Generator) -> tuple[float, 
     return cost, max(waiting + joined - 1, 0)
 
 
-def manage(agent: ht.Stepwise | None, jobs: int, seed: int, machine: str = "") -> Floats:
+def manage(agent: ht.OnlineAgent | None, jobs: int, seed: int, machine: str = "") -> Floats:
     """Let an agent choose machines, or always take the same one; return the costs."""
     rng, waiting, costs = np.random.default_rng(seed), 0, np.zeros(jobs)
     for i in range(jobs):
@@ -56,7 +56,7 @@ def main(jobs: int = 30_000, runs: int = 16) -> Figure:
         left.axhline(average, ls=":", color="grey")
         left.text(jobs, average, f"always {machine}", ha="right", va="bottom")
     for name in ("ucrl2", "heavy_psrl"):
-        agents = [ht.make_stepwise(name, seed=seed, **problem) for seed in range(runs)]
+        agents = [ht.make_online(name, seed=seed, **problem) for seed in range(runs)]
         costs = np.stack([manage(agent, jobs, seed) for seed, agent in enumerate(agents)])
         averages = np.median(costs.cumsum(axis=1), axis=0) / np.arange(1, jobs + 1)
         left.plot(averages, label=name)

@@ -54,7 +54,7 @@ class RunningAverages:
         return total / n if n else np.inf
 
 
-def route(agent: ht.Stepwise | RunningAverages, requests: int, seed: int) -> Floats:
+def route(agent: ht.OnlineAgent | RunningAverages, requests: int, seed: int) -> Floats:
     """Let an agent route; return how many ms too many each request was expected to take."""
     rng, too_many = np.random.default_rng(seed), np.zeros(requests)
     for i in range(requests):
@@ -68,10 +68,10 @@ def route(agent: ht.Stepwise | RunningAverages, requests: int, seed: int) -> Flo
 def main(requests: int = 20_000, runs: int = 20) -> Figure:
     """Route, and draw what was lost."""
     bandit: dict[str, Any] = {"states": KINDS, "actions": SERVERS, "horizon": 1}
-    makers: dict[str, Callable[[int], ht.Stepwise | RunningAverages]] = {
+    makers: dict[str, Callable[[int], ht.OnlineAgent | RunningAverages]] = {
         "running averages": RunningAverages,
-        "psrl, for light tails": lambda seed: ht.make_stepwise("psrl", seed=seed, **bandit),
-        "heavy_psrl": lambda seed: ht.make_stepwise(seed=seed, **bandit),
+        "psrl, for light tails": lambda seed: ht.make_online("psrl", seed=seed, **bandit),
+        "heavy_psrl": lambda seed: ht.make_online(seed=seed, **bandit),
     }
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name, make in makers.items():

@@ -25,7 +25,7 @@ from heavytail.registry import Kind, Registered
 KINDS: dict[Kind, tuple[str, str]] = {
     "agent": (
         "Agents",
-        "What learns. Made by `ht.make_agent` for an environment, by `ht.make_stepwise` for a loop.",
+        "What learns. Made by `ht.make_agent` for an environment, by `ht.make_online` for a loop.",
     ),
     "estimator": ("Estimators", "How agents estimate the mean of rewards that may have no variance."),
     "law": ("Reward laws", "What rewards are drawn from. Each knows its mean, its moments and its tail."),

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from heavytail.mdp.mdp_file import load_mdp, save_mdp
     from heavytail.mdp.problem import Problem
     from heavytail.registry import register, registered
+    from heavytail.serving.make_online import make_online
+    from heavytail.serving.online_agent import OnlineAgent
     from heavytail.studies.study import Study
     from heavytail.training.curve import Curve
     from heavytail.training.learner import Learner
     from heavytail.training.make_agent import load_agent, make_agent
-    from heavytail.training.make_stepwise import make_stepwise
-    from heavytail.training.stepwise import Stepwise
 
 __version__ = "0.1.0"
 
@@ -52,7 +52,7 @@ _HOME = {
     "LoggedMDP": "mdp.logged_mdp",
     "MDP": "mdp",
     "Problem": "mdp.problem",
-    "Stepwise": "training.stepwise",
+    "OnlineAgent": "serving.online_agent",
     "Study": "studies.study",
     "changing_mdp": "mdp.changing",
     "describe": "description",
@@ -62,7 +62,7 @@ _HOME = {
     "make_agent": "training.make_agent",
     "make_changing_mdp": "envs",
     "make_mdp": "envs",
-    "make_stepwise": "training.make_stepwise",
+    "make_online": "serving.make_online",
     "mdp_from_arrays": "mdp.builders",
     "mdp_from_gymnasium": "mdp.from_gymnasium",
     "mdp_from_log": "mdp.from_log",
@@ -79,8 +79,8 @@ __all__ = [
     "InputError",
     "Learner",
     "LoggedMDP",
+    "OnlineAgent",
     "Problem",
-    "Stepwise",
     "Study",
     "bounds",
     "changing_mdp",
@@ -95,7 +95,7 @@ __all__ = [
     "make_agent",
     "make_changing_mdp",
     "make_mdp",
-    "make_stepwise",
+    "make_online",
     "mdp_from_arrays",
     "mdp_from_gymnasium",
     "mdp_from_log",

@@ -66,13 +66,13 @@ def _load_learner(path: StrPath, env: Any, agent: Any) -> Any:
 
 def _load_kind(path: StrPath, env: Any, kind: Any) -> Any:
     from heavytail.mdp.mdp_file import load_mdp
-    from heavytail.training.stepwise import Stepwise
+    from heavytail.serving.online_agent import OnlineAgent
 
     if kind not in ("mdp", "stepwise"):
         raise InputError(f"{os.fspath(path)} is of kind {short_repr(kind)}, which is none of heavytail's")
     if env is not None:
         raise InputError(f"{os.fspath(path)} is complete; leave env out")
-    return load_mdp(path) if kind == "mdp" else Stepwise.load(path)
+    return load_mdp(path) if kind == "mdp" else OnlineAgent.load(path)
 
 
 def _load_deep(path: StrPath, env: Any, environment: Any) -> Any:

@@ -235,7 +235,7 @@ def test_all_of_the_tight_reward_bonus_reaches_q_and_half_of_the_papers() -> Non
         "paper": 8 * width * n**-b / 2,
     }
     for constants, q in expected.items():
-        agent = ht.make_stepwise(
+        agent = ht.make_online(
             "heavy_q_learning",
             problem,
             bonus="bernstein",

@@ -66,7 +66,7 @@ def test_what_is_given_is_not_learnt() -> None:
 @pytest.mark.parametrize("bonus", ["hoeffding", "bernstein"])
 def test_a_change_of_unit_converts_what_was_learnt(bonus: str) -> None:
     """Values are in units of rewards, and cells never visited keep their optimistic start."""
-    agent: Any = ht.make_stepwise(
+    agent: Any = ht.make_online(
         "q_learning", ht.Problem(n_states=3, n_actions=2, horizon=2, r_max=None), bonus=bonus
     )
     rng = np.random.default_rng(0)

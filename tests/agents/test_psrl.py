@@ -144,7 +144,7 @@ def test_it_counts_what_it_meets_and_expects_an_end_only_where_it_saw_one() -> N
 
 def test_one_mdp_is_drawn_for_an_episode() -> None:
     """And played to its end: nothing of the plan changes within it."""
-    steps = ht.make_stepwise("psrl", PROBLEM, seed=3)
+    steps = ht.make_online("psrl", PROBLEM, seed=3)
     steps.begin(0)
     before = steps.agent.q.copy()
     for h in range(4):

@@ -69,7 +69,7 @@ def test_optimal_needs_an_mdp_that_stays() -> None:
             ht.make_agent("optimal", env)
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match=r"^optimal knows the MDP"):
-        ht.make_stepwise("optimal", ht.Problem(n_states=2, n_actions=2, horizon=2, r_max=1.0))
+        ht.make_online("optimal", ht.Problem(n_states=2, n_actions=2, horizon=2, r_max=1.0))
     assert ht.make_agent("optimal", ht.changing_mdp([before], at=[])).learn(steps=10).steps[-1] == 10
 
 

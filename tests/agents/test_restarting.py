@@ -29,8 +29,8 @@ from heavytail.kernels.pools import pool_fields, with_larger_pools
 from heavytail.kernels.rng import streams
 from heavytail.kernels.verbs import begin, update
 from heavytail.registry import find, own_builders
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training.step_loop import MDPStepper
-from heavytail.training.stepwise import Stepwise
 from support import mdps
 
 INNER = sorted(set(own_builders("agent")) - {"restarting"})
@@ -195,7 +195,7 @@ def report(name: str, folder: Path) -> dict[str, Any]:
     learner = new(name)
     at_first = same(learner.agent.agent, inner(name, learner))
     run = streams(5)
-    env, steps = MDPStepper(learner.mdp, run), Stepwise(learner.agent, run.agent, learner.problem)
+    env, steps = MDPStepper(learner.mdp, run), OnlineAgent(learner.agent, run.agent, learner.problem)
     made, restarts, as_new, due = 0, [], [], starts(1, CHANGES)
     next(due)
     following = next(due)

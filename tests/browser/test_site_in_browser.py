@@ -69,7 +69,7 @@ def visit(browser: Any) -> Iterator[Visit]:
         ("truncated mean", "generated/estimator/truncated_mean.html"),
         ("six_arms", "generated/env/six_arms.html"),
         ("infinite variance", "need.html"),
-        ("make_stepwise", "generated/api/make_stepwise.html"),
+        ("make_online", "generated/api/make_online.html"),
     ],
 )
 def test_search_finds_the_page(visit: Visit, address: str, words: str, page: str) -> None:

@@ -16,7 +16,7 @@ from heavytail.errors import InputError
 from heavytail.kernels import verbs
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import constant_fields, pool_fields
-from heavytail.training.stepwise import Stepwise
+from heavytail.serving.online_agent import OnlineAgent
 from support import traces
 from support.mdps import MDPS
 
@@ -130,7 +130,7 @@ def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, mdp: st
     learner = traces.new_learner(agent, mdp)
     traces.learn(learner, 20)
     before = {path: array.copy() for path, array in _arrays(learner).items()}
-    steps = Stepwise(
+    steps = OnlineAgent(
         learner.agent, learner.streams.agent, learner.problem, predictions=learner.streams.predictions
     )
     steps.predict(0, 0)

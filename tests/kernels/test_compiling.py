@@ -87,11 +87,11 @@ FILES = {
 ASK = """
     import heavytail as ht, outside_agent
     from heavytail.kernels.compiling import entry_with_gil
-    from heavytail.training.session import session_act, session_update
-    from heavytail.training.stepwise import Stepwise
+    from heavytail.serving.session import session_act, session_update
+    from heavytail.serving.online_agent import OnlineAgent
     learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
     many_actions = learner.problem._replace(n_actions=10_000)
-    agent = Stepwise(learner.agent, learner.streams.agent, many_actions)
+    agent = OnlineAgent(learner.agent, learner.streams.agent, many_actions)
     agent.update(0, 0, 3.0, 1)
     action = agent.act(0)
     entries = [entry_with_gil(function, agent.session) for function in (session_act, session_update)]
@@ -201,14 +201,14 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     import numpy as np
     from heavytail.kernels.rng import stream
     from heavytail import Problem
-    from heavytail.training.stepwise import Stepwise
+    from heavytail.serving.online_agent import OnlineAgent
     from heavytail.kernels.verbs import act
     class Mine(NamedTuple):
         x: int
     @act.method(Mine)
     def _act(agent, s, h, rng):
         return agent.x
-    agent = Stepwise(Mine(5), stream(0), Problem(1, 6, 0, None))
+    agent = OnlineAgent(Mine(5), stream(0), Problem(1, 6, 0, None))
     print(agent.act(0))
     """
     assert python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) == "5"

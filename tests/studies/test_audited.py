@@ -16,9 +16,9 @@ from heavytail.errors import InputError
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.planning.reward_moments import reward_moments
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.studies.plugins import import_plugins
 from heavytail.training.step_loop import MDPStepper
-from heavytail.training.stepwise import Stepwise
 from support import mdps, naive
 
 HEAVY: dict[str, Any] = {"epsilon": 0.5, "moment": 3.0}
@@ -54,7 +54,7 @@ def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
     far.
     """
     run = streams(seed)
-    env, steps = MDPStepper(watched.mdp, run), Stepwise(watched.agent, run.agent, watched.problem)
+    env, steps = MDPStepper(watched.mdp, run), OnlineAgent(watched.agent, run.agent, watched.problem)
     rewards: dict[tuple[int, int], list[float]] = defaultdict(list)
     follows: dict[tuple[int, int], list[int]] = defaultdict(list)
     for _ in range(units):

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.registry import find
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training import fused, step_loop
 from heavytail.training.learner import Learner
-from heavytail.training.stepwise import Stepwise
 from support.mdps import MDPS
 
 Trace = dict[str, npt.NDArray[Any]]
@@ -52,7 +52,7 @@ def run_fused(agent: str, mdp: str) -> Trace:
 
 def one_by_one(agent: str, mdp: str) -> Trace:
     learner, recorded, until = _start(agent, mdp)
-    steps = Stepwise(learner.agent, learner.streams.agent, learner.problem)
+    steps = OnlineAgent(learner.agent, learner.streams.agent, learner.problem)
     step_loop.run(
         steps,
         step_loop.MDPStepper(learner.mdp, learner.streams),

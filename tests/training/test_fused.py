@@ -14,9 +14,9 @@ from heavytail.kernels.rng import streams, uniform
 from heavytail.kernels.verbs import act, full, update
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training import fused, step_loop
 from heavytail.training.reward_batches import new_reward_batch
-from heavytail.training.stepwise import Stepwise
 from support import mdps, naive
 from support.growing_agent import Growing, growing
 from support.wild_agent import Wild
@@ -168,7 +168,7 @@ def test_states_and_steps_are_ordinary_integers() -> None:
     fused.run(agent, mdp, streams(0), fused.new_run_state(), recorded, 50)
     run_streams = streams(0)
     step_loop.run(
-        Stepwise(steps, run_streams.agent, Problem(3, 2, 4, None)),
+        OnlineAgent(steps, run_streams.agent, Problem(3, 2, 4, None)),
         step_loop.MDPStepper(mdp, run_streams),
         4,
         fused.new_run_state(),
@@ -213,7 +213,7 @@ def test_results_do_not_depend_on_the_size_of_a_pool(room: int) -> None:
 
 def test_an_agent_that_cannot_grow_says_so() -> None:
     with pytest.raises(TypeError, match="is full and has no pools"):
-        ht.Stepwise(Stuck(0), streams(0).agent, Problem(1, 1, 0, None))
+        ht.OnlineAgent(Stuck(0), streams(0).agent, Problem(1, 1, 0, None))
 
 
 def test_q_learning_upper_bounds_are_safe_when_rewards_are_negative() -> None:

@@ -369,7 +369,7 @@ def test_a_file_of_another_format_says_so(saved: bytes, tmp_path: Path) -> None:
 
 def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
     problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
-    agent = ht.make_stepwise("q_learning", problem, seed=1)
+    agent = ht.make_online("q_learning", problem, seed=1)
     for call, message in (
         (lambda: agent.act(3), "there is no state 3; states are whole numbers from 0 to 2"),
         (lambda: agent.act(-1), "there is no state -1"),
@@ -383,7 +383,7 @@ def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
         with pytest.raises(InputError, match=message):
             call()
     agent.update(0, 0, 1.0, 1, h=3)  # the last step: no value follows, said or not
-    twin = ht.make_stepwise("q_learning", problem, seed=1)
+    twin = ht.make_online("q_learning", problem, seed=1)
     twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)
     np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
 

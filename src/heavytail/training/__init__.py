@@ -1,1 +1,1 @@
-"""Ways to run an agent: fused with its environment, one transition at a time, and in lanes on a GPU."""
+"""Ways to run an agent: fused with its environment, on a Gymnasium environment, and in lanes on a GPU."""

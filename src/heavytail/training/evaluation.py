@@ -21,7 +21,7 @@ from heavytail.kernels.verbs import act
 from heavytail.mdp import MDP, first_state, step
 from heavytail.planning.average_reward import policy_gain
 from heavytail.planning.episodic import policy_value
-from heavytail.training.frozen_policy import BAD_ACTION, FrozenPolicy
+from heavytail.serving.frozen_policy import BAD_ACTION, FrozenPolicy
 from heavytail.training.runners import GymRunner
 
 BLOCKS = 50  # into which the steps of a continuing problem are divided

@@ -23,9 +23,9 @@ from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
 from heavytail.mdp import MDP, first_state
 from heavytail.ranges import COUNT, FLAG, Range
+from heavytail.serving.rewards import NAN_REWARD
 from heavytail.training.interrupts import deferred_interrupts
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
-from heavytail.training.rewards import NAN_REWARD
 
 CHUNK_SECONDS = 0.1
 NEVER = 2**62  # units

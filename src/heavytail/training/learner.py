@@ -25,17 +25,17 @@ from heavytail.kernels.verbs import counter_names
 from heavytail.mdp import MDP
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
+from heavytail.serving.beliefs import tabulate_beliefs
+from heavytail.serving.frozen_policy import FrozenPolicy, freeze_policy
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training import fused
 from heavytail.training.advice import note_policy_per_step, question_moment
-from heavytail.training.beliefs import tabulate_beliefs
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
 from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
-from heavytail.training.frozen_policy import FrozenPolicy, freeze_policy
 from heavytail.training.learner_file import describe_spaces, restore_learner
 from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import Place, progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
-from heavytail.training.stepwise import Stepwise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +162,7 @@ class Learner:
         It is by the plan that it has, as `policy` is. Learning is not affected.
         """
         own = self.streams
-        steps = Stepwise(self.agent, own.agent, self.problem, predictions=own.predictions)
+        steps = OnlineAgent(self.agent, own.agent, self.problem, predictions=own.predictions)
         steps.session.in_episode[0] = 1
         return self.runner.to_action(steps.predict(self.runner.to_state(observation), step))
 

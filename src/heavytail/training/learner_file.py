@@ -17,8 +17,8 @@ from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.planning.gaps import regret_by_gaps
 from heavytail.registry import find
+from heavytail.serving.agent_metadata import check_size, read_metadata
 from heavytail.training import fused
-from heavytail.training.agent_metadata import check_size, read_metadata
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 
 

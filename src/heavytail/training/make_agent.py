@@ -5,7 +5,7 @@ from typing import Any
 
 from heavytail.kernels.rng import Seed, streams
 from heavytail.registry import find
-from heavytail.training.default_agent import name_first
+from heavytail.serving.default_agent import name_first
 from heavytail.training.fused import new_run_state
 from heavytail.training.learner import Learner
 from heavytail.training.runners import MDPRunner, make_runner

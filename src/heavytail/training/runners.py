@@ -22,8 +22,8 @@ from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.mdp_file import as_changing
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training import fused, step_loop
-from heavytail.training.stepwise import Stepwise
 
 # Gymnasium's wrappers that leave rewards unchanged
 REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
@@ -95,7 +95,7 @@ class GymRunner:
     ) -> None:
         """Learn until `until` units are done, one step at a time."""
         run_state.in_episode[0] = 0
-        steps = Stepwise(agent, streams.agent, self.problem)
+        steps = OnlineAgent(agent, streams.agent, self.problem)
         step_loop.run(steps, self, self.problem.horizon, run_state, recorded, until, on_chunk)
 
     def reset(self) -> int:

@@ -11,9 +11,9 @@ from heavytail.errors import InputError
 from heavytail.kernels.packed import INDEX, Packed, as_index, unpack
 from heavytail.kernels.rng import Streams
 from heavytail.mdp import MDP, first_state, step
+from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints, RunState
 from heavytail.training.interrupts import deferred_interrupts
-from heavytail.training.stepwise import Stepwise
 
 
 class StepEnv(Protocol):
@@ -76,7 +76,7 @@ def _step(packed: Any, s: Any, a: Any, h: Any) -> tuple[int, float, bool, float]
 
 
 def run(
-    stepwise: Stepwise,
+    stepwise: OnlineAgent,
     env: StepEnv,
     horizon: int,
     run_state: RunState,
@@ -99,7 +99,7 @@ def run(
             raise_deferred_interrupt()
 
 
-def _one_step(stepwise: Stepwise, env: StepEnv, horizon: int, run_state: RunState) -> None:
+def _one_step(stepwise: OnlineAgent, env: StepEnv, horizon: int, run_state: RunState) -> None:
     if run_state.in_episode[0] == 0:
         run_state.state[0], run_state.h[0], run_state.in_episode[0] = env.reset(), 0, 1
         stepwise.begin(int(run_state.state[0]))
@@ -115,7 +115,7 @@ def _one_step(stepwise: Stepwise, env: StepEnv, horizon: int, run_state: RunStat
     run_state.state[0], run_state.h[0], run_state.in_episode[0] = s_next, h + 1 if horizon else 0, not ended
 
 
-def _record(stepwise: Stepwise, run_state: RunState, checkpoints: Checkpoints) -> None:
+def _record(stepwise: OnlineAgent, run_state: RunState, checkpoints: Checkpoints) -> None:
     i = int(checkpoints.reached[0])
     if i < len(checkpoints.at) and run_state.episodes_or_steps[0] == checkpoints.at[i]:
         checkpoints.values[i, :FIRST_COUNTER] = run_state.totals

@@ -30,11 +30,11 @@ def start(folder: Path) -> Callable[[Generator], None]:
     return partial(try_one, files, folder / "hostile.npz")
 
 
-def agents() -> Iterator[ht.Stepwise]:
+def agents() -> Iterator[ht.OnlineAgent]:
     """Make agents with labels and without, with an end and without."""
-    yield ht.make_stepwise(states=STATES, actions=ACTIONS)
-    yield ht.make_stepwise("q_learning", states=4, actions=ACTIONS, horizon=3)
-    yield ht.make_stepwise("heavy_q_learning", states=STATES, actions=2, horizon=1)
+    yield ht.make_online(states=STATES, actions=ACTIONS)
+    yield ht.make_online("q_learning", states=4, actions=ACTIONS, horizon=3)
+    yield ht.make_online("heavy_q_learning", states=STATES, actions=2, horizon=1)
 
 
 def try_one(files: list[AgentFile], path: Path, rng: Generator) -> None:
@@ -45,15 +45,15 @@ def try_one(files: list[AgentFile], path: Path, rng: Generator) -> None:
 
 def use(path: Path) -> None:
     """Load an agent, and do all that one can do with it."""
-    agent = ht.Stepwise.load(path)
+    agent = ht.OnlineAgent.load(path)
     if not set(agent.policy().reshape(-1)) <= set(agent.actions):
         raise AssertionError("there is no such action")
     drive(agent, MORE)
     agent.save(path)
-    drive(ht.Stepwise.load(path), 1)
+    drive(ht.OnlineAgent.load(path), 1)
 
 
-def drive(agent: ht.Stepwise, updates: int) -> None:
+def drive(agent: ht.OnlineAgent, updates: int) -> None:
     """Show it so many random transitions; the infinities of hostile numbers are no fault."""
     rng, states = np.random.default_rng(0), list(agent.states)
     with np.errstate(all="ignore"):

@@ -14,17 +14,17 @@ import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.errors import InputError
 from heavytail.registry import registered
-from heavytail.training.autosave import Autosave
+from heavytail.serving.autosave import Autosave
 from support.processes import python, send
 
 AGENTS = [entry.name for entry in registered("agent") if entry.name != "optimal"]
 
 
-def _make(name: str = "q_learning", **given: Any) -> ht.Stepwise:
-    return ht.make_stepwise(name, **{"states": 3, "actions": 2, "horizon": 4, **given})
+def _make(name: str = "q_learning", **given: Any) -> ht.OnlineAgent:
+    return ht.make_online(name, **{"states": 3, "actions": 2, "horizon": 4, **given})
 
 
-def _drive(agent: ht.Stepwise, steps: int, seed: int) -> list[Any]:
+def _drive(agent: ht.OnlineAgent, steps: int, seed: int) -> list[Any]:
     """Show it random rewards and states; return what it did."""
     rng, s, done = np.random.default_rng(seed), 0, []
     for _ in range(steps):
@@ -36,7 +36,7 @@ def _drive(agent: ht.Stepwise, steps: int, seed: int) -> list[Any]:
     return done
 
 
-def _same(left: ht.Stepwise, right: ht.Stepwise) -> None:
+def _same(left: ht.OnlineAgent, right: ht.OnlineAgent) -> None:
     mine, other = flatten("session", left.session), flatten("session", right.session)
     for path in mine:
         np.testing.assert_array_equal(mine[path], other[path], err_msg=path)
@@ -67,7 +67,7 @@ def test_an_end_before_the_horizon_begins_another_episode(end: str) -> None:
 
 
 def test_without_a_horizon_there_is_no_last_step() -> None:
-    agent = ht.make_stepwise(states=3, actions=2)
+    agent = ht.make_online(states=3, actions=2)
     _drive(agent, 50, seed=1)
     assert (agent.session.h[0], agent.session.in_episode[0], agent.updates) == (0, 1, 50)
     assert agent.policy().shape == (3,)
@@ -75,7 +75,7 @@ def test_without_a_horizon_there_is_no_last_step() -> None:
 
 def test_a_contextual_bandit_learns_which_arm_is_best_in_which_context() -> None:
     rng = np.random.default_rng(3)
-    bandit = ht.make_stepwise(states=["am", "pm"], actions=["a", "b", "c"], horizon=1, seed=1)
+    bandit = ht.make_online(states=["am", "pm"], actions=["a", "b", "c"], horizon=1, seed=1)
     best = {"am": "b", "pm": "c"}
     for _ in range(3000):
         context = "am" if rng.random() < 0.5 else "pm"
@@ -93,8 +93,8 @@ def test_a_next_state_may_be_left_out_where_none_matters() -> None:
 
 def test_labels_change_nothing_but_names() -> None:
     states, actions = list(itertools.product("ab", (1, 2))), ["left", "right"]
-    named = ht.make_stepwise(states=states, actions=actions, seed=2)
-    plain = ht.make_stepwise(states=4, actions=2, seed=2)
+    named = ht.make_online(states=states, actions=actions, seed=2)
+    plain = ht.make_online(states=4, actions=2, seed=2)
     rng, s = np.random.default_rng(0), 0
     for _ in range(60):
         s_next, r = int(rng.integers(4)), float(rng.normal())
@@ -123,7 +123,7 @@ def test_predicting_changes_nothing_but_its_own_stream() -> None:
 def test_what_was_only_shown_a_log_predicts_by_it(name: str, horizon: int) -> None:
     """In each state another action pays, and the next state says nothing."""
     example = next(entry.example for entry in registered("agent") if entry.name == name)
-    agent = ht.make_stepwise(name, ht.Problem(3, 2, horizon, r_max=1.0), seed=1, **example)
+    agent = ht.make_online(name, ht.Problem(3, 2, horizon, r_max=1.0), seed=1, **example)
     best, rng = [0, 1, 0], np.random.default_rng(0)
     for i in range(6000):
         s, a, h = i % 3, i // 3 % 2, i // 6 % horizon
@@ -136,7 +136,7 @@ def test_what_was_only_shown_a_log_predicts_by_it(name: str, horizon: int) -> No
 
 def test_copies_that_only_predict_explore_as_the_file_changes(tmp_path: Path) -> None:
     """Each plans by numbers of its own, though the owner that only learns draws none."""
-    owner, chosen = ht.make_stepwise("psrl", states=1, actions=2, horizon=1), set()
+    owner, chosen = ht.make_online("psrl", states=1, actions=2, horizon=1), set()
     for _ in range(30):
         owner.save(tmp_path / "agent.npz")
         action = ht.load(tmp_path / "agent.npz").predict(0)
@@ -149,24 +149,24 @@ def test_copies_that_only_predict_explore_as_the_file_changes(tmp_path: Path) ->
 def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name: str, tmp_path: Path) -> None:
     example = next(entry.example for entry in registered("agent") if entry.name == name)
     problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
-    whole, first = (ht.make_stepwise(name, problem, seed=5, **example) for _ in range(2))
+    whole, first = (ht.make_online(name, problem, seed=5, **example) for _ in range(2))
     done = [_drive(whole, 33, seed=7), _drive(whole, 30, seed=8)]
     assert _drive(first, 33, seed=7) == done[0]
     first.save(tmp_path / "agent.npz")
-    second = ht.Stepwise.load(tmp_path / "agent.npz")
-    assert repr(second) == repr(first) == f"Stepwise('{name}', states=3, actions=2, updates=33)"
+    second = ht.OnlineAgent.load(tmp_path / "agent.npz")
+    assert repr(second) == repr(first) == f"OnlineAgent('{name}', states=3, actions=2, updates=33)"
     assert _drive(second, 30, seed=8) == done[1]
     _same(second, whole)
 
 
 def test_a_file_keeps_labels_of_text_numbers_and_tuples(tmp_path: Path) -> None:
     states = [("a", 1, None), "x", 2.5, True, (("nested",), 3)]
-    agent = ht.make_stepwise(states=states, actions=["l", "r"])
+    agent = ht.make_online(states=states, actions=["l", "r"])
     agent.save(tmp_path / "agent.npz")
-    loaded = ht.Stepwise.load(tmp_path / "agent.npz")
+    loaded = ht.OnlineAgent.load(tmp_path / "agent.npz")
     assert list(loaded.states) == states
     assert loaded.act(("a", 1, None)) in ("l", "r")
-    odd = ht.make_stepwise(states=[frozenset([1]), 2], actions=2)
+    odd = ht.make_online(states=[frozenset([1]), 2], actions=2)
     with pytest.raises(InputError, match=r"the label frozenset.*cannot be saved; labels in a file are text"):
         odd.save(tmp_path / "odd.npz")
 
@@ -177,7 +177,7 @@ def test_each_kind_of_file_says_what_reads_it(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds an agent for a loop of your own"):
         ht.load_agent(tmp_path / "stepwise.npz")
     with pytest.raises(InputError, match="is the file of a learner; read it with heavytail"):
-        ht.Stepwise.load(tmp_path / "learner.npz")
+        ht.OnlineAgent.load(tmp_path / "learner.npz")
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, send])
@@ -191,7 +191,7 @@ def test_a_copy_learns_by_itself(clone: Any) -> None:
 
 
 def test_pools_grow_unnoticed() -> None:
-    agent = ht.make_stepwise(states=50, actions=4)
+    agent = ht.make_online(states=50, actions=4)
     before = agent.agent.model.successor.size
     _drive(agent, 3000, seed=0)
     assert agent.agent.model.successor.size > before
@@ -200,7 +200,7 @@ def test_pools_grow_unnoticed() -> None:
 
 def test_threads_may_share_one(tmp_path: Path) -> None:
     """While its pools grow and it is saved: no update is lost, and every file can be read."""
-    agent = ht.make_stepwise(states=50, actions=4).warm_up()
+    agent = ht.make_online(states=50, actions=4).warm_up()
 
     def drive(seed: int) -> None:
         _drive(agent, 2000, seed)
@@ -210,12 +210,12 @@ def test_threads_may_share_one(tmp_path: Path) -> None:
         thread.start()
     while any(thread.is_alive() for thread in threads):
         agent.save(tmp_path / "agent.npz")
-        ht.Stepwise.load(tmp_path / "agent.npz")
+        ht.OnlineAgent.load(tmp_path / "agent.npz")
     assert agent.updates == 8000
 
 
 def test_counters_are_a_dictionary() -> None:
-    agent = ht.make_stepwise(states=3, actions=2)
+    agent = ht.make_online(states=3, actions=2)
     _drive(agent, 30, seed=0)
     assert agent.counters["phases"] > 1.0
     assert set(agent.counters) == {"phases", "uniformity", "skewed_cells", "certain_cells", "successor_rate"}
@@ -225,8 +225,8 @@ def test_counters_are_a_dictionary() -> None:
     ("given", "message"),
     [
         ({"states": 3}, "give states= and actions=, both, or a Problem instead"),
-        ({"name": "psrl"}, r"make_stepwise\('psrl'\) has no environment"),
-        ({}, "make_stepwise: give states= and actions=, or a Problem; got None"),
+        ({"name": "psrl"}, r"make_online\('psrl'\) has no environment"),
+        ({}, "make_online: give states= and actions=, or a Problem; got None"),
         (
             {"name": gymnasium.make("FrozenLake-v1")},
             "as states=env.observation_space, actions=env.action_space",
@@ -239,12 +239,12 @@ def test_counters_are_a_dictionary() -> None:
 )
 def test_what_cannot_be_made_is_one_line(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        ht.make_stepwise(**given)
+        ht.make_online(**given)
     assert "\n" not in str(caught.value)
 
 
 def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
-    agent = ht.make_stepwise(states=["a", "b"], actions=["l", "r"])
+    agent = ht.make_online(states=["a", "b"], actions=["l", "r"])
     agent.act("a")
     before = copy.deepcopy(agent)
     for call, message in (
@@ -273,7 +273,7 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
 def test_plain_python_does_the_same(tmp_path: Path) -> None:
     script = """
     import numpy as np, heavytail as ht
-    agent = ht.make_stepwise("ucbvi", states=3, actions=2, horizon=4, seed=1)
+    agent = ht.make_online("ucbvi", states=3, actions=2, horizon=4, seed=1)
     rng, s = np.random.default_rng(0), 0
     for _ in range(80):
         a, s_next = agent.act(s), int(rng.integers(3))
@@ -294,13 +294,13 @@ def test_it_is_saved_every_so_many_updates(tmp_path: Path) -> None:
     _drive(agent, 9, seed=0)
     assert not path.exists()
     _drive(agent, 16, seed=0)
-    assert ht.Stepwise.load(path).updates == 20
+    assert ht.OnlineAgent.load(path).updates == 20
 
 
 def test_it_is_saved_every_so_many_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that goes on by a millisecond per update: saved each second, within an eighth of it."""
     now, saved = [0.0], []
-    monkeypatch.setattr("heavytail.training.autosave.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("heavytail.serving.autosave.time.monotonic", lambda: now[0])
     autosave, due, looks = Autosave("a.npz", None, 1.0, 0), 1, 0
     for updates in range(1, 10_001):
         now[0] = updates / 1000
@@ -315,7 +315,7 @@ def test_it_is_saved_every_so_many_seconds(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_process_that_ends_or_dies_leaves_what_it_had_saved(tmp_path: Path) -> None:
     script = """
     import os, heavytail as ht
-    agent = ht.make_stepwise("q_learning", states=3, actions=2, horizon=4)
+    agent = ht.make_online("q_learning", states=3, actions=2, horizon=4)
     agent.autosave("{name}.npz", updates=10)
     for _ in range(25):
         agent.update(0, agent.act(0), 1.0, 1)
@@ -323,8 +323,8 @@ def test_a_process_that_ends_or_dies_leaves_what_it_had_saved(tmp_path: Path) ->
     """
     python(script.format(name="ends", end=""), folder=tmp_path)
     python(script.format(name="dies", end="os._exit(0)"), folder=tmp_path)
-    assert ht.Stepwise.load(tmp_path / "ends.npz").updates == 25
-    assert ht.Stepwise.load(tmp_path / "dies.npz").updates == 20
+    assert ht.OnlineAgent.load(tmp_path / "ends.npz").updates == 25
+    assert ht.OnlineAgent.load(tmp_path / "dies.npz").updates == 20
 
 
 def test_a_save_that_fails_is_said_and_nothing_learnt_is_lost(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The session of a `Stepwise` agent: its record, streams and clock, and what compiled code does with them."""
+"""The session of an `OnlineAgent`: its record, streams and clock, and what compiled code does with them."""
 
 import math
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Files of `Stepwise` agents: an agent file that holds a session and the labels of states and actions."""
+"""Files of `OnlineAgent` agents: an agent file that holds a session and the labels of states and actions."""
 
 import os
 from typing import Any
@@ -16,8 +16,8 @@ from heavytail.kernels.validity import restore_valid
 from heavytail.mdp.labels import Labels, label_from_json, label_to_json
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
-from heavytail.training.agent_metadata import check_size, read_metadata
-from heavytail.training.session import NEVER, Session, new_session
+from heavytail.serving.agent_metadata import check_size, read_metadata
+from heavytail.serving.session import NEVER, Session, new_session
 
 KIND = "stepwise"
 BothLabels = tuple[Labels, Labels]  # of states and actions

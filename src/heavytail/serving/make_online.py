@@ -8,11 +8,11 @@ from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.labels import Labels, make_labels
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
-from heavytail.training.default_agent import DEFAULT_AGENT, name_first
-from heavytail.training.stepwise import Stepwise
+from heavytail.serving.default_agent import DEFAULT_AGENT, name_first
+from heavytail.serving.online_agent import OnlineAgent
 
 
-def make_stepwise(
+def make_online(
     name: Any = None,
     problem: Any = None,
     *,
@@ -21,7 +21,7 @@ def make_stepwise(
     horizon: int | None = None,
     seed: Seed = 0,
     **parameters: Any,
-) -> Stepwise:
+) -> OnlineAgent:
     """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
 
     Args:
@@ -35,35 +35,35 @@ def make_stepwise(
         **parameters: the agent's own.
 
     >>> import heavytail as ht
-    >>> agent = ht.make_stepwise(states=3, actions=["left", "right"])
+    >>> agent = ht.make_online(states=3, actions=["left", "right"])
     >>> agent.act(0) in agent.actions
     True
 
     A bandit with a context has one step, and no next state:
 
-    >>> bandit = ht.make_stepwise(states=["morning", "evening"], actions=5, horizon=1)
+    >>> bandit = ht.make_online(states=["morning", "evening"], actions=5, horizon=1)
     >>> bandit.update("morning", bandit.act("morning"), r=2.5)
     """
     labels: dict[str, Labels] = {}
     if states is not None or actions is not None:
         if states is None or actions is None or problem is not None or isinstance(name, Problem):
-            raise InputError("make_stepwise: give states= and actions=, both, or a Problem instead")
+            raise InputError("make_online: give states= and actions=, both, or a Problem instead")
         labels = {"states": make_labels(states, "states"), "actions": make_labels(actions, "actions")}
         problem = Problem(len(labels["states"]), len(labels["actions"]), parse_horizon(horizon, 1))
     elif horizon is not None:
-        raise InputError("make_stepwise: horizon= comes with states= and actions=; a Problem has its own")
-    name, problem = (DEFAULT_AGENT, problem) if name is None else name_first("make_stepwise", name, problem)
+        raise InputError("make_online: horizon= comes with states= and actions=; a Problem has its own")
+    name, problem = (DEFAULT_AGENT, problem) if name is None else name_first("make_online", name, problem)
     if not isinstance(problem, Problem):
         spaces = hasattr(problem, "observation_space")
         example = ", as states=env.observation_space, actions=env.action_space" if spaces else ""
         raise InputError(
-            f"make_stepwise: give states= and actions={example}, or a Problem; got {short_repr(problem)}"
+            f"make_online: give states= and actions={example}, or a Problem; got {short_repr(problem)}"
         )
     builder = find("agent", name)
     complete = builder.arguments(problem, **parameters)
     del complete["problem"]
     run = streams(seed)
-    return Stepwise(
+    return OnlineAgent(
         builder.builder(problem, **complete),
         run.agent,
         problem,

@@ -10,14 +10,14 @@ import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.arrays import record_bytes
 from heavytail.registry import registered
-from heavytail.training.next_episode import session_aside
+from heavytail.serving.next_episode import session_aside
 
 PROBLEM = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
 EXAMPLES = {each.name: each.example for each in registered("agent") if each.name != "optimal"}
 
 
-def _between_episodes(name: str) -> ht.Stepwise:
-    agent: ht.Stepwise = ht.make_stepwise(name, PROBLEM, seed=1, **EXAMPLES[name])
+def _between_episodes(name: str) -> ht.OnlineAgent:
+    agent: ht.OnlineAgent = ht.make_online(name, PROBLEM, seed=1, **EXAMPLES[name])
     rng = np.random.default_rng(0)
     for i in range(120):
         s = i % 3

@@ -15,16 +15,16 @@ from heavytail.agent_file import flatten
 from heavytail.errors import InputError
 from heavytail.kernels.interpreting import OvertakenError, interpreter
 from heavytail.registry import registered
-from heavytail.training import compile_aside as aside
-from heavytail.training import live_session
-from heavytail.training.rollback import rolled_back_on_error
+from heavytail.serving import compile_aside as aside
+from heavytail.serving import live_session
+from heavytail.serving.rollback import rolled_back_on_error
 from support.processes import python, run_python
 
 PROBLEM = ht.Problem(n_states=4, n_actions=3, horizon=5, r_max=1.0)
 LOADED = """
-agent = ht.make_stepwise("random", states=3, actions=2)
+agent = ht.make_online("random", states=3, actions=2)
 agent.act(0)
-from heavytail.training.compile_aside import _started
+from heavytail.serving.compile_aside import _started
 print(len(_started))
 """
 EXAMPLES = {each.name: each.example for each in registered("agent") if each.name != "optimal"}
@@ -50,11 +50,11 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     return process
 
 
-def make(name: str) -> ht.Stepwise:
-    return ht.make_stepwise(name, PROBLEM, seed=1, **EXAMPLES[name])
+def make(name: str) -> ht.OnlineAgent:
+    return ht.make_online(name, PROBLEM, seed=1, **EXAMPLES[name])
 
 
-def drive(agent: ht.Stepwise, rng: np.random.Generator, steps: int) -> list[Any]:
+def drive(agent: ht.OnlineAgent, rng: np.random.Generator, steps: int) -> list[Any]:
     """Let it act and learn; once of an infinite reward. Return all that it said."""
     said = []
     for i in range(steps):
@@ -66,7 +66,7 @@ def drive(agent: ht.Stepwise, rng: np.random.Generator, steps: int) -> list[Any]
     return said
 
 
-def arrays(agent: ht.Stepwise) -> dict[str, bytes]:
+def arrays(agent: ht.OnlineAgent) -> dict[str, bytes]:
     return {path: array.tobytes() for path, array in flatten("session", agent.session).items()}
 
 
@@ -87,8 +87,7 @@ def test_interpreted_it_does_the_same(name: str, compiler: Compiler) -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_what_is_compiled_does_not_hang_on_sizes(name: str) -> None:
     small, large = (
-        ht.make_stepwise(name, PROBLEM._replace(n_states=n), **EXAMPLES[name])
-        for n in (aside.MAX_STATES, 300)
+        ht.make_online(name, PROBLEM._replace(n_states=n), **EXAMPLES[name]) for n in (aside.MAX_STATES, 300)
     )
     typeof: Any = numba.typeof
     assert typeof(small.session) == typeof(large.session)
@@ -127,7 +126,7 @@ def test_a_call_that_is_interrupted_changes_nothing(
 
 
 def test_threads_may_share_one_that_is_interpreted(compiler: Compiler) -> None:
-    agent = ht.make_stepwise("q_learning", states=50, actions=4, horizon=5)
+    agent = ht.make_online("q_learning", states=50, actions=4, horizon=5)
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -148,7 +147,7 @@ def test_a_copy_of_one_that_is_interpreted_learns_by_itself(compiler: Compiler, 
     agent = make("q_learning")
     drive(agent, np.random.default_rng(0), 10)
     agent.save(tmp_path / "agent.npz")
-    loaded = ht.Stepwise.load(tmp_path / "agent.npz")
+    loaded = ht.OnlineAgent.load(tmp_path / "agent.npz")
     first, second = np.random.default_rng(3), np.random.default_rng(3)
     assert drive(loaded, first, 10) == drive(agent, second, 10)
     assert arrays(loaded) == arrays(agent)
@@ -158,8 +157,8 @@ def test_another_process_compiles_and_the_next_one_loads(tmp_path: Path) -> None
     """Also for a problem of another size."""
     first = """
     import heavytail as ht
-    from heavytail.training.compile_aside import _started
-    agent = ht.make_stepwise("random", states=3, actions=2)
+    from heavytail.serving.compile_aside import _started
+    agent = ht.make_online("random", states=3, actions=2)
     agent.update(0, agent.act(0), 1.0, 1)
     assert agent._address is agent._packed
     (process,) = _started.values()
@@ -171,8 +170,8 @@ def test_another_process_compiles_and_the_next_one_loads(tmp_path: Path) -> None
     """
     second = """
     import heavytail as ht
-    from heavytail.training.compile_aside import _started
-    agent = ht.make_stepwise("random", states=100, actions=5, horizon=3)
+    from heavytail.serving.compile_aside import _started
+    agent = ht.make_online("random", states=100, actions=5, horizon=3)
     agent.update(0, agent.act(0), 1.0, 1)
     print(agent._address is agent._packed, len(_started))
     """
@@ -200,7 +199,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     return started
 
 
-def start(agent: ht.Stepwise, **given: Any) -> Any:
+def start(agent: ht.OnlineAgent, **given: Any) -> Any:
     of_agent = {"name": agent.name, "parameters": agent.parameters, "problem": agent.problem}
     return aside.compile_aside(**{**of_agent, "session": agent.session, "functions": ["act"], **given})
 
@@ -211,7 +210,7 @@ def test_agents_of_one_type_are_compiled_once(
     sizes = [(4, 3, 0.05), (20, 3, 0.05), (20, 5, 0.05), (20, 5, 0.1)]
     for n_states, n_actions, delta in sizes:
         problem = PROBLEM._replace(n_states=n_states, n_actions=n_actions)
-        assert start(ht.make_stepwise("q_learning", problem, delta=delta)) is not None
+        assert start(ht.make_online("q_learning", problem, delta=delta)) is not None
     ((*_, folder, _),) = commands
     assert (Path(folder) / "heavytail").exists()
     assert caplog.text.count("another process compiles q_learning") == 1
@@ -219,7 +218,7 @@ def test_agents_of_one_type_are_compiled_once(
 
 def test_sizes_may_be_numbers_of_numpy(commands: list[list[str]]) -> None:
     problem = ht.Problem(np.int64(4), np.int64(3), 5, np.float32(1.0))  # type: ignore[arg-type]
-    assert start(ht.make_stepwise("q_learning", problem)) is not None
+    assert start(ht.make_online("q_learning", problem)) is not None
     task = json.loads(commands[0][-1])
     assert task["problem"] == {"n_states": 2, "n_actions": 3, "horizon": 5, "r_max": 1.0, "mdp": None}
 
@@ -299,7 +298,7 @@ def test_a_signal_handler_that_would_wait_for_itself_is_one_line(
 def test_a_process_that_still_compiles_is_left_to_itself(tmp_path: Path) -> None:
     script = """
     import heavytail as ht
-    agent = ht.make_stepwise("random", states=3, actions=2)
+    agent = ht.make_online("random", states=3, actions=2)
     agent.update(0, agent.act(0), 1.0, 1)
     print(agent._compiling.pid)
     """

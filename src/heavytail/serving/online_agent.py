@@ -1,4 +1,4 @@
-"""`Stepwise`: an agent for a loop of your own, around a simulator, a service or a log.
+"""`OnlineAgent`: an agent for a loop of your own, around a simulator, a service or a log.
 
 It is asked for an action and shown what came of it, one transition at a time. Both calls together take less
 than a microsecond: its record is packed (`heavytail.kernels.packed`), and what the caller gives is checked in
@@ -21,13 +21,13 @@ from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
-from heavytail.training.autosave import Autosave
-from heavytail.training.beliefs import tabulate_beliefs
-from heavytail.training.frozen_policy import freeze_policy
-from heavytail.training.live_session import LiveSession
-from heavytail.training.next_episode import session_aside
-from heavytail.training.rewards import check_reward
-from heavytail.training.session import (
+from heavytail.serving.autosave import Autosave
+from heavytail.serving.beliefs import tabulate_beliefs
+from heavytail.serving.frozen_policy import freeze_policy
+from heavytail.serving.live_session import LiveSession
+from heavytail.serving.next_episode import session_aside
+from heavytail.serving.rewards import check_reward
+from heavytail.serving.session import (
     ACT,
     BAD_ACTION,
     BAD_ARGUMENT,
@@ -43,16 +43,16 @@ from heavytail.training.session import (
     new_session,
     session_counters,
 )
-from heavytail.training.session_file import read_session, write_session
+from heavytail.serving.session_file import read_session, write_session
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-class Stepwise(LiveSession):
+class OnlineAgent(LiveSession):
     """An agent for a loop of your own: ask for one action, show one transition at a time.
 
-    `heavytail.make_stepwise` makes one by name. Episodes begin and end by themselves: an update that is
+    `heavytail.make_online` makes one by name. Episodes begin and end by themselves: an update that is
     `terminated`, `truncated` or the last of the horizon ends one, and the next `act` begins another. Threads
     may share one: calls wait for each other.
 
@@ -64,11 +64,11 @@ class Stepwise(LiveSession):
         actions: the labels of the actions.
 
     >>> import heavytail as ht
-    >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"])
+    >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"])
     >>> a = agent.act("idle")
     >>> agent.update("idle", a, r=1.0, s_next="busy")
     >>> agent
-    Stepwise('heavy_psrl', states=2, actions=2, updates=1)
+    OnlineAgent('heavy_psrl', states=2, actions=2, updates=1)
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Stepwise(LiveSession):
 
     def __repr__(self) -> str:
         return (
-            f"Stepwise({self.name!r}, states={self.problem.n_states}, actions={self.problem.n_actions},"
+            f"OnlineAgent({self.name!r}, states={self.problem.n_states}, actions={self.problem.n_actions},"
             f" updates={self.updates})"
         )
 
@@ -128,7 +128,7 @@ class Stepwise(LiveSession):
         entry(session_counters, self.agent)(self.agent, out)
         return dict(zip(names, out.tolist(), strict=True))
 
-    def warm_up(self) -> "Stepwise":
+    def warm_up(self) -> "OnlineAgent":
         """Compile what `act` and `update` need, and return when that is done; returns itself.
 
         Without it they are slower at first, while another process compiles, for seconds; then, and in all
@@ -145,7 +145,7 @@ class Stepwise(LiveSession):
         """Return the action to take in state `s`, and begin an episode if none is under way.
 
         Args:
-            s: the state, as it was named to `make_stepwise`.
+            s: the state, as it was named to `make_online`.
             h: the step of the episode; left out, it is the one after the last update.
         """
         try:
@@ -169,7 +169,7 @@ class Stepwise(LiveSession):
         """Return what `predict` says in each state: actions [S], or [H, S] where an episode has H > 1 steps.
 
         >>> import heavytail as ht
-        >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"])
+        >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"])
         >>> dict(zip(agent.states, agent.policy()))
         {'idle': 'send', 'busy': 'wait'}
         """
@@ -196,7 +196,7 @@ class Stepwise(LiveSession):
         """Return what the agent believes of the rewards of each state and action, as `Learner.beliefs` does.
 
         >>> import heavytail as ht
-        >>> agent = ht.make_stepwise(states=["idle", "busy"], actions=["wait", "send"], horizon=1)
+        >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"], horizon=1)
         >>> for i in range(1000):
         ...     agent.update("idle", "send", r=i % 3)
         >>> agent.beliefs()[["state", "action", "n", "mean", "mean_low", "mean_high"]].round(2)
@@ -291,7 +291,7 @@ class Stepwise(LiveSession):
             write_session(path, self.name, self.parameters, problem, labels, self.session)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Stepwise":
+    def load(cls, path: str | os.PathLike[str]) -> "OnlineAgent":
         """Read what `save` wrote."""
         name, parameters, problem, labels, session = read_session(path)
         states, actions = labels

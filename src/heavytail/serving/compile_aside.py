@@ -21,14 +21,14 @@ import numpy as np
 from heavytail.arrays import record_bytes
 from heavytail.kernels.compiling import cache_root, record_classes
 from heavytail.mdp.problem import Problem
-from heavytail.training.session import Session
+from heavytail.serving.session import Session
 
 log = logging.getLogger("heavytail")
 Process = subprocess.Popen[bytes]
 MAX_STATES = 2  # of the agent that is built there: what is compiled does not hang on sizes
 MAX_BYTES = 2**25  # of an agent; each call that is interpreted copies it
 PROGRAM = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from heavytail.training.compile_agent import main; main()"
+    "import sys; sys.path.insert(0, sys.argv[1]); from heavytail.serving.compile_agent import main; main()"
 )
 _started: dict[Any, Process] = {}  # by what they compile
 _starting = Lock()
@@ -37,7 +37,7 @@ _starting = Lock()
 def compile_aside(
     name: str, parameters: dict[str, Any], problem: Problem, session: Session, functions: Sequence[str]
 ) -> Process | None:
-    """Start a process that compiles functions of a `Stepwise` agent, once for each type of session.
+    """Start a process that compiles functions of an `OnlineAgent`, once for each type of session.
 
     Returns None where they must be compiled here: among others for agents from elsewhere, since only of
     heavytail's own tests say that plain Python does the same until then.

@@ -15,9 +15,9 @@ from heavytail.errors import InputError
 from heavytail.kernels.interpreting import OvertakenError, interpret
 from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
 from heavytail.mdp.problem import Problem
-from heavytail.training.compile_aside import Process, compile_aside
-from heavytail.training.rollback import rolled_back_on_error
-from heavytail.training.session import session_act, session_update
+from heavytail.serving.compile_aside import Process, compile_aside
+from heavytail.serving.rollback import rolled_back_on_error
+from heavytail.serving.session import session_act, session_update
 
 # What is compiled, and the kinds of its arguments after the session
 FUNCTIONS: dict[str, tuple[Any, ...]] = {

@@ -7,7 +7,7 @@ import numpy as np
 from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import begin
 from heavytail.mdp.problem import Problem
-from heavytail.training.session import Session, new_session
+from heavytail.serving.session import Session, new_session
 
 
 def session_aside(session: Session, problem: Problem) -> Session:
