@@ -10,9 +10,6 @@ from typing import Any
 import pytest
 
 from heavytail.report.report import CompanionStudy, write_report
-from heavytail.report.watch import PAGE, Watch
-from heavytail.studies import Study
-from heavytail.studies.progress import ProgressListener
 from support.fake_deep import SPEC as DEEP
 from support.fake_deep import made_up_deep
 from support.small_studies import done
@@ -195,25 +192,6 @@ def test_tables_scroll_inside_their_box(browser: Any, combined: Path, width: int
 
 def test_a_report_is_below_three_megabytes(combined: Path) -> None:
     assert combined.stat().st_size < 3e6
-
-
-def test_a_running_study_is_watched_until_its_report(browser: Any, tmp_path: Path, screenshots: Path) -> None:
-    study = Study({**SPEC, "episodes": 200}, tmp_path)
-    listener = Watch(study, ProgressListener(), f"heavytail resume {tmp_path}")
-    study.run("inline", listener=listener)
-    listener.write("running", at_once=True)
-    while listener.unread:  # a page reads parts for a fifth of a second, which may be few on a busy machine
-        listener.write("running", at_once=True)
-    for width, scheme in ((1280, "light"), (380, "dark")):
-        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-        page.goto((tmp_path / PAGE).as_uri())
-        assert page.locator("polyline").count() == 2 * 4
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        page.screenshot(path=screenshots / f"watch-{width}-{scheme}.png", full_page=True)
-    report = write_report(study, tmp_path / "report.html")
-    listener.write("finished", at_once=True, report=report.name)
-    page.wait_for_url(report.as_uri(), timeout=30_000)  # it loads itself again, and leads on
-    page.context.close()
 
 
 def test_curves_are_drawn(desk: Window, screenshots: Path) -> None:

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heavytail.report.report import CompanionStudy
-    from heavytail.report.watch import Watch
     from heavytail.studies.plan_size import PhaseSize
     from heavytail.studies.stages import Stage
-    from heavytail.studies.store import Store
     from heavytail.studies.study import Study
 
 ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."
@@ -45,9 +43,6 @@ Reuse = Annotated[
     typer.Option("--reuse", help="Another study, whose parts are taken where they fit; may be given again."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
-Watched = Annotated[
-    bool, typer.Option("--watch", help="Write FOLDER/watch.html, a page to look at meanwhile in a browser.")
-]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the report at the end.")]
 
 
@@ -63,7 +58,6 @@ def run(
     lanes: Lanes = None,
     reuse: Reuse = None,
     as_json: Json = False,
-    watch: Watched = False,
     report: Report = True,
     dry_run: Annotated[
         bool,
@@ -77,7 +71,7 @@ def run(
             _print_sizes(study.check(), as_json)
             return
         computing = Computing(engine, workers, address, lanes, tuple(reuse or ()))
-        _run_and_finish(study, computing, Display(as_json, watch), report)
+        _run_and_finish(study, computing, as_json, report)
 
 
 @app.command()
@@ -89,13 +83,12 @@ def resume(
     address: Address = None,
     lanes: Lanes = None,
     as_json: Json = False,
-    watch: Watched = False,
     report: Report = True,
 ) -> None:
     """Go on with a study that was interrupted."""
     with one_line_errors():
-        computing, display = Computing(engine, workers, address, lanes), Display(as_json, watch)
-        _run_and_finish(_study_class().open(folder), computing, display, report)
+        computing = Computing(engine, workers, address, lanes)
+        _run_and_finish(_study_class().open(folder), computing, as_json, report)
 
 
 @app.command()
@@ -109,7 +102,6 @@ def reproduce(
     address: Address = None,
     lanes: Lanes = None,
     as_json: Json = False,
-    watch: Watched = False,
 ) -> None:
     """Reproduce the paper: run its studies and write one report.
 
@@ -120,14 +112,15 @@ def reproduce(
 
     with one_line_errors():
         folder = out or Path("results") / (f"{study}-quick" if quick else study)
-        computing, display = Computing(engine, workers, address, lanes), Display(as_json, watch)
+        computing = Computing(engine, workers, address, lanes)
         fresh = to_reproduce(study, folder, quick=quick)
         for name in left_out(study):
             message = f"{name} is not run here, only its published result is shown; to run it"
             typer.echo(f"{message} {install_extra('deep')}", err=True)
-        watches = [_run(member, computing, display, _command(), page=fresh[0].store) for member in fresh]
+        for member in fresh:
+            _run(member, computing, as_json, _command())
         report = _report(fresh[0], None, as_json, list(find_companions(study, fresh)))
-        _finish(fresh[0], as_json, report, watches[-1])
+        _finish(fresh[0], as_json, report)
 
 
 @app.command()
@@ -208,58 +201,28 @@ class Computing(NamedTuple):
     reuse: tuple[Path, ...] = ()  # other studies
 
 
-class Display(NamedTuple):
-    """How progress is shown."""
-
-    as_json: bool
-    watch: bool
-
-
-def _run_and_finish(study: "Study", computing: Computing, display: Display, report: bool) -> None:
+def _run_and_finish(study: "Study", computing: Computing, as_json: bool, report: bool) -> None:
     # Plugins that lie beside the spec are found only from there.
     again = _command() if study.spec.plugins else f"heavytail resume {study.store.folder}"
-    watch = _run(study, computing, display, again, page=study.store)
-    _finish(study, display.as_json, _report(study, None, display.as_json) if report else None, watch)
+    _run(study, computing, as_json, again)
+    _finish(study, as_json, _report(study, None, as_json) if report else None)
 
 
-def _run(
-    study: "Study", computing: Computing, display: Display, again: str, *, page: "Store"
-) -> "Watch | None":
-    """Run what is left of a study.
-
-    Args:
-        study: which.
-        computing: where.
-        display: how progress is shown.
-        again: the command that continues it after an interruption.
-        page: the folder of the page to watch.
-
-    Returns:
-        The page, if there is one.
-    """
+def _run(study: "Study", computing: Computing, as_json: bool, again: str) -> None:
+    """Run what is left of a study; `again` is the command that continues it after an interruption."""
     from heavytail.studies.progress import choose_listener  # here, for start-up
 
-    watch = None
     try:
-        with choose_listener(study.spec, as_json=display.as_json) as listener:
-            if display.watch:
-                from heavytail.report.watch import Watch  # here, for start-up
-
-                listener = watch = Watch(study, listener, again, page)
+        with choose_listener(study.spec, as_json=as_json) as listener:
             study.run(**computing._asdict(), listener=listener)
     except KeyboardInterrupt as stop:
-        if watch:
-            watch.write("stopped", at_once=True)
         kept = f"what is done is kept. Go on with: {again}" if study.store.exists() else "nothing was begun"
         typer.echo(f"stopped; {kept}", err=True)
         raise typer.Exit(stop_status(stop)) from None
-    return watch
 
 
-def _finish(study: "Study", as_json: bool, report: Path | None, watch: "Watch | None") -> None:
+def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
     """Print what failed, and where the results are."""
-    if watch:
-        watch.write("finished", at_once=True, report=report.name if report else "")
     failed, folder = len(study.failures()), study.store.folder
     if failed:
         typer.echo(f"{failed} runs failed; see: heavytail status {folder}", err=True)
