@@ -6,7 +6,7 @@ import numbers
 import os
 import resource
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
@@ -28,7 +28,7 @@ from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.arrays import Bools, Floats, Ints
 from heavytail.docstrings import parameter_texts
-from heavytail.errors import MAX_CHOICES, InputError, and_more, short_repr, short_text, show_bytes, suggestion
+from heavytail.errors import InputError, short_repr, short_text, show_bytes, suggestion
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,16 +86,6 @@ def as_bools(name: str, value: Any, n: int) -> Bools:
     if array.shape != (n,) or not np.isin(array, (0, 1)).all():
         raise InputError(f"{name} must be {n} booleans, got {short_repr(value)}")
     return array.astype(np.bool_)
-
-
-def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> None:
-    """Refuse a table in which a column is missing, or is there twice."""
-    for name in names:
-        if name not in there:
-            shown = ", ".join(map(repr, there[:MAX_CHOICES])) + and_more(len(there) - MAX_CHOICES)
-            raise InputError(f"{table} has no column {name!r}; its columns are {shown}")
-        if (n := there.count(name)) > 1:
-            raise InputError(f"{table} has {n} columns {name!r}; rename all but one of them")
 
 
 # Memory

@@ -213,7 +213,7 @@ def test_agents_and_environments_take_it() -> None:
         ),
         (router()[:0], {}, "has no rows"),
         (router().rename(columns={"done": "r"}), {"terminated": None}, "the log has 2 columns 'r'; rename"),
-        ("http://localhost/log.csv", {}, "cannot be read as a log: No such file or directory"),
+        ("http://localhost/log.csv", {}, "cannot be read: No such file or directory"),
         (router().assign(r=[1.0, np.nan, 1.0, 1.0, 1.0]), {}, "reward in row 1 of the log is nan"),
         (router().assign(r=[1.0, *[np.nan] * 4]), {}, "reward in row 1 and 3 more of the log is nan"),
         (router().assign(r=[1.0, 1.0, 1.0, 1.0, np.inf]), {}, "reward in row 4 of the log is inf"),
@@ -245,8 +245,8 @@ def test_agents_and_environments_take_it() -> None:
         (router(), {"start": {"low": 0.3}}, "start must be a state or 3 probabilities that sum to one"),
         (3, {}, "the log is a int; it must be a DataFrame"),
         ({"s": [1], "a": [1, 2]}, {}, "the log is no table"),
-        ("nowhere.parquet", {}, "nowhere.parquet cannot be read as a log: No such file"),
-        (__file__, {}, "cannot be read as a log"),
+        ("nowhere.parquet", {}, "nowhere.parquet cannot be read: No such file"),
+        (__file__, {}, "no table as CSV or Parquet"),
     ],
 )
 def test_mistakes_are_one_line(table: Any, changes: dict[str, Any], message: str) -> None:

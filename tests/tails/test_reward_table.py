@@ -135,7 +135,7 @@ def test_parquet_columns_of_other_kinds_get_one_line(values: list[Any], tmp_path
 
 def test_groups_by_nested_values_get_one_line_or_an_answer(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"reward": [1.0, 2.0], "s": [[1], [2]]}), tmp_path / "log.parquet")
-    with pytest.raises(ht.InputError, match="no table as CSV or Parquet"):
+    with pytest.raises(ht.InputError, match="column 's' holds lists"):
         read_rewards(tmp_path / "log.parquet", by=["s"])
 
 

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.checks import require_columns
 from heavytail.errors import InputError, and_more, one_line, short_repr
-from heavytail.files import PARQUET
-from heavytail.mdp.csv_dialect import find_dialect
+from heavytail.tables import read_columns, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +48,7 @@ class LogRows(NamedTuple):
 def read_log(source: Any, columns: LogColumns) -> LogRows:
     """Read a log from a table or a file."""
     _check_columns(columns)
-    frame = _to_pandas(source, columns.names())
+    frame = _to_pandas(source, columns)
     require_columns("the log", columns.names(), [str(name) for name in frame.columns])
     if not len(frame):
         raise InputError("the log has no rows; it needs at least one transition")
@@ -58,7 +56,7 @@ def read_log(source: Any, columns: LogColumns) -> LogRows:
     there = _as_names(columns.next_state) or here
     codes, states = _encode_pairs(frame, here, there)
     s, s_next = np.split(codes, 2)
-    a, actions = _combine([_encode(frame[name], name) for name in _as_names(columns.action)])
+    a, actions = _combine([_encode(frame, name) for name in _as_names(columns.action)])
     r = _rewards(frame[columns.reward])
     ended = _flags(frame, columns.terminated) | (columns.next_state is None)
     begins = _begins(frame, columns.episode, s, s_next, ended)
@@ -91,16 +89,17 @@ def _check_columns(columns: LogColumns) -> None:
         )
 
 
-# Tables and files
+# Tables
 
 
-def _to_pandas(source: Any, names: list[str]) -> "pd.DataFrame":
+def _to_pandas(source: Any, columns: LogColumns) -> "pd.DataFrame":
     import pandas as pd  # here, because it takes a third of a second
 
     if isinstance(source, pd.DataFrame):
         return source
     if isinstance(source, str | os.PathLike):
-        return _read_file(Path(source), names)
+        labels = [name for name in columns.names() if name != columns.reward]
+        return read_columns(Path(source), [columns.reward], labels, guess_types=True).to_pandas()
     if hasattr(source, "to_pandas"):  # of pyarrow and of polars
         return source.to_pandas()
     if isinstance(source, Mapping):
@@ -114,27 +113,6 @@ def _to_pandas(source: Any, names: list[str]) -> "pd.DataFrame":
     )
 
 
-def _read_file(path: Path, names: list[str]) -> "pd.DataFrame":
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with path.open("rb") as file:  # whose errors say less of it than Arrow's
-            if path.suffix.lower() != ".parquet" and file.read(len(PARQUET)) != PARQUET:
-                file.seek(0)
-                dialect = find_dialect(path)
-                # Not the path, of which pandas might make an address, or unpack it.
-                return pd.read_csv(file, sep=dialect.delimiter, decimal=dialect.decimal)
-            require_columns("the log", names, pq.read_schema(file).names)
-            return pq.read_table(file, columns=list(dict.fromkeys(names))).to_pandas()
-    except InputError:
-        raise
-    except (OSError, ValueError, pa.ArrowException) as error:  # pandas' and Arrow's are among them
-        reason = getattr(error, "strerror", None) or one_line(error)
-        raise InputError(f"{path} cannot be read as a log: {reason}") from None
-
-
 # Labels to numbers
 
 
@@ -142,44 +120,54 @@ def _encode_pairs(
     frame: "pd.DataFrame", here: Sequence[str], there: Sequence[str]
 ) -> tuple[Ints, tuple[Hashable, ...]]:
     """Number the states of two sets of columns, one behind the other."""
+    return _combine([_encode(frame, *pair) for pair in zip(here, there, strict=True)])
+
+
+def _encode(frame: "pd.DataFrame", *names: str) -> tuple[Ints, list[Hashable]]:
+    """Number the values of columns, one behind the other: by rank, or in their order where they have none."""
     import pandas as pd
-    from pandas.api.types import is_numeric_dtype
-
-    pooled = []
-    for one, other in zip(here, there, strict=True):
-        if is_numeric_dtype(frame[one]) != is_numeric_dtype(frame[other]):
-            raise InputError(
-                f"the columns {one!r} and {other!r} of the log hold {frame[one].dtype} and"
-                f" {frame[other].dtype}; a state must be written alike in both"
-            )
-        pooled.append(_encode(pd.concat([frame[one], frame[other]], ignore_index=True), one, other))
-    return _combine(pooled)
-
-
-def _encode(values: "pd.Series[Any]", *names: str) -> tuple[Ints, list[Hashable]]:
-    """Number the values of a column by their rank, or by when they come where they have no order."""
-    import pandas as pd
+    from pandas.api.types import infer_dtype, is_numeric_dtype
 
     column = " and ".join(map(repr, dict.fromkeys(names)))
-    if pd.api.types.infer_dtype(values) == "mixed-integer":
-        raise InputError(f"the column {column} of the log mixes numbers and text; it must be one of them")
     try:
+        codes, labels = zip(*(_factorize(frame[name]) for name in names), strict=True)
+        if len({is_numeric_dtype(values) for values in labels}) > 1:
+            kinds = " and ".join(str(values.dtype) for values in labels)
+            raise InputError(
+                f"the columns {column} of the log hold {kinds}; a state must be written alike in both"
+            )
+        pooled = pd.Index(labels[0]).append(list(labels[1:]))
+        if infer_dtype(pooled) == "mixed-integer":
+            raise InputError(f"the column {column} of the log mixes numbers and text; it must be one of them")
         try:
-            codes, labels = pd.factorize(values, sort=True)
-        except TypeError:  # labels without an order, unless they cannot be labels at all
-            codes, labels = pd.factorize(values)
+            ranks, ranked = pd.factorize(pooled, sort=True)
+        except TypeError:  # labels without an order
+            ranks, ranked = pd.factorize(pooled)
     except TypeError as error:
         raise InputError(
             f"the column {column} of the log holds what cannot be a label ({error}); a label is a number, a"
             " text or a tuple of them, or several columns"
         ) from None
-    if (missing := np.flatnonzero(codes < 0)).size:
-        rows = np.unique(missing % (len(values) // len(names)))
+    if (missing := np.flatnonzero(np.concatenate(codes) < 0)).size:
+        rows = np.unique(missing % len(frame))
         raise InputError(
             f"the column {column} of the log has no value in row {rows[0]}{and_more(len(rows) - 1)}; every"
             " row needs one: leave such rows out, or fill them"
         )
-    return codes.astype(np.int64), labels.tolist()
+    first = np.cumsum([0, *map(len, labels)])
+    ranked_codes = [ranks[start + code] for start, code in zip(first[:-1], codes, strict=True)]
+    return np.concatenate(ranked_codes).astype(np.int64), ranked.tolist()
+
+
+def _factorize(values: "pd.Series[Any]") -> "tuple[Ints, pd.Index[Any]]":
+    """Number the values of a column as they come; categories, which may be long texts, are not repeated."""
+    import pandas as pd
+
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        used = values.cat.remove_unused_categories().cat
+        return used.codes.to_numpy(), used.categories
+    codes, labels = pd.factorize(values)
+    return codes, pd.Index(labels)
 
 
 def _combine(columns: Sequence[tuple[Ints, list[Hashable]]]) -> tuple[Ints, tuple[Hashable, ...]]:
@@ -234,7 +222,7 @@ def _begins(frame: "pd.DataFrame", episode: str | None, s: Ints, s_next: Ints, e
     """Tell with which rows episodes begin."""
     if episode is None:
         return np.concatenate([[True], ended[:-1] | (s[1:] != s_next[:-1])])
-    codes, _ = _encode(frame[episode], episode)
+    codes, _ = _encode(frame, episode)
     begins = np.zeros(len(frame), np.bool_)
     begins[np.unique(codes, return_index=True)[1]] = True
     return begins

@@ -1,15 +1,19 @@
-"""CSV files as spreadsheets write them: semicolons, tabs, decimal commas, marks and blank lines."""
+"""Tables in files: CSV as spreadsheets write it, and small files that would take all memory."""
 
+import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 import heavytail as ht
-from heavytail.mdp.csv_dialect import SAMPLE_BYTES, Dialect, find_dialect
+from heavytail.tables import SAMPLE_BYTES, Dialect, find_dialect
 from heavytail.tails import read_rewards
 
 LOG = "state,action,reward\na,x,1.5\na,y,-2.25\nb,x,3\nb,y,1e2\n"
@@ -89,5 +93,40 @@ def test_separators_of_thousands_are_named(tmp_path: Path) -> None:
     file.write_text("state;reward\na;12,5\nb;1.234,5\n")
     with pytest.raises(ht.InputError, match=r"column 'reward' is '1\.234,5' in row 2; it must be numbers"):
         read_rewards(file)
-    with pytest.raises(ht.InputError, match=r"'reward' of the log holds .*, such as .*; rewards are numbers"):
+    with pytest.raises(ht.InputError, match=r"'reward' is '1\.234,5' in row 2"):
         ht.mdp_from_log(file, state="state", action="state", reward="reward")
+
+
+# Parquet files that grow
+
+LONG = "x" * (1 << 22)
+READ = r"""
+import pathlib, re, sys
+import heavytail as ht
+try:
+    if sys.argv[2] == "rewards":
+        ht.tails.read_rewards(sys.argv[1], by=["s", "a"])
+    else:
+        ht.mdp_from_log(sys.argv[1], state="s", action="a", reward="reward")
+except ht.InputError as error:
+    print(error)
+print(re.search(r"VmHWM:\s+(\d+)", pathlib.Path("/proc/self/status").read_text())[1])
+"""
+
+
+@pytest.mark.parametrize("reader", ["rewards", "log"])
+@pytest.mark.parametrize("n_groups", [1, 80])
+def test_a_small_file_does_not_take_all_memory(n_groups: int, reader: str, tmp_path: Path) -> None:
+    """One long text in a thousand rows is read; too many of them are refused."""
+    s = pa.DictionaryArray.from_arrays(np.zeros(1024, np.int32), pa.array([LONG]))
+    table = pa.table({"s": s, "a": np.zeros(1024, np.int8), "reward": np.zeros(1024)})
+    with parquet.ParquetWriter(
+        tmp_path / "log", table.schema, compression="zstd", store_schema=False
+    ) as writer:
+        for _ in range(n_groups):
+            writer.write_table(table)
+    child = [sys.executable, "-c", READ, str(tmp_path / "log"), reader]
+    done = subprocess.run(child, capture_output=True, text=True, check=True)
+    *message, most = done.stdout.splitlines()
+    assert int(most) < 600_000  # kB
+    assert message == [] if n_groups == 1 else "of memory; a table may take" in message[0]
