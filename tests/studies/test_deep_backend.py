@@ -17,7 +17,6 @@ from heavytail.studies.backends import backend, deep
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines._scheduling import next_part
 from heavytail.studies.engines.inline import InlineEngine
-from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.plan import evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.specs.reading import make_spec
@@ -417,8 +416,6 @@ def test_a_gpu_does_one_part_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert next_part([table], set(), [batch]) is None
     assert next_part([batch, table], set(), []) == batch
     assert next_part([batch], set(), [table], one_machine=False) == batch
-    assert LocalEngine(4)._processes([batch]) == 1
-    assert LocalEngine(4)._processes([batch, table]) == 2
 
 
 def test_progress_inside_a_part_is_told(tmp_path: Path) -> None:

@@ -3,29 +3,21 @@
 And workers need nothing but what a user would expect.
 """
 
-import logging
 import os
 import signal
-import struct
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
-from queue import Queue
-from typing import Any
 
 import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import Message, PartDone, PartProgress, _worker, make_engine
-from heavytail.studies.engines._scheduling import largest_first, next_part, run_scheduled
-from heavytail.studies.engines._worker import begin_worker, plugins_for
+from heavytail.studies.engines import PartDone, Result, make_engine
+from heavytail.studies.engines._scheduling import Finished, largest_first, next_part, run_scheduled
+from heavytail.studies.engines._worker import plugins_for
 from heavytail.studies.engines.inline import InlineEngine
-from heavytail.studies.engines.local import LocalEngine, _stop
+from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.plan import Part, evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from support.processes import run
@@ -169,6 +161,10 @@ def test_large_parts_come_first_and_else_the_order_of_the_plan_stays(monkeypatch
     assert largest_first([one, two, one_more, two_more]) == [two, two_more, one, one_more]
 
 
+def nothing(handle: str) -> Finished:
+    return Finished(handle, Result(b"", 0.0, {}))
+
+
 def schedule(parts: list[Part], begun: list[str], limit: int = 100) -> Iterator[str]:
     """The ids of parts that two workers have done, one after the other; they begin no more than the limit."""
 
@@ -178,7 +174,7 @@ def schedule(parts: list[Part], begun: list[str], limit: int = 100) -> Iterator[
         begun.append(part.id)
         return part.id
 
-    for event in run_scheduled(parts, 2, submit, lambda busy: list(busy)[:1], lambda name: (b"", 0.0, {})):
+    for event in run_scheduled(parts, 2, submit, lambda busy: [nothing(busy[0])]):
         assert isinstance(event, PartDone)
         yield event.part.id
 
@@ -206,43 +202,45 @@ def test_workers_are_started_without_losing_the_script_or_its_signals(tmp_path: 
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
-def test_workers_stop_at_once_also_in_the_midst_of_a_result() -> None:
-    pool = ProcessPoolExecutor(1, mp_context=get_context("forkserver"))
-    pool.submit(time.sleep, 1000)
-    inside: Any = pool
-    manager, results = inside._executor_manager_thread, inside._result_queue._writer
-    os.write(results.fileno(), struct.pack("!i", 1000) + b"what a worker wrote before it was stopped")
-    stopping = threading.Thread(target=_stop, args=(pool,), daemon=True)
-    stopping.start()
-    stopping.join(60)
-    assert not stopping.is_alive()
-    assert not manager.is_alive()
+TALKS = """
+import logging, os
+
+from heavytail.registry import register
+from mine import Stubborn
+
+@register("agent", "talker")
+def talker(problem, *, action: int = 0):
+    '''It logs what it sees of two variables, in each process that builds it.'''
+    logging.getLogger("heavytail.talker").info("variables: %s %s", os.getenv("ONLY"), os.getenv("GONE"))
+    return Stubborn(action)
+"""
+HEARS = """
+import os
+import mine, talks
+from heavytail.studies import Study, plan
+from heavytail.studies.progress import ProgressListener
+
+class Hears(ProgressListener):
+    def on_message(self, event):
+        print(event.words)
+
+plan.STEPS_PER_PART = 1  # a part is a run
+raw = {"name": "x", "episodes": 20, "seeds": 6, "envs": {"six_arms": {}}, "agents": {"talker": {}}}
+for name, value in (("first", "1"), ("second", "2")):
+    os.environ["ONLY"] = value
+    Study(raw, name).run(workers=2, listener=Hears())
+    os.environ.pop("GONE", None)
+"""
 
 
-def test_a_worker_has_the_environment_of_its_study_and_no_other() -> None:
-    """It is forked from a process that may be older than a variable."""
-    pool = ProcessPoolExecutor(
-        1, get_context("forkserver"), initializer=begin_worker, initargs=(None, {"ONLY": "this"})
-    )
-    with pool:
-        assert pool.submit(os.getenv, "ONLY").result() == "this"
-        assert pool.submit(os.getenv, "PATH").result() is None
-
-
-def test_a_study_hears_once_what_its_workers_log(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers compile for many seconds, in which nothing else is heard of them."""
-    updates: Queue[Message] = Queue()
-    monkeypatch.setattr(_worker, "_updates", updates)
-    log, engine = logging.getLogger("a worker of a test"), LocalEngine()
-    _worker.send_logs(log)
-    log.info("compiling %s", "much")
-    log.info("compiling %s", "much")
-    first, second = updates.get_nowait(), updates.get_nowait()
-    assert first == Message("compiling much")
-    assert engine.is_news(first)
-    assert not engine.is_news(second)
-    assert engine.is_news(PartProgress("part", 0.5))
-    assert engine.is_news(PartProgress("part", 0.5))
+def test_a_study_hears_once_what_its_workers_log_and_they_have_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of each study: workers are forked from a process that may be older than a variable."""
+    (tmp_path / "mine.py").write_text(PLUGIN.read_text())
+    (tmp_path / "talks.py").write_text(TALKS)
+    monkeypatch.setenv("GONE", "yes")
+    assert run_script(HEARS, tmp_path) == ["variables: 1 yes", "variables: 2 None"]
 
 
 def test_own_modules_are_not_imported_twice() -> None:

@@ -55,13 +55,15 @@ from pathlib import Path
 import ray
 from ray.cluster_utils import Cluster
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import _worker, ray as ray_engine
+from heavytail.studies.engines import ray as ray_engine
 
 plan.STEPS_PER_PART = 1
 notes, victim = Path(sys.argv[2]) / "notes", Path(sys.argv[2]) / "victim"
 notes.touch()
 
-def noted(part_json, modules):
+compute = ray_engine.run_part_on_ray
+
+def noted(part_json, modules, mdp):
     node = ray.get_runtime_context().get_node_id()
     on_victim = node == victim.read_text()
     with notes.open("a") as out:
@@ -71,12 +73,12 @@ def noted(part_json, modules):
     time.sleep(600 if held else 0)  # it is at work until it is killed
     while not on_victim and "done" in notes.read_text() and "held" not in notes.read_text():
         time.sleep(0.01)  # the other node leaves some parts to it, however slowly it starts
-    result = _worker.run_part_in_worker(part_json, modules)
+    result = compute(part_json, modules, mdp)
     with notes.open("a") as out:
         out.write(f"done {node}\\n")
     return result
 
-ray_engine.run_part_in_worker = noted
+ray_engine.run_part_on_ray = noted
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 second = cluster.add_node(num_cpus=1)
 victim.write_text(second.node_id)

@@ -10,7 +10,13 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from heavytail.registry import find
 from heavytail.studies.plan import Part
 
-Result: TypeAlias = tuple[bytes, float, dict[str, str]]  # a part's bytes, seconds, where and with what
+
+class Result(NamedTuple):
+    """What a worker has computed."""
+
+    content: bytes  # of the part's file
+    seconds: float
+    about: dict[str, str]  # where it was computed, and with what
 
 
 class PartDone(NamedTuple):

@@ -3,9 +3,5 @@
 import pandas as pd  # noqa: F401 - pyarrow imports it with its first array
 import pyarrow.parquet  # noqa: F401 - what a part is written with
 import scipy.sparse  # noqa: F401 - what an optimum is found with
-from numba.core.registry import cpu_target
 
 import heavytail.studies.engines._worker  # noqa: F401 - all that a part is computed with
-
-cpu_target.typing_context.refresh()  # what numba would do for the first kernel
-cpu_target.target_context.refresh()

@@ -1,7 +1,7 @@
 """The order in which parts are computed, so that all workers are busy to the end."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from heavytail.studies.engines import Event, Message, PartDone, PartProgress, Result
 from heavytail.studies.plan import Part
@@ -9,13 +9,18 @@ from heavytail.studies.plan import Part
 H = TypeVar("H")  # an engine's handle of a part that is being computed
 
 
+class Finished(NamedTuple):
+    """A part that an engine has no more to do with."""
+
+    handle: Any
+    result: Result | None  # None: it was given up
+
+
 def run_scheduled(
     parts: Sequence[Part],
     workers: int,
     submit: Callable[[Part], H],
-    next_done: Callable[[Iterable[H]], Iterable[H]],
-    result: Callable[[H], Result],
-    latest: Callable[[], Iterable[PartProgress | Message]] = tuple,
+    listen: Callable[[list[H]], Iterable[Finished | PartProgress | Message]],
     one_machine: bool = True,
 ) -> Iterator[Event]:
     """Compute parts, so many at a time.
@@ -26,9 +31,7 @@ def run_scheduled(
         parts: to compute.
         workers: how many at a time.
         submit: starts a part and returns a handle.
-        next_done: waits until one or more of these handles are done, or for a while.
-        result: of a handle that is done.
-        latest: what parts have told since it was last called.
+        listen: waits until these handles have news, and yields them.
         one_machine: whether all parts run on one machine, which a part may need for itself.
     """
     waiting, compiled, busy = largest_first(parts), set[str](), dict[H, Part]()
@@ -42,15 +45,17 @@ def run_scheduled(
 
     begin_parts()
     while busy:
-        for handle in next_done(list(busy)):
-            part = busy.pop(handle)
-            done = PartDone(part, *result(handle))
+        for news in listen(list(busy)):
+            if not isinstance(news, Finished):
+                yield news
+                continue
+            part = busy.pop(news.handle)
             compiled.add(part.combination)
             try:
                 begin_parts()  # before this one is written, so that no worker waits for the disk
             finally:
-                yield done  # whatever happened to the next
-        yield from latest()
+                if news.result is not None:
+                    yield PartDone(part, *news.result)  # whatever happened to the next
 
 
 def largest_first(parts: Sequence[Part]) -> list[Part]:

@@ -5,10 +5,13 @@ import os
 import signal
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from multiprocessing import parent_process
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple, TypeAlias
 
 from heavytail.errors import InputError
 from heavytail.registry import find
@@ -20,35 +23,45 @@ from heavytail.studies.plan import Part
 from heavytail.studies.plugins import import_located, locate_plugins
 from heavytail.studies.specs.spec import env_kind
 
+Send: TypeAlias = Callable[[PartProgress | Message], None]
 
-def run_part_in_worker(
-    part_json: str,
-    plugins: Mapping[str, str] | None = None,
-    resume_folder: str | None = None,
-    send: Callable[[PartProgress | Message], None] | None = None,
-    mdp: bytes | None = None,
-) -> Result:
-    """Compute a part, given as JSON, after importing the plugins.
 
-    Args:
-        part_json: the part.
-        plugins: modules and the folders they are in.
-        resume_folder: where a long part saves its state; it lies in the study's folder.
-        send: is told how it goes on; if left out, the process that started this worker.
-        mdp: the part's environment, where it was given as an object and the study's folder cannot be seen.
-    """
-    send = send or _send
-    import_located(plugins or {})
-    started, part = time.perf_counter(), Part.model_validate_json(part_json)
+def _tell_nobody(update: PartProgress | Message) -> None:
+    pass
+
+
+class Task(NamedTuple):
+    """What a worker is asked to compute."""
+
+    part_json: str
+    plugins: Mapping[str, str] = {}  # modules and the folders they are in
+    # where a long part saves its state; it lies in the study's folder
+    resume_folder: str | None = None
+    # the part's environment, where it was given as an object and the study's folder cannot be seen
+    mdp: bytes | None = None
+
+
+def run_part_in_worker(task: Task, send: Send = _tell_nobody) -> Result:
+    """Compute a part after importing the plugins; `send` is told how it goes on."""
+    import_located(task.plugins)
+    started, part = time.perf_counter(), Part.model_validate_json(task.part_json)
     if part.env.startswith(given_mdps.PREFIX):
-        _take_mdp(part.env, resume_folder, mdp)
+        _take_mdp(part.env, task.resume_folder, task.mdp)
     context = WorkContext(
         lambda share: send(PartProgress(part.id, share)),
-        Path(resume_folder) / f"{part.id}.npz" if resume_folder else None,
+        Path(task.resume_folder) / f"{part.id}.npz" if task.resume_folder else None,
         lambda words: send(Message(words)),
     )
     content = run_part(part, context)
-    return content, time.perf_counter() - started, {"host": os.uname().nodename, **part.backend.made_with()}
+    about = {"host": os.uname().nodename, **_made_with(part)}
+    return Result(content, time.perf_counter() - started, about)
+
+
+def _made_with(part: Part) -> dict[str, str]:
+    try:
+        return part.backend.made_with()
+    except Exception:  # noqa: BLE001 - it cannot be built, which is what its runs have recorded
+        return {}
 
 
 def _take_mdp(name: str, resume_folder: str | None, content: bytes | None) -> None:
@@ -58,44 +71,47 @@ def _take_mdp(name: str, resume_folder: str | None, content: bytes | None) -> No
         given_mdps.take_from_folder(name, Path(resume_folder).parent)
 
 
-_updates: Any = None  # in a worker, the queue of what it tells
+def work(connection: Connection, environment: Mapping[str, str]) -> None:
+    """Do the tasks that come through a connection, one after the other, until it is closed.
 
-
-def _send(update: PartProgress | Message) -> None:
-    if _updates is not None:
-        _updates.put(update)
-
-
-class _ToStudy(logging.Handler):
-    """A handler that sends what is logged to the study, which shows it where the user looks."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        _send(Message(record.getMessage()))
-
-
-def send_logs(log: logging.Logger) -> None:
-    """Send what is logged in this worker to its study, and nowhere else: that it compiles, say."""
-    log.setLevel(logging.INFO)
-    log.addHandler(_ToStudy())
-    log.propagate = False
-
-
-def begin_worker(updates: Any, environment: Mapping[str, str]) -> None:
-    """Prepare a new worker process, with the environment variables of the study's process.
-
-    It was forked from a process that may have started before they were set.
+    This process was forked from one that may have started before the study's environment variables were set.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the study hears, and decides
     os.environ.clear()
     os.environ.update(environment)
-    global _updates  # noqa: PLW0603 - a worker has one, from its beginning
-    _updates = updates
-    send_logs(logging.getLogger("heavytail"))
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    one_at_a_time = threading.Lock()  # any thread may log
+
+    def send(said: object) -> None:
+        with one_at_a_time:
+            connection.send(said)
+
+    _send_logs(logging.getLogger("heavytail"), send)
+    with suppress(EOFError, ConnectionError):  # the study is gone
+        while True:
+            task = connection.recv()
+            try:
+                send(run_part_in_worker(task, send))
+            except InputError as error:
+                send(error)
+            except Exception:  # noqa: BLE001 - a mistake of the program's, which the study raises
+                send(RuntimeError(f"a worker failed:\n{traceback.format_exc()}"))
+
+
+def _send_logs(log: logging.Logger, send: Send) -> None:
+    """Send what is logged in this worker to its study, which shows it where the user looks."""
+
+    class ToStudy(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            send(Message(record.getMessage()))
+
+    log.setLevel(logging.INFO)
+    log.addHandler(ToStudy())
+    log.propagate = False
 
 
 def _end_with_parent() -> None:
-    """End this worker when its study was killed; it would wait for ever."""
+    """End this worker when its study was killed, whatever it is computing."""
     if parent := parent_process():
         parent.join()
     os._exit(1)

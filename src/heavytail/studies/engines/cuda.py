@@ -25,7 +25,7 @@ from heavytail.registry import register
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, throttled
 from heavytail.studies.engines import Event, Message, PartDone, PartProgress
 from heavytail.studies.engines._cuda_batches import LaneBatch, lane_batches, split_batches
-from heavytail.studies.engines.local import SECONDS_BETWEEN_UPDATES, LocalEngine
+from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.parts import part_to_parquet
 from heavytail.studies.plan import Part
 from heavytail.studies.resume_files import read_state, take_up, write_state
@@ -36,6 +36,7 @@ from heavytail.training.lanes.device import find_device, simulated
 
 MAX_LANES = 65_536  # at once; the largest GPUs have registers for about as many threads
 MAX_CONCURRENT_BATCHES = 16  # where they are small
+SECONDS_BETWEEN_UPDATES = 0.5
 PARTS_PER_UPDATE = 50  # batches of more parts report progress less often
 RESUME_PREFIX = "batch-"  # of the names of resume files
 

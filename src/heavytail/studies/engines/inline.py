@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heavytail.registry import register
 from heavytail.studies.engines import Event, PartDone
-from heavytail.studies.engines._worker import run_part_in_worker
+from heavytail.studies.engines._worker import Task, run_part_in_worker
 from heavytail.studies.plan import Part
 
 
@@ -24,6 +24,6 @@ class InlineEngine:
         """Compute these parts."""
         for part in parts:
             told: list[Event] = []
-            done = run_part_in_worker(part.model_dump_json(), None, str(resume_folder), told.append)
+            done = run_part_in_worker(Task(part.model_dump_json(), {}, str(resume_folder)), told.append)
             yield from told
             yield PartDone(part, *done)

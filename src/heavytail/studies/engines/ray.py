@@ -9,7 +9,7 @@ and are written by the process that runs the study, so that the cluster needs no
 import os
 import socket
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,8 @@ from heavytail.errors import InputError, install_extra
 from heavytail.registry import register
 from heavytail.studies import given_mdps
 from heavytail.studies.engines import Event, Result
-from heavytail.studies.engines._scheduling import run_scheduled
-from heavytail.studies.engines._worker import plugins_for, run_part_in_worker
+from heavytail.studies.engines._scheduling import Finished, run_scheduled
+from heavytail.studies.engines._worker import Task, plugins_for, run_part_in_worker
 from heavytail.studies.plan import Part
 
 SECONDS_TO_ANSWER = 10
@@ -71,25 +71,23 @@ class RayEngine:
             if ray.cluster_resources().get("GPU") and any(part.backend.is_exclusive for part in parts)
             else 0
         )
-        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_in_worker)
+        task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_on_ray)
         plugins, started = plugins_for(parts), dict[Any, None]()
         names = {part.env for part in parts if part.env.startswith(given_mdps.PREFIX)}
         mdps = {name: ray.put(given_mdps.to_bytes(name)) for name in names}
 
         def submit(part: Part) -> Any:
-            given = {"mdp": mdps[part.env]} if part.env in mdps else {}
-            reference = task.remote(part.model_dump_json(), plugins, **given)
+            reference = task.remote(part.model_dump_json(), plugins, mdps.get(part.env))
             started[reference] = None
             return reference
 
-        def next_done(busy: Iterable[Any]) -> list[Any]:
-            done: list[Any] = ray.wait(list(busy), num_returns=1)[0]
-            for reference in done:
+        def listen(busy: list[Any]) -> Iterator[Finished]:
+            for reference in ray.wait(busy, num_returns=1)[0]:
                 del started[reference]
-            return done
+                yield Finished(reference, self._result(reference))
 
         try:
-            yield from run_scheduled(parts, self.workers, submit, next_done, self._result, one_machine=False)
+            yield from run_scheduled(parts, self.workers, submit, listen, one_machine=False)
         finally:
             for reference in started:
                 ray.cancel(reference, force=True)
@@ -106,6 +104,11 @@ class RayEngine:
                 f"Ray gave a part up: {reason}; what is done is kept, go on with: heavytail resume"
             ) from None
         return result
+
+
+def run_part_on_ray(part_json: str, plugins: Mapping[str, str], mdp: bytes | None) -> Result:
+    """The task of Ray, which replaces references among its arguments by what they refer to."""
+    return run_part_in_worker(Task(part_json, plugins, None, mdp))
 
 
 def _check_reachable(address: str | None) -> None:
