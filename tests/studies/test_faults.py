@@ -708,6 +708,37 @@ def test_a_run_that_raises_is_recorded_and_the_rest_goes_on(tmp_path: Path) -> N
     assert found["choices"]["tuned"]["six_arms"]["odds"] != 1.0  # all of its runs failed
 
 
+ELSEWHERE = """
+import multiprocessing
+import heavytail as ht
+from heavytail.registry import register
+
+@register("env", "at_home")
+def at_home():
+    '''It can be built where the study is, and in no worker.'''
+    if multiprocessing.parent_process() is not None:
+        raise OSError("its file is not here")
+    return ht.mdp_from_arrays([[[1.0], [1.0]]], [[0.0, 1.0]], horizon=1)
+"""
+IN_WORKERS = """
+    import elsewhere
+    from heavytail.studies import Study
+    envs, agents = {"at_home": {}, "six_arms": {}}, {"random": {}}
+    study = Study({"name": "x", "episodes": 10, "seeds": 3, "envs": envs, "agents": agents}, "out")
+    study.run(workers=2)
+    for key, rows in study.curves().groupby("env_key"):
+        print(key, len(rows), set(rows["error"].dropna()))
+"""
+
+
+def test_an_environment_that_no_worker_can_build_is_an_error_of_its_runs_only(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.py").write_text(ELSEWHERE)
+    assert python(IN_WORKERS, folder=tmp_path, NUMBA_DISABLE_JIT="1").split("\n") == [
+        "at_home 3 {'OSError: its file is not here'}",
+        "six_arms 30 set()",
+    ]
+
+
 @pytest.mark.usefixtures("one_run_a_part")
 def test_an_environment_without_an_optimum_is_an_error_of_its_runs_only(tmp_path: Path) -> None:
     """Two states that are so nearly cut off from each other that planning gives up.
