@@ -79,7 +79,7 @@ class Running:
     """A learner, and its memory at each moment."""
 
     def __init__(self, case: Case, mdp: ht.MDP) -> None:
-        self.learner = ht.make_agent(case.agent, mdp, seed=0, **case.parameters())
+        self.learner = ht.make_agent(mdp, case.agent, seed=0, **case.parameters())
         self.bytes: list[int] = []
 
     def go_on(self, steps: int) -> float:

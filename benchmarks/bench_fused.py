@@ -33,7 +33,7 @@ def problem(noise: bool) -> ht.MDP:
 
 def new_learner(mdp: ht.MDP) -> ht.Learner:
     """Make the learner that all peers imitate."""
-    return ht.make_agent("q_learning", mdp, seed=1, transition_scale=0.01)
+    return ht.make_agent(mdp, "q_learning", seed=1, transition_scale=0.01)
 
 
 def per_step(run: Callable[[], object], steps: int) -> float:

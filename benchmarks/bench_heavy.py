@@ -31,7 +31,7 @@ PROGRAMS: dict[str, tuple[str, ...]] = {
 
 def new_learner() -> ht.Learner:
     """Make a learner with the tuned parameters."""
-    return ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms", horizon=H), seed=0, **PARAMETERS)
+    return ht.make_agent(ht.make_mdp("six_arms", horizon=H), "heavy_q_learning", seed=0, **PARAMETERS)
 
 
 def floor_cost(program: Path, episodes: int) -> float:

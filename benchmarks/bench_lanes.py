@@ -60,7 +60,7 @@ def new_lanes(
     With a `change`, the MDP is replaced by itself there, so that a sequence of kernels ends.
     """
     mdp, alike = ht.make_mdp("six_arms"), np.zeros(lanes, np.int64)
-    agent = ht.make_agent(case.agent, mdp, **case.parameters()).agent
+    agent = ht.make_agent(mdp, case.agent, seed=0, **case.parameters()).agent
     changing = changing_mdp([mdp], []) if change is None else changing_mdp([mdp, mdp], [change])
     unique = different_seeds(lanes) if seeds_of_lanes is None else seeds_of_lanes
     seeds = Deduplicated(unique, np.arange(lanes) % len(unique))
@@ -134,7 +134,7 @@ def take_turns(lock: Any) -> None:
 
 def measure_agent(case: Case, memory: int, seconds: float) -> Speed:
     """Measure one agent."""
-    learner = ht.make_agent(case.agent, ht.make_mdp("six_arms"), **case.parameters())
+    learner = ht.make_agent(ht.make_mdp("six_arms"), case.agent, seed=0, **case.parameters())
     advance(learner, TRAINED)
     fit, needed = lanes_that_fit(memory, learner.agent, 1), bytes_per_lane(learner.agent, 1)
     lanes = min(LANES, fit, MAX_BYTES // needed)
@@ -166,7 +166,7 @@ def speed_on_a_core(case: Case, episodes: int) -> float:
     """Return the steps per second of learners that make so many episodes each."""
     mdp, seconds, steps = ht.make_mdp("six_arms"), 0.0, 0
     while seconds < CPU_SECONDS:
-        learner = ht.make_agent(case.agent, mdp, seed=steps, **case.parameters())
+        learner = ht.make_agent(mdp, case.agent, seed=steps, **case.parameters())
         seconds += advance(learner, episodes)
         steps += int(learner.run_state.steps[0])
     return steps / seconds
@@ -224,7 +224,7 @@ def section(quick: bool, *, only_agents: bool = False) -> dict[str, Any]:
 
 def heavy_q_section(device: str, quick: bool) -> None:
     """Measure Heavy-Q-Learning in several numbers of lanes, and print the table."""
-    learner = ht.make_agent(HEAVY_Q.agent, ht.make_mdp("six_arms"), **HEAVY_Q.parameters())
+    learner = ht.make_agent(ht.make_mdp("six_arms"), HEAVY_Q.agent, seed=0, **HEAVY_Q.parameters())
     kilobytes = bytes_per_lane(learner.agent, 1) / 1e3
     results = {(lanes, SHORT): steps_per_second(lanes, scaled(SHORT, quick)) for lanes in (*OTHERS, LANES)}
     results |= {(LANES, EPISODES): steps_per_second(LANES, scaled(EPISODES, quick))}

@@ -83,7 +83,7 @@ def new_learner(agent: str, mdp: ht.MDP) -> ht.Learner:
     entry = find("agent", agent)
     told = () if agent == "restarting" else LAW_PARAMETERS
     return ht.make_agent(
-        agent, mdp, seed=0, **{key: value for key, value in entry.example.items() if key not in told}
+        mdp, agent, seed=0, **{key: value for key, value in entry.example.items() if key not in told}
     )
 
 

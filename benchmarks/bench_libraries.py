@@ -36,7 +36,7 @@ def own_cost(name: str, noise: bool, episodes: int) -> float:
     if name == "q_learning":
         learner = new_learner(mdp)
     else:
-        learner = ht.make_agent(name, mdp, seed=1, **Case(name).parameters())
+        learner = ht.make_agent(mdp, name, seed=1, **Case(name).parameters())
     advance(learner, 1)  # compiles, or loads
     return advance(learner, episodes) / (episodes * H) * 1e9
 

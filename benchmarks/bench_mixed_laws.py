@@ -47,7 +47,7 @@ def measure(mdp: ht.MDP) -> tuple[float, float]:
     """Return the median regret, and the share of runs that are stuck."""
     regrets, lasts = [], []
     for seed in SEEDS:
-        curve = ht.make_agent("heavy_psrl", mdp, seed=seed).learn(EPISODES, checkpoints=10)
+        curve = ht.make_agent(mdp, "heavy_psrl", seed=seed).learn(EPISODES, checkpoints=10)
         regrets.append(curve.regret[-1])
         lasts.append(np.diff(curve.mean_reward)[-1])
     return float(np.median(regrets)), float(np.mean(np.array(lasts) < 0.95 * HORIZON * EPISODES / 10))

@@ -53,7 +53,7 @@ def plan_cost(agent: Record, plans: int) -> float:
 
 def measure(case: Case, task: str, quick: bool) -> Share:
     """Measure a run, and one plan at its end."""
-    learner = ht.make_agent(case.agent, ht.make_mdp(task), seed=0, **case.parameters())
+    learner = ht.make_agent(ht.make_mdp(task), case.agent, seed=0, **case.parameters())
     advance(learner, 1)  # compiles, or loads
     seconds = advance(learner, scaled(EPISODES, quick))
     phases = int(learner.agent.phases[0])

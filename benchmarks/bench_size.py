@@ -76,7 +76,7 @@ def chain(n: int, noise: bool, start: str) -> ht.MDP:
 def new_learner(agent: str, mdp: ht.MDP, seed: int) -> ht.Learner:
     """Make a learner with the scale at which Q-learning learns."""
     parameters: dict[str, Any] = {"transition_scale": 0.01} if agent == "q_learning" else {}
-    return ht.make_agent(agent, mdp, seed=seed, **parameters)
+    return ht.make_agent(mdp, agent, seed=seed, **parameters)
 
 
 class TrainedLearners:

@@ -21,7 +21,7 @@ import json, time
 times = [time.perf_counter()]
 import heavytail as ht, heavytail.training.learner, heavytail.agents.q_learning, heavytail.envs.six_arms
 times.append(time.perf_counter())
-learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=0, transition_scale=0.01)
+learner = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=0, transition_scale=0.01)
 times.append(time.perf_counter())
 learner.learn(episodes=100)
 times.append(time.perf_counter())
@@ -44,7 +44,7 @@ def seconds(clock, call):
 """
 STEPWISE = """
 try:
-    agent = ht.make_online(name, states=7, actions=6, horizon=20, **example)
+    agent = ht.make_online(7, 6, name, seed=0, horizon=20, **example)
 except ht.InputError:  # it needs to know the MDP
     print(json.dumps([None] * len({calls})))
 else:
@@ -52,7 +52,7 @@ else:
     print(json.dumps([seconds(time.{clock}, calls[name]) for name in {calls}]))
 """
 LEARN = """
-learner = ht.make_agent(name, ht.make_mdp("six_arms"), **example)
+learner = ht.make_agent(ht.make_mdp("six_arms"), name, seed=0, **example)
 print(json.dumps([seconds(time.process_time, lambda: learner.learn(episodes=1))]))
 """
 # What a user waits for, while another process compiles; and the work of compiling.

@@ -79,7 +79,7 @@ def agent_cost(new_agent: Callable[[], ht.OnlineAgent], steps: int) -> float:
 def gymnasium_cost(steps: int, learns: bool) -> float:
     """Measure a loop over an environment of Gymnasium's, with an agent or with its first action."""
     env = gymnasium.make("FrozenLake-v1")
-    agent = ht.make_online("q_learning", states=16, actions=4, horizon=100).warm_up()
+    agent = ht.make_online(16, 4, "q_learning", seed=0, horizon=100).warm_up()
     s, _ = env.reset(seed=1)
     started = cpu_seconds()
     for _ in range(steps):
@@ -95,17 +95,17 @@ def section(quick: bool) -> dict[str, Any]:
     """Measure, print, and return the figures."""
     steps = scaled(STEPS, quick)
     names = [f"state {i}" for i in range(S)]
-    q_learning = partial(ht.make_online, "q_learning", states=S, actions=A, horizon=H)
+    q_learning = partial(ht.make_online, S, A, "q_learning", horizon=H)
     agents: dict[str, Callable[[], float]] = {
         "loop": partial(empty_cost, steps),
         "textbook, pure Python": partial(textbook_cost, steps),
         "q_learning": partial(agent_cost, q_learning, steps),
         "heavy_q_learning": partial(
-            agent_cost, partial(ht.make_online, "heavy_q_learning", states=S, actions=A, horizon=H), steps
+            agent_cost, partial(ht.make_online, S, A, "heavy_q_learning", horizon=H), steps
         ),
-        "heavy_psrl, no end": partial(agent_cost, partial(ht.make_online, states=S, actions=A), steps),
+        "heavy_psrl, no end": partial(agent_cost, partial(ht.make_online, S, A), steps),
         "q_learning, labelled states": partial(
-            agent_cost, partial(ht.make_online, "q_learning", states=names, actions=A, horizon=H), steps
+            agent_cost, partial(ht.make_online, names, A, "q_learning", horizon=H), steps
         ),
     }
     measured = best_of(REPEATS, agents)

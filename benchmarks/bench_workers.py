@@ -35,7 +35,7 @@ LOOP = """
 import sys, time
 import heavytail as ht
 mdp = ht.make_mdp("six_arms")
-learner = ht.make_agent("heavy_q_learning", mdp, seed=0, planned_steps=10**9, **{parameters})
+learner = ht.make_agent(mdp, "heavy_q_learning", seed=0, planned_steps=10**9, **{parameters})
 learner.learn(100)
 print("ready", flush=True)
 sys.stdin.readline()

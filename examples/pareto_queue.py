@@ -8,8 +8,6 @@ variance, so that a single job can fill the waiting room and cost more than a th
 The simulator is a Python function, the state is how many wait, there is no end: the agent is told just that.
 """
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
@@ -49,14 +47,13 @@ def manage(agent: ht.OnlineAgent | None, jobs: int, seed: int, machine: str = ""
 
 def main(jobs: int = 30_000, runs: int = 16) -> Figure:
     """Manage the queue, and draw what it cost and what was learnt."""
-    problem: dict[str, Any] = {"states": ROOM, "actions": list(PRICE)}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     for machine in PRICE:
         average = np.median([manage(None, jobs, seed, machine).mean() for seed in range(runs)])
         left.axhline(average, ls=":", color="grey")
         left.text(jobs, average, f"always {machine}", ha="right", va="bottom")
     for name in ("ucrl2", "heavy_psrl"):
-        agents = [ht.make_online(name, seed=seed, **problem) for seed in range(runs)]
+        agents = [ht.make_online(ROOM, PRICE, name, seed=seed) for seed in range(runs)]
         costs = np.stack([manage(agent, jobs, seed) for seed, agent in enumerate(agents)])
         averages = np.median(costs.cumsum(axis=1), axis=0) / np.arange(1, jobs + 1)
         left.plot(averages, label=name)

@@ -9,7 +9,6 @@ what there is to choose from, and nothing else.
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -67,11 +66,10 @@ def route(agent: ht.OnlineAgent | RunningAverages, requests: int, seed: int) -> 
 
 def main(requests: int = 20_000, runs: int = 20) -> Figure:
     """Route, and draw what was lost."""
-    bandit: dict[str, Any] = {"states": KINDS, "actions": SERVERS, "horizon": 1}
     makers: dict[str, Callable[[int], ht.OnlineAgent | RunningAverages]] = {
         "running averages": RunningAverages,
-        "psrl, for light tails": lambda seed: ht.make_online("psrl", seed=seed, **bandit),
-        "heavy_psrl": lambda seed: ht.make_online(seed=seed, **bandit),
+        "psrl, for light tails": lambda seed: ht.make_online(KINDS, SERVERS, "psrl", seed=seed, horizon=1),
+        "heavy_psrl": lambda seed: ht.make_online(KINDS, SERVERS, seed=seed, horizon=1),
     }
     figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
     for name, make in makers.items():

@@ -47,7 +47,7 @@ def _reset(record: Keeper) -> None:
 
 def saved(path: Path, name: str, **parameters: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the file of an agent that has learnt a little, and return what is in it."""
-    learner = ht.make_agent(name, mdps.mixed(), seed=0, **parameters)
+    learner = ht.make_agent(mdps.mixed(), name, seed=0, **parameters)
     learner.learn(50)
     learner.save(path)
     metadata, arrays = read_agent_file(path)

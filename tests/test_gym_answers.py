@@ -50,7 +50,7 @@ BAD_STEPS = [
 
 @pytest.mark.parametrize(("answer", "message"), BAD_STEPS)
 def test_an_answer_that_is_none_of_gymnasiums_is_one_line(answer: Any, message: str) -> None:
-    learner = ht.make_agent("random", Answering(answer), horizon=3)
+    learner = ht.make_agent(Answering(answer), "random", horizon=3)
     with pytest.raises(InputError, match=message) as caught:
         learner.learn(1)
     assert "\n" not in str(caught.value)
@@ -61,7 +61,7 @@ def test_an_answer_that_is_none_of_gymnasiums_is_one_line(answer: Any, message: 
 
 
 def test_a_reset_that_gives_no_info_is_one_line() -> None:
-    learner = ht.make_agent("random", Answering(GOOD, first=0), horizon=3)
+    learner = ht.make_agent(Answering(GOOD, first=0), "random", horizon=3)
     with pytest.raises(InputError, match="reset gave 0; it must give an observation and info"):
         learner.learn(1)
 
@@ -86,7 +86,7 @@ def test_a_second_thread_is_told_at_once() -> None:
             over.wait(timeout=PATIENCE)
             return GOOD
 
-    learner = ht.make_agent("random", Waiting(GOOD), horizon=1)
+    learner = ht.make_agent(Waiting(GOOD), "random", horizon=1)
     thread = threading.Thread(target=learner.learn, args=(3,))
     thread.start()
     inside.wait(timeout=PATIENCE)
@@ -98,7 +98,7 @@ def test_a_second_thread_is_told_at_once() -> None:
 
 
 def test_after_an_error_learning_goes_on() -> None:
-    learner = ht.make_agent("random", mdps.mixed())
+    learner = ht.make_agent(mdps.mixed(), "random")
     with pytest.raises(InputError, match="so say episodes="):
         learner.learn(steps=3)
     twin: ht.Learner = pickle.loads(pickle.dumps(copy.deepcopy(learner)))  # noqa: S301 - our own

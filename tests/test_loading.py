@@ -19,13 +19,13 @@ def lake() -> Any:
 
 def test_learners_are_loaded(tmp_path: Path) -> None:
     path = tmp_path / "agent.npz"
-    learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=3)
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=3)
     learner.learn(10)
     learner.save(path)
     loaded = ht.load(path)
     assert isinstance(loaded, ht.Learner)
     np.testing.assert_array_equal(loaded.learn(10).realised_reward, learner.learn(10).realised_reward)
-    in_gym = ht.make_agent("random", lake(), horizon=5)
+    in_gym = ht.make_agent(lake(), "random", horizon=5, seed=0)
     in_gym.save(path)
     assert isinstance(ht.load(path, lake()), ht.Learner)
     assert ht.load(path).predict(0) in range(4)

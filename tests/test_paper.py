@@ -79,7 +79,7 @@ SMALL = (0.01, 0.1)
 def last_tenth(task: str, label: str, scales: dict[str, Any], episodes: int, seed: int) -> float:
     """The mean reward per episode in the last tenth: expected rewards of what was done, not those drawn."""
     agent, fixed = FIXED[label]
-    curve = ht.make_agent(agent, ht.make_mdp(task), seed=seed, **fixed, **scales).learn(
+    curve = ht.make_agent(ht.make_mdp(task), agent, seed=seed, **fixed, **scales).learn(
         episodes, checkpoints=10
     )
     return float(curve.mean_reward[-1] - curve.mean_reward[-2]) / (episodes // 10)

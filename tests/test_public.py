@@ -45,7 +45,7 @@ def test_importing_is_light(tmp_path: Path) -> None:
     assert python(script, folder=tmp_path) == "[]"
     script = """
     import sys, heavytail as ht
-    ht.make_agent("q_learning", ht.make_mdp("six_arms"))
+    ht.make_agent(ht.make_mdp("six_arms"), "q_learning")
     print([m for m in ('jax', 'rich', 'pandas', 'pydantic', 'matplotlib') if m in sys.modules])
     """
     assert python(script, folder=tmp_path) == "[]"
@@ -103,7 +103,7 @@ def test_the_snippets_of_a_page_run(page: str, tmp_path: Path, monkeypatch: pyte
 def test_the_example_agent_is_thirty_lines_and_learns() -> None:
     import my_agent
 
-    learner = ht.make_agent("greedy", ht.make_mdp("six_arms"), exploration=0.0)
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "greedy", exploration=0.0, seed=0)
     learner.learn(episodes=2000)
     assert learner.predict(1) == 0  # staying pays there, and leaving does not
     agent = inspect.getsource(my_agent).partition("# %%")[0]
@@ -118,7 +118,7 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
     from heavytail.kernels.compiling import entry
-    learner = ht.make_agent("greedy", ht.make_mdp("six_arms"))
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "greedy")
     learner.learn(10)
     agent, mdp, streams = learner.agent, learner.mdp, learner.streams
     recorded = fused.new_checkpoints(learner.curve.at, agent)

@@ -28,7 +28,7 @@ def test_everything_registered_is_named_after_its_builder_and_documented() -> No
     [
         (lambda: ht.make_mdp("six_arm"), "there is no environment 'six_arm'; did you mean 'six_arms'?"),
         (
-            lambda: ht.make_agent("q_lerning", ht.make_mdp("six_arms")),
+            lambda: ht.make_agent(ht.make_mdp("six_arms"), "q_lerning"),
             "there is no agent 'q_lerning'; did you mean 'q_learning'?",
         ),
         (lambda: find("law", "xyz"), "there is no law 'xyz'; choose from: alpha_stable, bernoulli, "),
@@ -49,19 +49,19 @@ def test_everything_registered_is_named_after_its_builder_and_documented() -> No
             "six_arms: probabilities is 'one'; did you mean 'ones'?",
         ),
         (
-            lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms"), transition_scal=1),
+            lambda: ht.make_agent(ht.make_mdp("six_arms"), "q_learning", transition_scal=1),
             "q_learning has no parameter 'transition_scal'; did you mean 'transition_scale'?",
         ),
         (
-            lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms"), delta=1),
+            lambda: ht.make_agent(ht.make_mdp("six_arms"), "q_learning", delta=1),
             "q_learning: delta must be below 1, got 1.0",
         ),
         (
-            lambda: ht.make_agent("q_learning", ht.make_mdp("six_arms", horizon=None)),
+            lambda: ht.make_agent(ht.make_mdp("six_arms", horizon=None), "q_learning"),
             "q_learning learns in episodes and this problem is continuing; give it a horizon=",
         ),
         (
-            lambda: ht.make_agent("random", 3),
+            lambda: ht.make_agent(3, "random"),
             "make_agent: env is a int; it must be an MDP, such as make_mdp('six_arms')",
         ),
     ],
@@ -103,7 +103,7 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     from heavytail.training.reward_batches import new_reward_batch
     from heavytail.kernels.compiling import entry
     mdp = ht.make_mdp("triangle", law=ht.laws.triangular(loc=2.0))
-    learner = ht.make_agent("stubborn", mdp, action=1)
+    learner = ht.make_agent(mdp, "stubborn", action=1, seed=0)
     curve = learner.learn(1000)
     agent, streams, recorded = learner.agent, learner.streams, fused.new_checkpoints(curve.at, learner.agent)
     chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.run_state, recorded)

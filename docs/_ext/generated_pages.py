@@ -109,7 +109,7 @@ def call(entry: Registered) -> str:
     match entry.kind:
         case "agent":
             mdp = 'mdp = ht.make_mdp("six_arms")\n'
-            return f"{mdp}learner = ht.make_agent({', '.join([name, 'mdp', *given])})"
+            return f"{mdp}learner = ht.make_agent({', '.join(['mdp', name, *given])})"
         case "env":
             changing = isinstance(entry.builder(**entry.example), ht.ChangingMDP)
             make = "make_changing_mdp" if changing else "make_mdp"

@@ -2,7 +2,7 @@
 
 >>> import heavytail as ht
 >>> mdp = ht.make_mdp("six_arms")
->>> learner = ht.make_agent("q_learning", mdp, seed=0, transition_scale=0.01)
+>>> learner = ht.make_agent(mdp, "q_learning", seed=0, transition_scale=0.01)
 >>> curve = learner.learn(episodes=1000)
 >>> learner.predict(0) in range(6)
 True

@@ -24,7 +24,7 @@ def load(path: StrPath, env: Any = None) -> Any:
 
     >>> import heavytail as ht, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "agent.npz")
-    >>> ht.make_agent("random", ht.make_mdp("six_arms")).save(path)
+    >>> ht.make_agent(ht.make_mdp("six_arms"), "random").save(path)
     >>> ht.load(path)
     Learner('random', episodes=0, steps=0)
     """

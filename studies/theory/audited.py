@@ -102,7 +102,7 @@ def audited(
 
     >>> import heavytail as ht, audited
     >>> mdp = ht.make_mdp("two_state", law="student_t", df=3.0)
-    >>> learner = ht.make_agent("audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=4.0)
+    >>> learner = ht.make_agent(mdp, "audited", seed=0, agent="heavy_ucrl2", epsilon=1.0, moment=4.0)
     >>> learner.learn(steps=10_000).counters["escapes"][-1]
     np.float64(0.0)
     """

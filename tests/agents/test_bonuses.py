@@ -134,7 +134,7 @@ def test_q_learning_with_bernsteins_bonus_is_its_slow_twin() -> None:
         "transition_scale": 0.1,
         "bonus_scale": 0.2,
     }
-    learner = ht.make_agent("q_learning", mdp, seed=8, bonus="bernstein", **parameters)
+    learner = ht.make_agent(mdp, "q_learning", seed=8, bonus="bernstein", **parameters)
     curve = learner.learn(episodes)
     assert curve.realised_reward[-1] == pytest.approx(sum(step.r for step in path))
     np.testing.assert_allclose(learner.agent.q, twin.q, rtol=1e-9)
@@ -167,8 +167,8 @@ def test_heavy_q_learning_uses_the_papers_beta_literally(horizon: int, episodes:
     twin = slow.QLearning(2, 2, [9.0 * horizon] * horizon, beta, kept)
     path = slow.play(twin, mdp, 8, episodes)
     learner = ht.make_agent(
-        "heavy_q_learning",
         mdp,
+        "heavy_q_learning",
         seed=8,
         bonus="bernstein",
         constants="paper",
@@ -225,7 +225,7 @@ def test_all_of_the_tight_reward_bonus_reaches_q_and_half_of_the_papers() -> Non
 
     Sum of alpha_t^i K u^a (iota / i)^b, or half of 8 H u^a (iota / t)^b.
     """
-    problem, epsilon, moment, n = ht.Problem(n_states=1, n_actions=1, horizon=1, r_max=1.0), 0.5, 2.0, 40
+    epsilon, moment, n = 0.5, 2.0, 40
     iota, a, b = math.log(2 * 10_000_000 / 0.05), 1 / 1.5, 0.5 / 1.5
     width = moment**a * iota**b
     expected = {
@@ -236,8 +236,12 @@ def test_all_of_the_tight_reward_bonus_reaches_q_and_half_of_the_papers() -> Non
     }
     for constants, q in expected.items():
         agent = ht.make_online(
+            1,
+            1,
             "heavy_q_learning",
-            problem,
+            seed=0,
+            horizon=1,
+            r_max=1.0,
             bonus="bernstein",
             constants=constants,
             epsilon=epsilon,
@@ -293,8 +297,8 @@ def test_heavy_q_learning_stays_above_the_optimal_values(task: str) -> None:
         above = 0
         for seed in range(runs):
             learner = ht.make_agent(
-                "heavy_q_learning",
                 mdp,
+                "heavy_q_learning",
                 seed=seed,
                 epsilon=1.0,
                 moment=law.moment(2.0),

@@ -244,7 +244,7 @@ def test_looking_at_beliefs_changes_nothing_that_is_learnt() -> None:
 
 def test_an_agent_without_beliefs_says_so() -> None:
     with pytest.raises(InputError, match="random keeps no beliefs about rewards; heavy_psrl does"):
-        ht.make_agent("random", ht.make_mdp("six_arms")).beliefs()
+        ht.make_agent(ht.make_mdp("six_arms"), "random").beliefs()
 
 
 def test_its_counters_say_what_it_has_learnt() -> None:

@@ -35,7 +35,7 @@ def learner(agent: str, factor: float = 1.0, **parameters: Any) -> ht.Learner:
     """An agent in bandits of 3 states and 2 actions that pay 0.5 or 1 on average, with Student t noise."""
     sizes: dict[str, Any] = {"n_states": 3, "n_actions": 2, "horizon": 4}
     env = Scaled(gymnasium.make("heavytail/Bandits-v0", **sizes, law="student_t", df=1.5), factor)
-    return ht.make_agent(agent, env, horizon=4, seed=3, **parameters)
+    return ht.make_agent(env, agent, horizon=4, seed=3, **parameters)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -66,9 +66,7 @@ def test_what_is_given_is_not_learnt() -> None:
 @pytest.mark.parametrize("bonus", ["hoeffding", "bernstein"])
 def test_a_change_of_unit_converts_what_was_learnt(bonus: str) -> None:
     """Values are in units of rewards, and cells never visited keep their optimistic start."""
-    agent: Any = ht.make_online(
-        "q_learning", ht.Problem(n_states=3, n_actions=2, horizon=2, r_max=None), bonus=bonus
-    )
+    agent: Any = ht.make_online(3, 2, "q_learning", seed=0, horizon=2, bonus=bonus)
     rng = np.random.default_rng(0)
     for _ in range(40):
         agent.update(0, int(rng.integers(2)), float(rng.normal(50.0, 1.0)), 1, 0, terminated=False)
@@ -88,7 +86,7 @@ def test_it_looks_for_rewards_where_it_has_seen_none(agent: str) -> None:
         horizon=10,
     )
     env = Scaled(MDPEnv(mdp=corridor), 1.0)
-    curve = ht.make_agent(agent, env, horizon=10, seed=1).learn(2000)
+    curve = ht.make_agent(env, agent, horizon=10, seed=1).learn(2000)
     assert curve.realised_reward[-1] > 0.0
 
 

@@ -128,7 +128,7 @@ def test_the_plan_is_that_of_the_drawn_mdp(seed: int) -> None:
 
 def test_it_counts_what_it_meets_and_expects_an_end_only_where_it_saw_one() -> None:
     mdp = mdps.mixed()
-    learner = ht.make_agent("psrl", mdp, seed=0)
+    learner = ht.make_agent(mdp, "psrl", seed=0)
     learner.learn(30)
     agent = learner.agent
     seen = agent.weights - np.array([[1.0], [1.0], [1.0], [0.0]])
@@ -144,7 +144,7 @@ def test_it_counts_what_it_meets_and_expects_an_end_only_where_it_saw_one() -> N
 
 def test_one_mdp_is_drawn_for_an_episode() -> None:
     """And played to its end: nothing of the plan changes within it."""
-    steps = ht.make_online("psrl", PROBLEM, seed=3)
+    steps = ht.make_online(PROBLEM.n_states, PROBLEM.n_actions, "psrl", seed=3, horizon=PROBLEM.horizon)
     steps.begin(0)
     before = steps.agent.q.copy()
     for h in range(4):

@@ -29,7 +29,7 @@ def test_optimal_reaches_the_optimal_value_of_an_episode(name: str) -> None:
     """
     mdp = EPISODIC[name]
     best = ht.planning.optimal_value(mdp)
-    learner = ht.make_agent("optimal", mdp, seed=1)
+    learner = ht.make_agent(mdp, "optimal", seed=1)
     assert ht.planning.policy_value(mdp, learner.agent.policy.astype(int)) == pytest.approx(best, rel=1e-12)
     each = np.diff(learner.learn(20_000, checkpoints=20_000).mean_reward, prepend=0.0)
     assert abs(each.mean() - best) <= 5 * each.std() / math.sqrt(len(each)) + 1e-9
@@ -45,7 +45,7 @@ def test_optimal_reaches_the_optimal_gain(name: str, mdp: MDP) -> None:
     Parts of 1,000 steps are nearly independent.
     """
     best = ht.planning.gain(mdp)
-    learner = ht.make_agent("optimal", mdp, seed=2)
+    learner = ht.make_agent(mdp, "optimal", seed=2)
     assert ht.planning.policy_gain(mdp, learner.agent.policy[0].astype(int)) == pytest.approx(best, rel=1e-12)
     learner.learn(steps=1000, checkpoints=1)  # into the long run
     parts = np.diff(learner.learn(steps=200_000, checkpoints=200).mean_reward) / 1000
@@ -66,11 +66,11 @@ def test_optimal_needs_an_mdp_that_stays() -> None:
                 r" give it an MDP"
             ),
         ) as caught:
-            ht.make_agent("optimal", env)
+            ht.make_agent(env, "optimal")
         assert "\n" not in str(caught.value)
     with pytest.raises(InputError, match=r"^optimal knows the MDP"):
-        ht.make_online("optimal", ht.Problem(n_states=2, n_actions=2, horizon=2, r_max=1.0))
-    assert ht.make_agent("optimal", ht.changing_mdp([before], at=[])).learn(steps=10).steps[-1] == 10
+        ht.make_online(2, 2, "optimal", horizon=2)
+    assert ht.make_agent(ht.changing_mdp([before], at=[]), "optimal", seed=0).learn(steps=10).steps[-1] == 10
 
 
 def test_random_plays_every_action_equally_often() -> None:
@@ -79,7 +79,7 @@ def test_random_plays_every_action_equally_often() -> None:
     Five standard errors, which fails once in 600,000.
     """
     mdp, steps = ht.mdp_from_arrays(np.ones((1, 3, 1)), [[0.0, 1.0, 1e6]]), 300_000
-    total = int(ht.make_agent("random", mdp, seed=0).learn(steps=steps).mean_reward[-1])
+    total = int(ht.make_agent(mdp, "random", seed=0).learn(steps=steps).mean_reward[-1])
     millions, ones = divmod(total, 1_000_000)
     for count in (ones, millions, steps - ones - millions):
         assert abs(count - steps / 3) < 5 * math.sqrt(steps * 2 / 9)
@@ -141,5 +141,5 @@ def test_the_random_agent_does_not_nor_one_whose_interval_is_honest() -> None:
 
 
 def _share(name: str, seed: int, parameters: dict[str, Any]) -> float:
-    curve = ht.make_agent(name, two_arms(), seed=seed, **parameters).learn(19_000, checkpoints=10)
+    curve = ht.make_agent(two_arms(), name, seed=seed, **parameters).learn(19_000, checkpoints=10)
     return (float(curve.mean_reward[-1] - curve.mean_reward[-2]) / 3800 - 0.3) / 0.4

@@ -81,7 +81,7 @@ def test_a_schedule_that_never_comes_is_one_line() -> None:
             r" larger$"
         ),
     ):
-        ht.make_agent("restarting", mdps.mixed(), agent="random", changes=5, epsilon=0.001)
+        ht.make_agent(mdps.mixed(), "restarting", agent="random", changes=5, epsilon=0.001)
     assert restart_steps(0.01, 1, 3000)[-1][1] == math.inf  # beyond the largest float, and no error
 
 
@@ -89,7 +89,7 @@ def test_a_schedule_that_never_comes_is_one_line() -> None:
 def test_restarts_come_when_the_schedule_says_and_are_counted(name: str) -> None:
     """In the fused loop, as many as there are starts up to the next step."""
     learner = ht.make_agent(
-        "restarting", mdps.MDPS[name](), agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0
+        mdps.MDPS[name](), "restarting", agent="heavy_ucrl2", changes=3, epsilon=0.5, moment=10.0, seed=0
     )
     expected = list(islice(starts(2, 3), 40))[1:]
     for _ in range(150):
@@ -116,8 +116,8 @@ def test_it_learns_again_after_a_change() -> None:
     known: dict[str, Any] = {"epsilon": 0.5, "moment": 1.0, "bonus_scale": 0.2, "constants": "tight"}
     for seed in range(5):
         learners = (
-            ht.make_agent("restarting", changing, seed=seed, agent="heavy_ucrl2", changes=2, **known),
-            ht.make_agent("heavy_ucrl2", changing, seed=seed, **known),
+            ht.make_agent(changing, "restarting", seed=seed, agent="heavy_ucrl2", changes=2, **known),
+            ht.make_agent(changing, "heavy_ucrl2", seed=seed, **known),
         )
         curves = [learner.learn(20_000, checkpoints=4).mean_reward for learner in learners]
         restarted, forever = ((float(curve[-1] - curve[-2]) / 5000 - 0.1) / 0.8 for curve in curves)
@@ -134,8 +134,8 @@ def extras(name: str) -> dict[str, Any]:
 
 def new(name: str) -> ht.Learner:
     return ht.make_agent(
-        "restarting",
         mdps.mixed(),
+        "restarting",
         seed=5,
         agent=name,
         changes=CHANGES,
@@ -253,7 +253,14 @@ def test_around_any_agent_a_restart_makes_it_new(name: str, reports: dict[str, d
 
 def test_the_confidence_inside_is_that_of_the_theorem() -> None:
     learner = ht.make_agent(
-        "restarting", mdps.mixed(), agent="heavy_ucrl2", changes=5, epsilon=0.5, moment=10.0, delta=0.1
+        mdps.mixed(),
+        "restarting",
+        agent="heavy_ucrl2",
+        changes=5,
+        epsilon=0.5,
+        moment=10.0,
+        delta=0.1,
+        seed=0,
     )
     assert learner.agent.agent.delta == pytest.approx(0.1 / 25)
     assert learner.agent.agent.estimator.order == 1.5
@@ -270,7 +277,7 @@ def test_mistakes_are_one_line() -> None:
     ]
     for parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
-            ht.make_agent("restarting", mdps.mixed(), **{"changes": 2, "epsilon": 0.5, **parameters})
+            ht.make_agent(mdps.mixed(), "restarting", **{"changes": 2, "epsilon": 0.5, **parameters})
         assert "\n" not in str(caught.value)
 
 

@@ -66,7 +66,7 @@ def test_it_does_what_its_slow_twin_does(heavy: bool, clipped: bool) -> None:
     }
     if heavy:
         parameters |= {"epsilon": epsilon, "moment": moment}
-    learner = ht.make_agent("heavy_ucbvi" if heavy else "ucbvi", mdp, seed=4, **parameters)
+    learner = ht.make_agent(mdp, "heavy_ucbvi" if heavy else "ucbvi", seed=4, **parameters)
     path = slow.play(twin, mdp, 4, 150)
     total, done = 0.0, 0
     for episode in range(150):
@@ -114,7 +114,7 @@ def test_constants_are_those_of_the_docstring() -> None:
 def test_q_never_grows_when_clipped_and_does_when_not() -> None:
     mdp = small(ht.laws.normal(0.0, 0.3))
     for clipped in (True, False):
-        learner = ht.make_agent("ucbvi", mdp, seed=0, clip_optimism=clipped, bonus_scale=0.1)
+        learner = ht.make_agent(mdp, "ucbvi", seed=0, clip_optimism=clipped, bonus_scale=0.1)
         before, grew = learner.agent.q.copy(), False
         for _ in range(300):
             learner.learn(1, checkpoints=1)
@@ -181,8 +181,8 @@ def test_it_stays_above_the_optimal_values(agent: str) -> None:
         above = 0
         for seed in range(runs):
             learner = ht.make_agent(
-                agent,
                 mdp,
+                agent,
                 seed=seed,
                 r_max=1.0,
                 planned_steps=15_000,

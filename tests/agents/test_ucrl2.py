@@ -87,9 +87,9 @@ def test_it_does_what_its_slow_twin_does(kind: str, horizon: int | None) -> None
     twin = heavy_twin(mdp) if kind == "heavy" else light_twin(mdp)
     path = slow.play(twin, mdp, 5, units)
     learner = (
-        ht.make_agent("heavy_ucrl2", mdp, seed=5, **HEAVY)
+        ht.make_agent(mdp, "heavy_ucrl2", seed=5, **HEAVY)
         if kind == "heavy"
-        else ht.make_agent("ucrl2", mdp, seed=5, **LIGHT)
+        else ht.make_agent(mdp, "ucrl2", seed=5, **LIGHT)
     )
     steps, total = 0, 0.0
     for unit, (visits, phases, realised) in enumerate(unit_by_unit(learner, units)):
@@ -121,7 +121,7 @@ def test_phases_are_few(horizon: int | None) -> None:
     for mdp in (small(horizon), ht.make_mdp("six_arms", horizon=horizon)):
         cells = mdp.n_states * mdp.n_actions
         for seed in range(5):
-            learner = ht.make_agent("ucrl2", mdp, seed=seed, **LIGHT)
+            learner = ht.make_agent(mdp, "ucrl2", seed=seed, **LIGHT)
             units = 10_000
             curve = (
                 learner.learn(units, checkpoints=20, spacing="log")
@@ -139,7 +139,7 @@ def test_phases_are_few(horizon: int | None) -> None:
 def test_clip_optimism_cuts_at_r_max() -> None:
     mdp = small(4)
     cut, given, free = (
-        ht.make_agent("ucrl2", mdp, constants="tight", **parameters)
+        ht.make_agent(mdp, "ucrl2", constants="tight", seed=0, **parameters)
         for parameters in ({"clip_optimism": True}, {"clip_optimism": True, "r_max": 0.5}, {})
     )
     for learner in (cut, given, free):
@@ -148,7 +148,7 @@ def test_clip_optimism_cuts_at_r_max() -> None:
     assert cut.agent.rewards.max() == largest
     assert given.agent.rewards.max() == 0.5
     assert free.agent.rewards.max() > 2 * largest
-    heavy = ht.make_agent("heavy_ucrl2", mdp, epsilon=0.5, moment=2.0, clip_optimism=True)
+    heavy = ht.make_agent(mdp, "heavy_ucrl2", epsilon=0.5, moment=2.0, clip_optimism=True, seed=0)
     heavy.learn(20)
     assert heavy.agent.rewards.max() == largest
 
@@ -163,7 +163,7 @@ def test_the_log_confidence_of_a_phase_reaches_estimate_radius_and_counter() -> 
     """
     mdp = small(5, ht.laws.student_t(1.3, scale=3.0))
     epsilon, moment, units = HEAVY["epsilon"], HEAVY["moment"], 200
-    twin, learner = heavy_twin(mdp), ht.make_agent("heavy_ucrl2", mdp, seed=3, **HEAVY)
+    twin, learner = heavy_twin(mdp), ht.make_agent(mdp, "heavy_ucrl2", seed=3, **HEAVY)
     slow.play(twin, mdp, 3, units)
     curve = learner.learn(units)
     level = 7 * math.log(2 * 4 * 2 * twin.starts[-1] / 0.05)
@@ -209,8 +209,8 @@ def test_any_estimator_works_inside(estimator: str, options: dict[str, Any] | No
     best, chance = ht.planning.optimal_value(mdp), ht.planning.policy_value(mdp, np.full((4, 2), 0.5))
     for seed in range(3):
         learner = ht.make_agent(
-            "heavy_ucrl2",
             mdp,
+            "heavy_ucrl2",
             seed=seed,
             epsilon=1.0,
             moment=1.0,
@@ -244,7 +244,7 @@ def test_a_wrong_option_of_an_estimator_is_one_line_that_names_the_agent(agent: 
     ]
     for parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
-            ht.make_agent(agent, small(3), epsilon=0.5, moment=1.0, **parameters)
+            ht.make_agent(small(3), agent, epsilon=0.5, moment=1.0, **parameters)
         assert "\n" not in str(caught.value)
 
 
@@ -253,7 +253,7 @@ def test_a_wrong_name_of_an_estimator_is_one_line_that_names_the_agent(agent: st
     with pytest.raises(
         InputError, match="there is no estimator 'truncted_mean'; did you mean 'truncated_mean'"
     ) as caught:
-        ht.make_agent(agent, small(3), epsilon=0.5, moment=1.0, estimator="truncted_mean")
+        ht.make_agent(small(3), agent, epsilon=0.5, moment=1.0, estimator="truncted_mean")
     assert "\n" not in str(caught.value)
     assert str(caught.value).startswith(agent)
 
@@ -269,7 +269,7 @@ def test_the_honest_interval_of_the_sample_mean_learns_nothing() -> None:
     blind = {"with": mdp, "without": without}
     visits = {}
     for name, mdp in blind.items():
-        learner = ht.make_agent("ucrl2", mdp, seed=0, constants="tight", **heavy)
+        learner = ht.make_agent(mdp, "ucrl2", seed=0, constants="tight", **heavy)
         learner.learn(20_000)
         visits[name] = learner.agent.model.visits.tolist()
     assert visits["with"] == visits["without"]
@@ -293,7 +293,7 @@ def test_the_honest_interval_of_the_sample_mean_plays_nearly_at_random() -> None
     }.items():
         for seed in range(10, 13):
             # The seed is not among them.
-            learner = ht.make_agent("ucrl2", mdp, seed=seed, constants="tight", **parameters)  # type: ignore[arg-type]
+            learner = ht.make_agent(mdp, "ucrl2", seed=seed, constants="tight", **parameters)  # type: ignore[arg-type]
             curve = learner.learn(20_000, checkpoints=10)
             found.setdefault(kind, []).append(curve.counters["uniformity"][-1])
             a_return = float(curve.mean_reward[-1] - curve.mean_reward[-2]) / 2000
@@ -338,7 +338,7 @@ def _tables(learner: Learner) -> list[Floats]:
 @pytest.mark.parametrize("name", CASES)
 def test_an_infinite_reward_leaves_beliefs_finite(name: str) -> None:
     agent, parameters = HEAVY_AGENTS[name]
-    learner = ht.make_agent(agent, mdps.infinite(), seed=2, epsilon=0.5, moment=4.0, **parameters)
+    learner = ht.make_agent(mdps.infinite(), agent, seed=2, epsilon=0.5, moment=4.0, **parameters)
     for _ in range(300):
         learner.learn(1, checkpoints=1)
         assert all(np.isfinite(table).all() for table in _tables(learner))
@@ -364,8 +364,8 @@ def test_the_best_arm_is_found_although_rewards_are_infinite_now_and_then(name: 
     shares = []
     for seed in range(100):
         learner = ht.make_agent(
-            agent,
             bandit_with_infinities(),
+            agent,
             seed=seed,
             epsilon=1.0,
             moment=1.0,

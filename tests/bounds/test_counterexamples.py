@@ -110,7 +110,7 @@ def test_without_clipping_the_span_is_not_bounded_by_the_diameter() -> None:
     mdp = ht.mdp_from_arrays([[[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]], [[0.0, 0.0], [0.01, 0.01]])
     spans = {}
     for clip in (False, True):
-        learner = ht.make_agent("heavy_ucrl2", mdp, seed=0, epsilon=0.5, moment=1.0, clip_optimism=clip)
+        learner = ht.make_agent(mdp, "heavy_ucrl2", seed=0, epsilon=0.5, moment=1.0, clip_optimism=clip)
         spans[clip] = 0.0
         for _ in range(200):
             learner.learn(steps=10, checkpoints=1)
@@ -156,7 +156,7 @@ def test_theorem_2_is_wrong_for_large_rewards() -> None:
     R, T = 1e9, 1000
     known: dict[str, Any] = {"S": 1, "A": 2, "diameter": 0, "r_max": R, "raw_moment": R**1.5, "epsilon": 0.5}
     mdp = ht.mdp_from_arrays(np.ones((1, 2, 1)), [[0.0, R]])
-    agent = ht.make_agent("heavy_ucrl2", mdp, epsilon=0.5, moment=R**1.5, constants="tight")
+    agent = ht.make_agent(mdp, "heavy_ucrl2", epsilon=0.5, moment=R**1.5, constants="tight", seed=0)
     curve = agent.learn(steps=T)
     regret = R * T - float(curve.mean_reward[-1])
     stated, repaired = (
@@ -253,7 +253,7 @@ def test_on_the_hard_instance_the_truncated_mean_sees_nothing(epsilon: float) ->
         ht.mdp_from_arrays(np.ones((1, 4, 1)), np.zeros((1, 4))),
     )
     learners = [
-        ht.make_agent("heavy_ucrl2", mdp, seed=1, epsilon=epsilon, moment=1.0) for mdp in (hard, nothing)
+        ht.make_agent(mdp, "heavy_ucrl2", seed=1, epsilon=epsilon, moment=1.0) for mdp in (hard, nothing)
     ]
     curves = [learner.learn(steps=10_000) for learner in learners]
     assert learners[0].agent.model.visits.tolist() == learners[1].agent.model.visits.tolist()

@@ -21,7 +21,7 @@ def test_an_agent_is_trained_drawn_and_saved(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == ["agent.npz", "curve.csv", "curve.svg"]
     mdp = ht.make_mdp("six_arms", law="student_t", df=1.5)
-    learner = ht.make_agent("q_learning", mdp, seed=3, bonus_scale=0.5)
+    learner = ht.make_agent(mdp, "q_learning", seed=3, bonus_scale=0.5)
     curve, saved = learner.learn(episodes=200), ht.load(out / "agent.npz")
     assert saved.parameters == learner.parameters
     with (out / "curve.csv").open() as file:

@@ -25,7 +25,7 @@ def test_it_builds_and_a_learner_walks_through_it(name: str) -> None:
     changing = ht.make_changing_mdp(name)
     for mdp in changing.mdps:
         check_mdp(mdp)
-    learner = ht.make_agent("random", changing, seed=1)
+    learner = ht.make_agent(changing, "random", seed=1)
     curve = learner.learn(50) if learner.unit == "episodes" else learner.learn(steps=500)
     assert np.isfinite(curve.mean_reward).all()
 

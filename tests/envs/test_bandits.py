@@ -21,7 +21,7 @@ def test_every_state_is_a_bandit_and_chance_chooses_the_next() -> None:
 def test_regret_counts_worse_arms_and_nothing_else() -> None:
     """Whatever states chance deals: after any number of steps regret is a multiple of the gap."""
     mdp = ht.make_mdp("bandits", gap=0.5, law="alpha_stable", alpha=1.3)
-    curve = ht.make_agent("random", mdp, seed=3).learn(steps=5000)
+    curve = ht.make_agent(mdp, "random", seed=3).learn(steps=5000)
     lost = (curve.steps - curve.mean_reward) / 0.5
     np.testing.assert_allclose(lost, np.rint(lost), atol=1e-9)
     assert 0.45 < lost[-1] / 5000 < 0.55
@@ -32,7 +32,7 @@ def test_best_arms_move_on_at_times_spread_over_the_run() -> None:
     assert changing.at == (250, 500, 750)
     assert [mdp.mean_rewards[0].argmax() for mdp in changing.mdps] == [0, 1, 2, 0]
     assert len(ht.make_changing_mdp("changing_bandits", changes=1).mdps) == 1
-    curve = ht.make_agent("random", changing).learn(steps=1001)
+    curve = ht.make_agent(changing, "random", seed=0).learn(steps=1001)
     assert 0.3 < curve.mean_reward[-1] / 1001 < 0.37
 
 

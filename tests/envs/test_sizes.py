@@ -80,12 +80,12 @@ def test_many_changes_share_their_bandits() -> None:
 def test_the_schedule_of_restarts_has_a_limit() -> None:
     mdp = ht.make_mdp("two_state")
     with pytest.raises(InputError, match="restarting: changes must be at most 1000000, got 1000000000"):
-        ht.make_agent("restarting", mdp, agent="ucrl2", changes=10**9, epsilon=1.0)
+        ht.make_agent(mdp, "restarting", agent="ucrl2", changes=10**9, epsilon=1.0)
 
 
 @pytest.mark.parametrize("agent", ["q_learning", "ucbvi"])
 def test_an_agent_whose_tables_do_not_fit_is_one_line(agent: str) -> None:
     mdp = ht.make_mdp("six_arms", horizon=10**12)
     with pytest.raises(InputError, match=f"^{agent} does not fit the memory: Unable to allocate") as caught:
-        ht.make_agent(agent, mdp)
+        ht.make_agent(mdp, agent)
     assert "\n" not in str(caught.value)

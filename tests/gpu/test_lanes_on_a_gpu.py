@@ -34,7 +34,7 @@ def run_both(
 ) -> tuple[np.ndarray[Any, Any], list[ht.Curve]]:
     """What lanes recorded, and the curves of the same runs on the CPU."""
     at = place_checkpoints(0, episodes, 5, "even")
-    learners: list[Learner] = [ht.make_agent(name, mdp, seed=seed, **parameters) for seed in range(LANES)]
+    learners: list[Learner] = [ht.make_agent(mdp, name, seed=seed, **parameters) for seed in range(LANES)]
     alike, seeds = (
         np.zeros(LANES, np.int64),
         Deduplicated([streams(seed) for seed in range(LANES)], np.arange(LANES)),

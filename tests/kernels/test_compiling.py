@@ -89,7 +89,7 @@ ASK = """
     from heavytail.kernels.compiling import entry_with_gil
     from heavytail.serving.session import session_act, session_update
     from heavytail.serving.online_agent import OnlineAgent
-    learner = ht.make_agent("outside", ht.make_mdp("six_arms"))
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "outside", seed=0)
     many_actions = learner.problem._replace(n_actions=10_000)
     agent = OnlineAgent(learner.agent, learner.streams.agent, many_actions)
     agent.update(0, 0, 3.0, 1)
@@ -162,7 +162,7 @@ FUSED = """
     from heavytail.training import fused
     from heavytail.training.reward_batches import new_reward_batch
     from heavytail.kernels.compiling import entry
-    learner = ht.make_agent("random", ht.make_mdp("six_arms"))
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0)
     total = learner.learn(10).realised_reward[-1]
     agent, mdp, streams = learner.agent, learner.mdp, learner.streams
     recorded = fused.new_checkpoints(learner.curve.at, agent)
@@ -362,7 +362,7 @@ def test_one_compiled_signature_serves_whole_numbers_and_floats() -> None:
         },
     ]
     learners = [
-        ht.make_agent("q_learning", mdp, seed=0, **parameters) for mdp in mdps for parameters in agents
+        ht.make_agent(mdp, "q_learning", seed=0, **parameters) for mdp in mdps for parameters in agents
     ]
     totals = {learner.learn(5).realised_reward[-1] for learner in learners}
     assert len(totals) == 1
@@ -393,7 +393,7 @@ def test_as_much_is_allocated_for_ten_episodes_as_for_ten_thousand(tmp_path: Pat
     import numpy as np, heavytail as ht
     from numba import njit
     from numba.core.runtime import rtsys
-    learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"))
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=0)
     learner.learn(10, checkpoints=10)
     def allocations(work):
         before = rtsys.get_allocation_stats().alloc

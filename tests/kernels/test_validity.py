@@ -112,7 +112,7 @@ def test_records_are_valid_at_any_time() -> None:
 
 @pytest.mark.parametrize("agent", ["heavy_psrl", "ucrl2", "psrl", "q_learning"])
 def test_records_that_met_infinite_rewards_are_valid(agent: str) -> None:
-    learner, built = (ht.make_agent(agent, mdps.infinite(), seed=1) for _ in range(2))
+    learner, built = (ht.make_agent(mdps.infinite(), agent, seed=1) for _ in range(2))
     learn(learner, 300)
     check_record(agent, learner.agent, built.agent)
 

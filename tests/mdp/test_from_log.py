@@ -187,10 +187,10 @@ def test_one_state_is_a_bandit() -> None:
 
 def test_agents_and_environments_take_it() -> None:
     log = ht.mdp_from_log(router(), **EPISODES, start="low")
-    curve = ht.make_agent("q_learning", log, seed=0).learn(episodes=50)
+    curve = ht.make_agent(log, "q_learning", seed=0).learn(episodes=50)
     assert (
         curve.mean_reward[-1]
-        == ht.make_agent("q_learning", log.mdp, seed=0).learn(episodes=50).mean_reward[-1]
+        == ht.make_agent(log.mdp, "q_learning", seed=0).learn(episodes=50).mean_reward[-1]
     )
     env = ht.gym.MDPEnv(mdp=log)
     assert env.reset(seed=0) == (2, {"state": "low"})

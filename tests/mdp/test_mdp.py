@@ -132,7 +132,7 @@ def test_a_large_chain_is_built_from_slots() -> None:
         start=np.full(n, 1 / n),
     )
     assert mdp.mean_rewards[-1].tolist() == [0.0, 0.8]
-    learner = ht.make_agent("random", mdp)
+    learner = ht.make_agent(mdp, "random", seed=0)
     assert learner.learn(1000).mean_reward[-1] >= 0
     with pytest.raises(InputError, match="would hold 20,000,000,000 numbers"):
         mdp.transitions  # noqa: B018 - the look-up is the test
@@ -300,13 +300,13 @@ def test_arrays_that_do_not_fit_together_are_refused() -> None:
 
 def test_an_edited_mdp_is_refused_before_compiled_code_sees_it() -> None:
     mdp = ht.make_mdp("six_arms")
-    learner = ht.make_agent("random", mdp)
+    learner = ht.make_agent(mdp, "random", seed=0)
     learner.learn(5)
     mdp.successors[:] = 4_000_000_000
     with pytest.raises(InputError, match="do not fit together: a state does not exist"):
         learner.learn(5)
     with pytest.raises(InputError, match="do not fit together"):
-        ht.make_agent("random", mdp)
+        ht.make_agent(mdp, "random")
 
 
 def test_what_is_shown_of_an_mdp_is_a_copy() -> None:

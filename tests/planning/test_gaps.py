@@ -41,7 +41,7 @@ def test_every_policy_in_the_long_run_earns_the_same(env: str) -> None:
 def test_agents_do_the_same_and_lose_what_gaps_say(env: str, agent: str) -> None:
     mdp = ht.make_mdp(env, **({} if env == "deep_sea" else {"horizon": 10}))
     by_rewards, by_gaps = (
-        ht.make_agent(agent, each, seed=1).learn(episodes=200, checkpoints=200)
+        ht.make_agent(each, agent, seed=1).learn(episodes=200, checkpoints=200)
         for each in (mdp, planning.regret_by_gaps(mdp))
     )
     np.testing.assert_array_equal(by_gaps.realised_reward, by_rewards.realised_reward)
@@ -52,7 +52,7 @@ def test_regrets_agree_on_average() -> None:
     mdp = ht.make_mdp("river_swim")
     regrets = np.array(
         [
-            [ht.make_agent("psrl", each, seed=seed).learn(episodes=1000).regret[-1] for seed in range(100)]
+            [ht.make_agent(each, "psrl", seed=seed).learn(episodes=1000).regret[-1] for seed in range(100)]
             for each in (mdp, planning.regret_by_gaps(mdp))
         ]
     )
@@ -65,12 +65,12 @@ def test_regrets_agree_on_average() -> None:
 def test_each_mdp_of_a_changing_one_has_its_own_gaps() -> None:
     mdps = [ht.make_mdp("two_state", best=best, horizon=5) for best in (0, 1)]
     changing = planning.regret_by_gaps(ht.changing_mdp(mdps, at=[50]))
-    regret = ht.make_agent("random", changing).learn(episodes=100, checkpoints=100).regret
+    regret = ht.make_agent(changing, "random", seed=0).learn(episodes=100, checkpoints=100).regret
     assert np.all(np.diff(regret, prepend=0.0) > -1e-9)
 
 
 def test_a_saved_learner_goes_on_with_gaps(tmp_path: Path) -> None:
-    learner = ht.make_agent("psrl", planning.regret_by_gaps(ht.make_mdp("river_swim")), seed=3)
+    learner = ht.make_agent(planning.regret_by_gaps(ht.make_mdp("river_swim")), "psrl", seed=3)
     learner.learn(episodes=20)
     learner.save(tmp_path / "learner.npz")
     loaded = ht.load(tmp_path / "learner.npz")

@@ -14,20 +14,19 @@ import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.errors import InputError
 from heavytail.kernels.interpreting import OvertakenError, interpreter
-from heavytail.registry import registered
 from heavytail.serving import compile_aside as aside
 from heavytail.serving import live_session
 from heavytail.serving.rollback import rolled_back_on_error
+from support.online import NAMES, example_agent
 from support.processes import python, run_python
 
 PROBLEM = ht.Problem(n_states=4, n_actions=3, horizon=5, r_max=1.0)
 LOADED = """
-agent = ht.make_online("random", states=3, actions=2)
+agent = ht.make_online(3, 2, "random", seed=0)
 agent.act(0)
 from heavytail.serving.compile_aside import _started
 print(len(_started))
 """
-EXAMPLES = {each.name: each.example for each in registered("agent") if each.name != "optimal"}
 
 
 class Compiler:
@@ -51,7 +50,7 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
 
 
 def make(name: str) -> ht.OnlineAgent:
-    return ht.make_online(name, PROBLEM, seed=1, **EXAMPLES[name])
+    return example_agent(name, 4, 3, horizon=5)
 
 
 def drive(agent: ht.OnlineAgent, rng: np.random.Generator, steps: int) -> list[Any]:
@@ -70,7 +69,7 @@ def arrays(agent: ht.OnlineAgent) -> dict[str, bytes]:
     return {path: array.tobytes() for path, array in flatten("session", agent.session).items()}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_interpreted_it_does_the_same(name: str, compiler: Compiler) -> None:
     """To the last bit, also where compiled code takes over."""
     compiled, early = make(name).warm_up(), make(name)
@@ -84,11 +83,9 @@ def test_interpreted_it_does_the_same(name: str, compiler: Compiler) -> None:
     assert arrays(early) == arrays(compiled)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_compiled_does_not_hang_on_sizes(name: str) -> None:
-    small, large = (
-        ht.make_online(name, PROBLEM._replace(n_states=n), **EXAMPLES[name]) for n in (aside.MAX_STATES, 300)
-    )
+    small, large = (example_agent(name, n, 3, horizon=5) for n in (aside.MAX_STATES, 300))
     typeof: Any = numba.typeof
     assert typeof(small.session) == typeof(large.session)
 
@@ -126,7 +123,7 @@ def test_a_call_that_is_interrupted_changes_nothing(
 
 
 def test_threads_may_share_one_that_is_interpreted(compiler: Compiler) -> None:
-    agent = ht.make_online("q_learning", states=50, actions=4, horizon=5)
+    agent = ht.make_online(50, 4, "q_learning", seed=0, horizon=5)
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
@@ -158,7 +155,7 @@ def test_another_process_compiles_and_the_next_one_loads(tmp_path: Path) -> None
     first = """
     import heavytail as ht
     from heavytail.serving.compile_aside import _started
-    agent = ht.make_online("random", states=3, actions=2)
+    agent = ht.make_online(3, 2, "random", seed=0)
     agent.update(0, agent.act(0), 1.0, 1)
     assert agent._address is agent._packed
     (process,) = _started.values()
@@ -171,7 +168,7 @@ def test_another_process_compiles_and_the_next_one_loads(tmp_path: Path) -> None
     second = """
     import heavytail as ht
     from heavytail.serving.compile_aside import _started
-    agent = ht.make_online("random", states=100, actions=5, horizon=3)
+    agent = ht.make_online(100, 5, "random", seed=0, horizon=3)
     agent.update(0, agent.act(0), 1.0, 1)
     print(agent._address is agent._packed, len(_started))
     """
@@ -209,18 +206,17 @@ def test_agents_of_one_type_are_compiled_once(
 ) -> None:
     sizes = [(4, 3, 0.05), (20, 3, 0.05), (20, 5, 0.05), (20, 5, 0.1)]
     for n_states, n_actions, delta in sizes:
-        problem = PROBLEM._replace(n_states=n_states, n_actions=n_actions)
-        assert start(ht.make_online("q_learning", problem, delta=delta)) is not None
+        agent = ht.make_online(n_states, n_actions, "q_learning", seed=0, horizon=5, delta=delta)
+        assert start(agent) is not None
     ((*_, folder, _),) = commands
     assert (Path(folder) / "heavytail").exists()
     assert caplog.text.count("another process compiles q_learning") == 1
 
 
 def test_sizes_may_be_numbers_of_numpy(commands: list[list[str]]) -> None:
-    problem = ht.Problem(np.int64(4), np.int64(3), 5, np.float32(1.0))  # type: ignore[arg-type]
-    assert start(ht.make_online("q_learning", problem)) is not None
+    assert start(ht.make_online(np.int64(4), np.int64(3), "q_learning", seed=0, horizon=5)) is not None
     task = json.loads(commands[0][-1])
-    assert task["problem"] == {"n_states": 2, "n_actions": 3, "horizon": 5, "r_max": 1.0, "mdp": None}
+    assert task["problem"] == {"n_states": 2, "n_actions": 3, "horizon": 5, "r_max": None, "mdp": None}
 
 
 def test_what_another_process_could_not_do_is_compiled_here(
@@ -298,7 +294,7 @@ def test_a_signal_handler_that_would_wait_for_itself_is_one_line(
 def test_a_process_that_still_compiles_is_left_to_itself(tmp_path: Path) -> None:
     script = """
     import heavytail as ht
-    agent = ht.make_online("random", states=3, actions=2)
+    agent = ht.make_online(3, 2, "random", seed=0)
     agent.update(0, agent.act(0), 1.0, 1)
     print(agent._compiling.pid)
     """

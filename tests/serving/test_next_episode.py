@@ -9,15 +9,12 @@ import pytest
 import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.arrays import record_bytes
-from heavytail.registry import registered
 from heavytail.serving.next_episode import session_aside
-
-PROBLEM = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
-EXAMPLES = {each.name: each.example for each in registered("agent") if each.name != "optimal"}
+from support.online import NAMES, example_agent
 
 
 def _between_episodes(name: str) -> ht.OnlineAgent:
-    agent: ht.OnlineAgent = ht.make_online(name, PROBLEM, seed=1, **EXAMPLES[name])
+    agent = example_agent(name)
     rng = np.random.default_rng(0)
     for i in range(120):
         s = i % 3
@@ -30,7 +27,7 @@ def _arrays(session: Any) -> dict[str, bytes]:
     return {path: array.tobytes() for path, array in flatten("session", session).items()}
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", NAMES)
 def test_asking_between_episodes_changes_nothing(name: str) -> None:
     agent = _between_episodes(name)
     agent.session.predictions[:] = 1  # from which agents that draw their actions do
@@ -54,7 +51,7 @@ def test_what_is_predicted_is_done(name: str) -> None:
 )
 def test_only_an_agent_that_does_something_at_the_beginning_is_copied(name: str, copied: bool) -> None:
     session = _between_episodes(name).session
-    aside = session_aside(session, PROBLEM)
+    aside = session_aside(session, ht.Problem(n_states=3, n_actions=2, horizon=4))
     assert (aside.agent is not session.agent) == copied
     assert record_bytes(aside.agent) == record_bytes(session.agent)
 

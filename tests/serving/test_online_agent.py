@@ -13,15 +13,13 @@ import pytest
 import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.errors import InputError
-from heavytail.registry import registered
 from heavytail.serving.autosave import Autosave
+from support.online import NAMES, example_agent
 from support.processes import python, send
-
-AGENTS = [entry.name for entry in registered("agent") if entry.name != "optimal"]
 
 
 def _make(name: str = "q_learning", **given: Any) -> ht.OnlineAgent:
-    return ht.make_online(name, **{"states": 3, "actions": 2, "horizon": 4, **given})
+    return ht.make_online(**{"states": 3, "actions": 2, "name": name, "seed": 0, "horizon": 4, **given})
 
 
 def _drive(agent: ht.OnlineAgent, steps: int, seed: int) -> list[Any]:
@@ -67,7 +65,7 @@ def test_an_end_before_the_horizon_begins_another_episode(end: str) -> None:
 
 
 def test_without_a_horizon_there_is_no_last_step() -> None:
-    agent = ht.make_online(states=3, actions=2)
+    agent = ht.make_online(3, 2, seed=0)
     _drive(agent, 50, seed=1)
     assert (agent.session.h[0], agent.session.in_episode[0], agent.updates) == (0, 1, 50)
     assert agent.policy().shape == (3,)
@@ -122,8 +120,7 @@ def test_predicting_changes_nothing_but_its_own_stream() -> None:
 @pytest.mark.parametrize("name", ["heavy_psrl", "psrl", "ucbvi"])
 def test_what_was_only_shown_a_log_predicts_by_it(name: str, horizon: int) -> None:
     """In each state another action pays, and the next state says nothing."""
-    example = next(entry.example for entry in registered("agent") if entry.name == name)
-    agent = ht.make_online(name, ht.Problem(3, 2, horizon, r_max=1.0), seed=1, **example)
+    agent = example_agent(name, horizon=horizon)
     best, rng = [0, 1, 0], np.random.default_rng(0)
     for i in range(6000):
         s, a, h = i % 3, i // 3 % 2, i // 6 % horizon
@@ -136,7 +133,7 @@ def test_what_was_only_shown_a_log_predicts_by_it(name: str, horizon: int) -> No
 
 def test_copies_that_only_predict_explore_as_the_file_changes(tmp_path: Path) -> None:
     """Each plans by numbers of its own, though the owner that only learns draws none."""
-    owner, chosen = ht.make_online("psrl", states=1, actions=2, horizon=1), set()
+    owner, chosen = ht.make_online(1, 2, "psrl", seed=0, horizon=1), set()
     for _ in range(30):
         owner.save(tmp_path / "agent.npz")
         action = ht.load(tmp_path / "agent.npz").predict(0)
@@ -145,11 +142,9 @@ def test_copies_that_only_predict_explore_as_the_file_changes(tmp_path: Path) ->
     assert chosen == {0, 1}
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("name", NAMES)
 def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name: str, tmp_path: Path) -> None:
-    example = next(entry.example for entry in registered("agent") if entry.name == name)
-    problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
-    whole, first = (ht.make_online(name, problem, seed=5, **example) for _ in range(2))
+    whole, first = (example_agent(name, seed=5) for _ in range(2))
     done = [_drive(whole, 33, seed=7), _drive(whole, 30, seed=8)]
     assert _drive(first, 33, seed=7) == done[0]
     first.save(tmp_path / "agent.npz")
@@ -161,7 +156,7 @@ def test_saved_and_loaded_it_goes_on_as_if_it_had_never_stopped(name: str, tmp_p
 
 def test_a_file_keeps_labels_of_text_numbers_and_tuples(tmp_path: Path) -> None:
     states = [("a", 1, None), "x", 2.5, True, (("nested",), 3)]
-    agent = ht.make_online(states=states, actions=["l", "r"])
+    agent = ht.make_online(states=states, actions=["l", "r"], seed=0)
     agent.save(tmp_path / "agent.npz")
     loaded = ht.OnlineAgent.load(tmp_path / "agent.npz")
     assert list(loaded.states) == states
@@ -173,7 +168,7 @@ def test_a_file_keeps_labels_of_text_numbers_and_tuples(tmp_path: Path) -> None:
 
 def test_each_kind_of_file_says_what_reads_it(tmp_path: Path) -> None:
     _make().save(tmp_path / "stepwise.npz")
-    ht.make_agent("random", ht.make_mdp("six_arms")).save(tmp_path / "learner.npz")
+    ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0).save(tmp_path / "learner.npz")
     with pytest.raises(InputError, match="holds an agent for a loop of your own"):
         ht.load_agent(tmp_path / "stepwise.npz")
     with pytest.raises(InputError, match="is the file of a learner; read it with heavytail"):
@@ -191,7 +186,7 @@ def test_a_copy_learns_by_itself(clone: Any) -> None:
 
 
 def test_pools_grow_unnoticed() -> None:
-    agent = ht.make_online(states=50, actions=4)
+    agent = ht.make_online(50, 4, seed=0)
     before = agent.agent.model.successor.size
     _drive(agent, 3000, seed=0)
     assert agent.agent.model.successor.size > before
@@ -200,7 +195,7 @@ def test_pools_grow_unnoticed() -> None:
 
 def test_threads_may_share_one(tmp_path: Path) -> None:
     """While its pools grow and it is saved: no update is lost, and every file can be read."""
-    agent = ht.make_online(states=50, actions=4).warm_up()
+    agent = ht.make_online(50, 4, seed=0).warm_up()
 
     def drive(seed: int) -> None:
         _drive(agent, 2000, seed)
@@ -215,7 +210,7 @@ def test_threads_may_share_one(tmp_path: Path) -> None:
 
 
 def test_counters_are_a_dictionary() -> None:
-    agent = ht.make_online(states=3, actions=2)
+    agent = ht.make_online(3, 2, seed=0)
     _drive(agent, 30, seed=0)
     assert agent.counters["phases"] > 1.0
     assert set(agent.counters) == {"phases", "uniformity", "skewed_cells", "certain_cells", "successor_rate"}
@@ -224,27 +219,22 @@ def test_counters_are_a_dictionary() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"states": 3}, "give states= and actions=, both, or a Problem instead"),
-        ({"name": "psrl"}, r"make_online\('psrl'\) has no environment"),
-        ({}, "make_online: give states= and actions=, or a Problem; got None"),
-        (
-            {"name": gymnasium.make("FrozenLake-v1")},
-            "as states=env.observation_space, actions=env.action_space",
-        ),
-        ({"name": ht.Problem(2, 2), "horizon": 3}, "horizon= comes with states= and actions="),
-        ({"states": 3, "actions": 2, "horizon": 0}, "horizon is 0; it must be a whole number, at least 1"),
-        ({"name": "q_learning", "states": 3, "actions": 2}, "learns in episodes .* give it a horizon="),
-        ({"name": "psrl", "states": 3, "actions": 2, "delta": 2}, "psrl.*delta"),
+        ({"states": "psrl"}, "states is 'psrl'; it must be how many there are"),
+        ({"states": gymnasium.make("FrozenLake-v1")}, "states is <.*; it must be .* a discrete space"),
+        ({"horizon": 0}, "horizon is 0; it must be a whole number, at least 1"),
+        ({"name": "q_learning"}, "learns in episodes .* give it a horizon="),
+        ({"name": "psrl", "delta": 2}, "psrl.*delta"),
+        ({"name": 3}, "must be a string, got 3"),
     ],
 )
 def test_what_cannot_be_made_is_one_line(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        ht.make_online(**given)
+        ht.make_online(**{"states": 3, "actions": 2, **given})
     assert "\n" not in str(caught.value)
 
 
 def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
-    agent = ht.make_online(states=["a", "b"], actions=["l", "r"])
+    agent = ht.make_online(states=["a", "b"], actions=["l", "r"], seed=0)
     agent.act("a")
     before = copy.deepcopy(agent)
     for call, message in (
@@ -273,7 +263,7 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
 def test_plain_python_does_the_same(tmp_path: Path) -> None:
     script = """
     import numpy as np, heavytail as ht
-    agent = ht.make_online("ucbvi", states=3, actions=2, horizon=4, seed=1)
+    agent = ht.make_online(3, 2, "ucbvi", seed=1, horizon=4)
     rng, s = np.random.default_rng(0), 0
     for _ in range(80):
         a, s_next = agent.act(s), int(rng.integers(3))
@@ -315,7 +305,7 @@ def test_it_is_saved_every_so_many_seconds(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_process_that_ends_or_dies_leaves_what_it_had_saved(tmp_path: Path) -> None:
     script = """
     import os, heavytail as ht
-    agent = ht.make_online("q_learning", states=3, actions=2, horizon=4)
+    agent = ht.make_online(3, 2, "q_learning", seed=0, horizon=4)
     agent.autosave("{name}.npz", updates=10)
     for _ in range(25):
         agent.update(0, agent.act(0), 1.0, 1)

@@ -38,8 +38,8 @@ def test_its_examples(auditor: ModuleType) -> None:
 @pytest.mark.parametrize("agent", ["heavy_ucrl2", "heavy_q_learning"])
 def test_an_audit_changes_nothing(agent: str) -> None:
     parameters = {**HEAVY, "bonus_scale": 0.1, "delta": 0.2, "constants": "tight"}
-    alone = ht.make_agent(agent, mdps.mixed(), seed=4, **parameters)
-    watched = ht.make_agent("audited", mdps.mixed(), seed=4, agent=agent, **parameters)
+    alone = ht.make_agent(mdps.mixed(), agent, seed=4, **parameters)
+    watched = ht.make_agent(mdps.mixed(), "audited", seed=4, agent=agent, **parameters)
     one, two = alone.learn(500, checkpoints=20), watched.learn(500, checkpoints=20)
     np.testing.assert_array_equal(one.mean_reward, two.mean_reward)
     for name, values in one.counters.items():
@@ -99,7 +99,7 @@ def inside(mdp: MDP, agent: Any, rewards: Any, follows: Any) -> bool:
 @pytest.mark.parametrize("scales", [{"bonus_scale": 1.0}, {"reward_scale": 0.05}, {"transition_scale": 0.03}])
 def test_of_heavy_ucrl2_it_finds_what_a_slow_auditor_finds(name: str, scales: dict[str, Any]) -> None:
     mdp = mdps.MDPS[name]()
-    watched = ht.make_agent("audited", mdp, seed=6, agent="heavy_ucrl2", **HEAVY, **scales)
+    watched = ht.make_agent(mdp, "audited", seed=6, agent="heavy_ucrl2", **HEAVY, **scales)
     audits = escapes = 0
     for agent, _, rewards, follows in path_of(watched, 150, 6):
         if agent.agent.phases[0] > audits:
@@ -117,7 +117,7 @@ def test_of_q_learning_it_finds_what_a_slow_auditor_finds(agent: str, name: str)
     mdp = mdps.MDPS[name]()
     best = optimal_q(mdp)
     known = HEAVY if agent == "heavy_q_learning" else {}
-    watched = ht.make_agent("audited", mdp, seed=1, agent=agent, **known, bonus_scale=0.002)
+    watched = ht.make_agent(mdp, "audited", seed=1, agent=agent, **known, bonus_scale=0.002)
     audits = escapes = 0
     below: set[tuple[int, ...]] = set()
     for record, cell, _, _ in path_of(watched, 100, 1):
@@ -172,7 +172,7 @@ def test_the_relative_width_is_that_of_the_most_visited_cell() -> None:
     mdp = ht.make_mdp("bandits", n_states=1, gap=1.0, horizon=1, law="student_t", df=3.0, scale=0.3)
     for reward_scale in (1.0, 1e-4):
         learner = ht.make_agent(
-            "audited", mdp, agent="heavy_ucrl2", epsilon=1.0, moment=2.0, reward_scale=reward_scale
+            mdp, "audited", agent="heavy_ucrl2", epsilon=1.0, moment=2.0, reward_scale=reward_scale, seed=0
         )
         found = learner.learn(5000).counters["narrowest"][-1]
         n, level = learner.agent.agent.model.visits.max(), 7 * math.log(4 * 5001 / 0.05)
@@ -180,12 +180,12 @@ def test_the_relative_width_is_that_of_the_most_visited_cell() -> None:
         assert found == pytest.approx(max(width, learner.agent.agent.half_widths.min()))
         assert (found == pytest.approx(width)) == (reward_scale == 1.0)
     learner = ht.make_agent(
-        "audited", mdp, agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000
+        mdp, "audited", agent="heavy_q_learning", epsilon=1.0, moment=2.0, planned_steps=5000, seed=0
     )
     found = learner.learn(5000).counters["narrowest"][-1]
     t, table = learner.agent.agent.table.visits.max(), learner.agent.agent
     assert found == pytest.approx((table.table.bonus.factor + table.reward_bonus) / math.sqrt(t))
-    light = ht.make_agent("audited", mdp, agent="q_learning", bonus="bernstein", planned_steps=5000)
+    light = ht.make_agent(mdp, "audited", agent="q_learning", bonus="bernstein", planned_steps=5000, seed=0)
     assert 0 < light.learn(5000).counters["narrowest"][-1] < 0.5
 
 
@@ -211,8 +211,8 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str) -> None:
     for scale in (1.0, 0.1):
         runs = [
             ht.make_agent(
-                "audited",
                 mdp,
+                "audited",
                 seed=seed,
                 agent="heavy_ucrl2",
                 epsilon=epsilon,
@@ -260,5 +260,5 @@ def test_mistakes_are_one_line() -> None:
     ]
     for env, parameters, message in cases:
         with pytest.raises(InputError, match=message) as caught:
-            ht.make_agent("audited", env, **parameters)
+            ht.make_agent(env, "audited", **parameters)
         assert "\n" not in str(caught.value)

@@ -50,7 +50,7 @@ def test_every_run_is_that_of_an_agent_in_it(folder: Path) -> None:
     study = Study.open(folder)
     (cell,) = (cell for cell in study.evaluation_cells if cell.agent == "random")
     seed = cell.parts[0].seed_for(0)
-    curve = ht.make_agent("random", mine(), seed=seed).learn(episodes=60, checkpoints=10)
+    curve = ht.make_agent(mine(), "random", seed=seed).learn(episodes=60, checkpoints=10)
     rows = study.curves().query("agent_key == 'random' and replicate == 0")
     assert rows["mean_reward"].tolist() == curve.mean_reward.tolist()
 

@@ -51,8 +51,8 @@ def test_a_run_in_a_study_is_the_run_that_a_learner_makes(done: Study) -> None:
     part, frame = cell.parts[0], to_frame(done.store.folder)
     mdp = ht.make_mdp("six_arms")
     learner = ht.make_agent(
-        "q_learning",
         mdp,
+        "q_learning",
         seed=np.random.SeedSequence(0, spawn_key=(1, 2)),
         planned_steps=60 * 25,
         **cell.point,

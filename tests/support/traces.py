@@ -23,7 +23,7 @@ LENGTHS = {"episodes": 60, "steps": 200}
 
 
 def new_learner(agent: str, mdp: str, seed: int = 3) -> Learner:
-    return ht.make_agent(agent, MDPS[mdp](), seed=seed, **find("agent", agent).example)
+    return ht.make_agent(MDPS[mdp](), agent, seed=seed, **find("agent", agent).example)
 
 
 def make_trace(learner: Learner, recorded: fused.Checkpoints) -> Trace:

@@ -24,7 +24,7 @@ def test_the_numbers_for_the_paper_are_accepted_and_near_the_truth() -> None:
     assert 0.0 < found.epsilon < 0.5
     assert found.moment == pytest.approx(law.moment(1.0 + found.epsilon), rel=0.3)
     mdp = ht.make_mdp("six_arms")
-    ht.make_agent("heavy_q_learning", mdp, epsilon=found.epsilon, moment=found.moment)
+    ht.make_agent(mdp, "heavy_q_learning", epsilon=found.epsilon, moment=found.moment, seed=0)
 
 
 def test_who_may_have_no_mean_is_told() -> None:

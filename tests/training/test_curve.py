@@ -13,14 +13,14 @@ from support import mdps
 
 def test_regret_is_what_the_best_policy_would_have_earned_less_what_was() -> None:
     mdp = mdps.mixed()
-    curve = ht.make_agent("random", mdp, seed=1).learn(200, checkpoints=4)
+    curve = ht.make_agent(mdp, "random", seed=1).learn(200, checkpoints=4)
     expected = ht.planning.optimal_value(mdp) * curve.at - curve.mean_reward
     np.testing.assert_allclose(curve.regret, expected)
 
 
 def test_regret_goes_on_over_a_change_and_over_a_second_learn() -> None:
     two = [ht.make_mdp("two_state", best=best) for best in (0, 1)]
-    learner = ht.make_agent("random", ht.changing_mdp(two, at=[100]))
+    learner = ht.make_agent(ht.changing_mdp(two, at=[100]), "random", seed=0)
     learner.learn(steps=50)
     curve = learner.learn(steps=150, checkpoints=3)
     before, after = (ht.planning.gain(mdp) for mdp in two)
@@ -29,7 +29,7 @@ def test_regret_goes_on_over_a_change_and_over_a_second_learn() -> None:
 
 
 def test_a_gymnasium_environment_has_no_regret() -> None:
-    curve = ht.make_agent("random", gymnasium.make("FrozenLake-v1"), horizon=5).learn(10)
+    curve = ht.make_agent(gymnasium.make("FrozenLake-v1"), "random", horizon=5, seed=0).learn(10)
     with pytest.raises(InputError, match="regret: nobody knows the best policy of this environment"):
         curve.regret  # noqa: B018 - the look-up is the test
 
@@ -42,7 +42,7 @@ def test_every_curve_can_be_drawn(name: str) -> None:
         "infinite": mdps.MDPS["infinite"],
         "gymnasium": lambda: gymnasium.make("FrozenLake-v1"),
     }
-    learner = ht.make_agent("random", envs[name](), horizon=5 if name == "gymnasium" else None)
+    learner = ht.make_agent(envs[name](), "random", horizon=5 if name == "gymnasium" else None, seed=0)
     figure = learner.learn(**{learner.unit: 300}).plot()  # type: ignore[arg-type]
     labels = [axes.get_ylabel() for axes in figure.axes]
     unit = "a step" if name == "steps" else "an episode"
@@ -52,7 +52,7 @@ def test_every_curve_can_be_drawn(name: str) -> None:
 
 def test_outliers_do_not_hide_the_lines() -> None:
     """Realised rewards reach hundreds of times the mean; the axis does not."""
-    curve = ht.make_agent("optimal", ht.make_mdp("six_arms"), seed=4).learn(20_000, checkpoints=200)
+    curve = ht.make_agent(ht.make_mdp("six_arms"), "optimal", seed=4).learn(20_000, checkpoints=200)
     axes = curve.plot().axes[0]
     reached = np.abs(np.diff(curve.realised_reward) / 100).max()
     assert axes.get_ylim()[1] < 0.5 * reached
@@ -61,7 +61,7 @@ def test_outliers_do_not_hide_the_lines() -> None:
 
 def test_the_best_policy_is_in_the_picture_of_an_agent_far_below_it() -> None:
     mdp = ht.make_mdp("six_arms", law="constant")
-    axes = ht.make_agent("random", mdp).learn(1000).plot().axes[0]
+    axes = ht.make_agent(mdp, "random", seed=0).learn(1000).plot().axes[0]
     assert axes.get_ylim()[0] < 10 < ht.planning.optimal_value(mdp) < axes.get_ylim()[1]
 
 
@@ -73,6 +73,6 @@ def test_an_empty_curve_is_one_line() -> None:
 
 
 def test_a_curve_is_shown_in_one_line() -> None:
-    curve = ht.make_agent("random", ht.make_mdp("two_state")).learn(steps=1000, checkpoints=10)
+    curve = ht.make_agent(ht.make_mdp("two_state"), "random", seed=0).learn(steps=1000, checkpoints=10)
     assert repr(curve).startswith("Curve(steps=1,000, checkpoints=10, mean_reward=")
     assert len(repr(curve)) < 110

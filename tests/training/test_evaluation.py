@@ -14,7 +14,7 @@ from support import mdps
 
 
 def test_the_policy_is_what_predict_says_in_every_state() -> None:
-    learner = ht.make_agent("q_learning", mdps.mixed(), seed=3)
+    learner = ht.make_agent(mdps.mixed(), "q_learning", seed=3)
     learner.learn(50)
     H, S = learner.mdp.horizon, learner.mdp.n_states
     assert learner.policy().tolist() == [[learner.predict(s, h) for s in range(S)] for h in range(H)]
@@ -22,7 +22,7 @@ def test_the_policy_is_what_predict_says_in_every_state() -> None:
 
 def test_the_policy_of_a_continuing_problem_has_no_steps() -> None:
     mdp = ht.make_mdp("two_state")
-    learner = ht.make_agent("optimal", mdp)
+    learner = ht.make_agent(mdp, "optimal", seed=0)
     assert learner.policy().tolist() == ht.planning.average_plan(mdp).policy.tolist()
 
 
@@ -37,7 +37,7 @@ def test_a_gymnasium_policy_counts_actions_as_the_environment_does() -> None:
         def step(self, action: Any) -> Any:
             return 1, float(action), False, False, {}
 
-    learner = ht.make_agent("q_learning", From5(), horizon=3, r_max=7.0)
+    learner = ht.make_agent(From5(), "q_learning", horizon=3, r_max=7.0, seed=0)
     learner.learn(100)
     assert learner.policy().min() >= 5
     assert learner.evaluate(20).returns.max() <= 21.0
@@ -47,7 +47,7 @@ def test_a_gymnasium_policy_counts_actions_as_the_environment_does() -> None:
 def test_returns_average_to_the_exact_value(name: str) -> None:
     """At confidence 0.999, with light tails."""
     mdp = ht.make_mdp(name, law="normal") if name == "six_arms" else ht.make_mdp(name)
-    learner = ht.make_agent("optimal", mdp)
+    learner = ht.make_agent(mdp, "optimal", seed=0)
     found = learner.evaluate(**{learner.unit: 20_000}, confidence=0.999)
     best = ht.planning.optimal_value(mdp) if mdp.horizon else ht.planning.gain(mdp)
     assert found.value == pytest.approx(best)
@@ -56,7 +56,7 @@ def test_returns_average_to_the_exact_value(name: str) -> None:
 
 
 def test_an_agent_that_draws_its_actions_has_no_exact_value_but_draws_anew_in_every_step() -> None:
-    learner = ht.make_agent("random", ht.make_mdp("six_arms", law="constant"))
+    learner = ht.make_agent(ht.make_mdp("six_arms", law="constant"), "random", seed=0)
     found = learner.evaluate(2000)
     assert found.value is None
     uniform = np.full((7, 6), 1 / 6)
@@ -65,7 +65,7 @@ def test_an_agent_that_draws_its_actions_has_no_exact_value_but_draws_anew_in_ev
 
 
 def test_the_same_seed_gives_the_same_returns_and_another_others() -> None:
-    learner = ht.make_agent("optimal", mdps.mixed())
+    learner = ht.make_agent(mdps.mixed(), "optimal", seed=0)
     one, same, other = (learner.evaluate(50, seed=seed).returns for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, same)
     assert not np.array_equal(one, other)
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_returns_and_another_others() -> None:
 def test_evaluating_in_a_gymnasium_environment_leaves_it_alone() -> None:
     runs = []
     for evaluated in (False, True):
-        learner = ht.make_agent("q_learning", gymnasium.make("FrozenLake-v1"), horizon=20, r_max=1.0)
+        learner = ht.make_agent(gymnasium.make("FrozenLake-v1"), "q_learning", horizon=20, r_max=1.0, seed=0)
         learner.learn(30)
         if evaluated:
             assert len(learner.evaluate(10).returns) == 10
@@ -85,7 +85,7 @@ def test_evaluating_in_a_gymnasium_environment_leaves_it_alone() -> None:
 def test_an_environment_that_cannot_be_copied_is_one_line_and_another_may_be_given() -> None:
     env = gymnasium.make("FrozenLake-v1", is_slippery=False)
     env.unwrapped.handle = (i for i in range(3))  # type: ignore[attr-defined]  # as one to a simulator
-    learner = ht.make_agent("q_learning", env, horizon=10, r_max=1.0)
+    learner = ht.make_agent(env, "q_learning", horizon=10, r_max=1.0, seed=0)
     learner.learn(10)
     with pytest.raises(InputError, match=r"this environment cannot be copied \(TypeError: .*give env="):
         learner.evaluate(5)
@@ -106,7 +106,7 @@ def test_an_environment_that_cannot_be_copied_is_one_line_and_another_may_be_giv
 )
 def test_mistakes_are_one_line(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        ht.make_agent("optimal", mdps.mixed()).evaluate(**arguments)
+        ht.make_agent(mdps.mixed(), "optimal").evaluate(**arguments)
 
 
 def test_returns_that_are_no_numbers_are_one_line() -> None:

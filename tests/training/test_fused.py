@@ -41,7 +41,8 @@ def _chunked(
 def test_where_chunks_end_changes_nothing(name: str) -> None:
     mdp = mdps.MDPS[name]()
     runs = [
-        _chunked(ht.make_agent("random", mdp).agent, mdp, 100, sizes) for sizes in ([10**9], [1], [2, 3, 50])
+        _chunked(ht.make_agent(mdp, "random", seed=0).agent, mdp, 100, sizes)
+        for sizes in ([10**9], [1], [2, 3, 50])
     ]
     for run_state, recorded in runs[1:]:
         for left, right in zip((*run_state, *recorded), (*runs[0][0], *runs[0][1]), strict=True):
@@ -57,7 +58,7 @@ def test_q_learning_equals_its_naive_twin() -> None:
         exact = ht.mdp_from_arrays(mdp.transitions, mdp.mean_rewards, horizon=mdp.horizon)
         for constants in ("tight", "paper"):
             learner = ht.make_agent(
-                "q_learning", exact, seed=4, bonus_scale=0.5, transition_scale=0.1, constants=constants
+                exact, "q_learning", seed=4, bonus_scale=0.5, transition_scale=0.1, constants=constants
             )
             learner.learn(300)
             twin = naive.q_learning(
@@ -85,7 +86,7 @@ def test_q_learning_finds_the_best_policy_when_rewards_are_light() -> None:
         laws=[[ht.laws.normal(0.3, 0.1), 0.0], [ht.laws.normal(1.0, 0.1), ht.laws.normal(0.9, 0.1)]],
         horizon=5,
     )
-    learner = ht.make_agent("q_learning", mdp, seed=0, transition_scale=0.05)
+    learner = ht.make_agent(mdp, "q_learning", seed=0, transition_scale=0.05)
     curve = learner.learn(20_000)
     last_tenth = (curve.mean_reward[-1] - curve.mean_reward[-11]) / 2000
     assert last_tenth == pytest.approx(4.0, abs=0.05)
@@ -93,11 +94,11 @@ def test_q_learning_finds_the_best_policy_when_rewards_are_light() -> None:
 
 
 def test_curves_are_cumulative_and_end_with_the_totals() -> None:
-    learner = ht.make_agent("random", mdps.mixed(), seed=2)
+    learner = ht.make_agent(mdps.mixed(), "random", seed=2)
     curve = learner.learn(50, checkpoints=[1, 2, 3, 50])
     assert curve.mean_reward[-1] == learner.run_state.totals[fused.MEAN]
     assert curve.realised_reward[-1] == learner.run_state.totals[fused.REALISED]
-    again = ht.make_agent("random", mdps.mixed(), seed=2)
+    again = ht.make_agent(mdps.mixed(), "random", seed=2)
     assert [again.learn(1, checkpoints=1).mean_reward[0] for _ in range(3)] == curve.mean_reward[:3].tolist()
 
 
@@ -107,14 +108,14 @@ def test_mean_and_realised_rewards_agree_on_average() -> None:
     Six standard errors fail once in 5e8.
     """
     mdp = ht.mdp_from_arrays([[[1.0]]], laws=[[ht.laws.normal(2.0, 0.1)]])
-    curve = ht.make_agent("random", mdp).learn(steps=50_000)
+    curve = ht.make_agent(mdp, "random", seed=0).learn(steps=50_000)
     assert curve.mean_reward[-1] == pytest.approx(100_000)
     assert abs(curve.realised_reward[-1] - curve.mean_reward[-1]) < 6 * 0.1 * math.sqrt(50_000)
 
 
 def test_a_continuing_problem_keeps_its_state_between_calls() -> None:
     ring = ht.mdp_from_arrays(np.roll(np.eye(5), 1, axis=1)[:, None, :], np.arange(5.0)[:, None])
-    learner = ht.make_agent("random", ring)
+    learner = ht.make_agent(ring, "random", seed=0)
     learner.learn(steps=3)
     assert (int(learner.run_state.state[0]), int(learner.run_state.h[0])) == (3, 0)
     learner.learn(steps=4)
@@ -126,8 +127,10 @@ def test_an_episode_ends_in_a_terminal_state_or_at_the_horizon() -> None:
     """A walk from 0 to the terminal state 3: three steps; without it, the horizon of five."""
     walk = np.roll(np.eye(4), 1, axis=1)[:, None, :]
     rewards = np.ones((4, 1))
-    ends = ht.make_agent("random", ht.mdp_from_arrays(walk, rewards, horizon=5, terminal=[0, 0, 0, 1]))
-    runs_on = ht.make_agent("random", ht.mdp_from_arrays(walk, rewards, horizon=5))
+    ends = ht.make_agent(
+        ht.mdp_from_arrays(walk, rewards, horizon=5, terminal=[0, 0, 0, 1]), "random", seed=0
+    )
+    runs_on = ht.make_agent(ht.mdp_from_arrays(walk, rewards, horizon=5), "random", seed=0)
     assert ends.learn(10).mean_reward[-1] == 30
     assert runs_on.learn(10).mean_reward[-1] == 50
 
@@ -140,7 +143,7 @@ def test_a_nan_reward_names_its_step() -> None:
     )
     mdp.laws.samples[:] = math.nan
     with pytest.raises(InputError, match=r"the reward of step 2 \(in state 2\) is nan"):
-        ht.make_agent("random", mdp).learn(1)
+        ht.make_agent(mdp, "random").learn(1)
 
 
 class Signs(NamedTuple):

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 import heavytail as ht
 from heavytail.agent_file import FORMAT, METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.errors import InputError
+from heavytail.registry import registered
 from heavytail.training.curve import place_checkpoints
 from support import mdps
 from support.examples import examples
@@ -23,11 +25,11 @@ from support.processes import PATIENCE, python, running
 
 @pytest.fixture
 def learner() -> ht.Learner:
-    return ht.make_agent("q_learning", mdps.mixed(), seed=0)
+    return ht.make_agent(mdps.mixed(), "q_learning", seed=0)
 
 
 def test_learning_in_two_parts_equals_learning_at_once(learner: ht.Learner) -> None:
-    twin = ht.make_agent("q_learning", mdps.mixed(), seed=0)
+    twin = ht.make_agent(mdps.mixed(), "q_learning", seed=0)
     learner.learn(30)
     parts = learner.learn(70)
     whole = twin.learn(100)
@@ -37,7 +39,7 @@ def test_learning_in_two_parts_equals_learning_at_once(learner: ht.Learner) -> N
 
 
 def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
-    continuing = ht.make_agent("random", mdps.mixed(None))
+    continuing = ht.make_agent(mdps.mixed(None), "random", seed=0)
     for call, message in (
         (learner.learn, "learn: this is in episodes, so say episodes=; got episodes=None, steps=None"),
         (lambda: learner.learn(steps=5), "learn: this is in episodes, so say episodes="),
@@ -86,7 +88,7 @@ def test_a_curve_knows_its_unit_and_becomes_a_frame(learner: ht.Learner) -> None
 
 
 def test_running_past_the_plan_warns_once() -> None:
-    learner = ht.make_agent("q_learning", mdps.mixed(), planned_steps=100)
+    learner = ht.make_agent(mdps.mixed(), "q_learning", planned_steps=100, seed=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         learner.learn(25)
@@ -109,7 +111,7 @@ def test_a_progress_bar_shows_speed_and_total(
 INTERRUPTED = """
     import os, signal, threading, time, heavytail as ht
     mdp = ht.make_mdp("six_arms")
-    learner = ht.make_agent("q_learning", mdp, seed=0, planned_steps=10**12)
+    learner = ht.make_agent(mdp, "q_learning", seed=0, planned_steps=10**12)
     learner.learn(1)  # compile first: what is to be interrupted is the loop
 
     def interrupt_at_work():
@@ -138,7 +140,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, mode: str) -> None:
     done, recorded = map(int, printed.split())
     assert recorded == 1
     interrupted = ht.load_agent(tmp_path / "interrupted.npz")
-    whole = ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=0, planned_steps=10**12)
+    whole = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=0, planned_steps=10**12)
     interrupted.learn(5)
     whole.learn(done + 5)
     np.testing.assert_array_equal(interrupted.agent.q, whole.agent.q)
@@ -149,7 +151,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, mode: str) -> None:
 def test_ctrl_c_from_a_terminal_ends_the_program(tmp_path: Path) -> None:
     script = textwrap.dedent("""
         import heavytail as ht
-        learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"), planned_steps=10**12)
+        learner = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", planned_steps=10**12, seed=0)
         learner.learn(1)
         print("ready", flush=True)
         learner.learn(10**9)
@@ -218,7 +220,7 @@ def test_a_folder_that_is_not_there_is_named(learner: ht.Learner, tmp_path: Path
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("saved") / "agent.npz"
-    ht.make_agent("q_learning", mdps.mixed(), seed=0).save(path)
+    ht.make_agent(mdps.mixed(), "q_learning", seed=0).save(path)
     return path.read_bytes()
 
 
@@ -368,8 +370,7 @@ def test_a_file_of_another_format_says_so(saved: bytes, tmp_path: Path) -> None:
 
 
 def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
-    problem = ht.Problem(n_states=3, n_actions=2, horizon=4, r_max=1.0)
-    agent = ht.make_online("q_learning", problem, seed=1)
+    agent, twin = (ht.make_online(3, 2, "q_learning", seed=1, horizon=4, r_max=1.0) for _ in range(2))
     for call, message in (
         (lambda: agent.act(3), "there is no state 3; states are whole numbers from 0 to 2"),
         (lambda: agent.act(-1), "there is no state -1"),
@@ -383,15 +384,33 @@ def test_stepwise_checks_arguments_and_learns_what_the_learner_learns() -> None:
         with pytest.raises(InputError, match=message):
             call()
     agent.update(0, 0, 1.0, 1, h=3)  # the last step: no value follows, said or not
-    twin = ht.make_online("q_learning", problem, seed=1)
     twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)
     np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, None, "a"])
+def test_without_a_seed_each_run_is_its_own() -> None:
+    """And with one it is that of the seed; a simulator of Gymnasium takes a drawn one, too."""
+    mdp = mdps.mixed()
+    runs = [ht.make_agent(mdp, "random", seed=seed).learn(50) for seed in (None, None, 1, 1)]
+    totals = [float(run.realised_reward[-1]) for run in runs]
+    assert len(set(totals)) == 3
+    assert totals[2] == totals[3]
+    ht.make_agent(gymnasium.make("FrozenLake-v1"), "random").learn(1)
+    agents = [ht.make_online(1, 1000, "random", seed=seed) for seed in (None, None, 1, 1)]
+    actions = [[agent.act(0) for _ in range(5)] for agent in agents]
+    assert actions[0] != actions[1]
+    assert actions[2] == actions[3]
+
+
+def test_no_agent_has_a_parameter_that_its_maker_takes() -> None:
+    taken = {"env", "name", "states", "actions", "seed", "horizon"}
+    assert not any(taken & entry.parameters.keys() for entry in registered("agent"))
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "a"])
 def test_a_bad_seed_is_one_line(seed: Any) -> None:
     for call in (
-        lambda: ht.make_agent("random", mdps.mixed(), seed=seed),
+        lambda: ht.make_agent(mdps.mixed(), "random", seed=seed),
         lambda: ht.laws.normal().sample(1, seed=seed),
     ):
         with pytest.raises(InputError, match="it must be a whole number, at least 0"):
@@ -403,7 +422,7 @@ def test_an_ignored_ctrl_c_stays_ignored(tmp_path: Path) -> None:
     script = """
     import os, signal, threading, heavytail as ht
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    learner = ht.make_agent("random", ht.make_mdp("six_arms"))
+    learner = ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0)
     learner.learn(1)
     threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     learner.learn(1_000_000)

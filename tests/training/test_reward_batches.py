@@ -123,7 +123,7 @@ class Case:
 
     def learner(self) -> ht.Learner:
         scales: dict[str, Any] = {"transition_scale": 0.01} if self.agent == "q_learning" else {}
-        return ht.make_agent(self.agent, self.mdp, seed=5, **scales)
+        return ht.make_agent(self.mdp, self.agent, seed=5, **scales)
 
 
 def everything(learner: ht.Learner) -> traces.Trace:

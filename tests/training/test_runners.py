@@ -24,7 +24,7 @@ def test_q_learning_solves_the_dry_lake() -> None:
     The goal is six away, and the agent ends up reaching it every time.
     """
     env = gymnasium.make("FrozenLake-v1", is_slippery=False)
-    learner = ht.make_agent("q_learning", env, seed=0, horizon=10, r_max=1.0, transition_scale=0.003)
+    learner = ht.make_agent(env, "q_learning", seed=0, horizon=10, r_max=1.0, transition_scale=0.003)
     curve = learner.learn(episodes=5000)
     last = curve.realised_reward[-1] - curve.realised_reward[-11]
     assert last >= 0.95 * 500
@@ -33,7 +33,7 @@ def test_q_learning_solves_the_dry_lake() -> None:
 
 def test_q_learning_walks_along_the_cliff() -> None:
     env = gymnasium.make("CliffWalking-v1")
-    learner = ht.make_agent("q_learning", env, seed=0, horizon=15, r_max=0.0)
+    learner = ht.make_agent(env, "q_learning", seed=0, horizon=15, r_max=0.0)
     curve = learner.learn(episodes=3000)
     assert (curve.realised_reward[-1] - curve.realised_reward[-2]) / 30 > -20
 
@@ -41,7 +41,7 @@ def test_q_learning_walks_along_the_cliff() -> None:
 def test_taxi_runs_and_its_curve_is_that_of_its_rewards() -> None:
     """Every reward goes into the curve once: random play is a Markov chain of rewards -1, -10 and 20."""
     env = gymnasium.make("Taxi-v4")
-    learner = ht.make_agent("random", env, seed=3)
+    learner = ht.make_agent(env, "random", seed=3)
     curve = learner.learn(episodes=20, checkpoints=[1, 20])
     assert learner.problem == ht.Problem(500, 6, 200, None)
     assert learner.run_state.steps[0] <= 20 * 200
@@ -52,7 +52,7 @@ def test_taxi_runs_and_its_curve_is_that_of_its_rewards() -> None:
 def test_a_seed_repeats_a_run_and_another_does_not() -> None:
     def rewards(seed: int) -> Any:
         env = gymnasium.make("FrozenLake-v1")
-        return ht.make_agent("random", env, seed=seed).learn(episodes=50, checkpoints=50).realised_reward
+        return ht.make_agent(env, "random", seed=seed).learn(episodes=50, checkpoints=50).realised_reward
 
     np.testing.assert_array_equal(rewards(1), rewards(1))
     assert not np.array_equal(rewards(1), rewards(2))
@@ -60,8 +60,8 @@ def test_a_seed_repeats_a_run_and_another_does_not() -> None:
 
 def test_one_of_our_own_learns_the_same_in_gymnasium_as_fused() -> None:
     """The environment seeds its streams as the learner does, so even the bits agree."""
-    fused = ht.make_agent("q_learning", ht.make_mdp("double_chain"), seed=5)
-    stepped = ht.make_agent("q_learning", gymnasium.make("heavytail/DoubleChain-v0"), seed=5)
+    fused = ht.make_agent(ht.make_mdp("double_chain"), "q_learning", seed=5)
+    stepped = ht.make_agent(gymnasium.make("heavytail/DoubleChain-v0"), "q_learning", seed=5)
     left, right = fused.learn(100), stepped.learn(100)
     np.testing.assert_array_equal(left.realised_reward, right.realised_reward)
     np.testing.assert_array_equal(left.mean_reward, right.mean_reward)
@@ -90,7 +90,7 @@ class Shifted(gymnasium.Env[Any, Any]):
 
 
 def test_spaces_need_not_start_at_zero() -> None:
-    learner = ht.make_agent("q_learning", Shifted(), horizon=4, r_max=1.0, transition_scale=0.01)
+    learner = ht.make_agent(Shifted(), "q_learning", horizon=4, r_max=1.0, transition_scale=0.01, seed=0)
     curve = learner.learn(500)
     assert curve.mean_reward[-1] - curve.mean_reward[-2] == 15
     assert learner.predict(6, 1) == 2
@@ -104,11 +104,11 @@ def test_a_time_limit_around_any_environment_is_its_horizon() -> None:
     """Also where no id, and hence no spec, says so, and below other wrappers; the shortest counts."""
     limited: gymnasium.Env[Any, Any] = gymnasium.wrappers.TimeLimit(Shifted(), 7)
     limited = gymnasium.wrappers.RecordEpisodeStatistics(gymnasium.wrappers.TimeLimit(limited, 9))
-    assert ht.make_agent("random", limited).problem.horizon == 7
+    assert ht.make_agent(limited, "random", seed=0).problem.horizon == 7
 
 
 def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
-    learner = ht.make_agent("q_learning", Shifted(), horizon=4, r_max=1.0)
+    learner = ht.make_agent(Shifted(), "q_learning", horizon=4, r_max=1.0, seed=0)
     learner.learn(50)
     learner.save(tmp_path / "agent.npz")
     loaded = ht.load_agent(tmp_path / "agent.npz", Shifted())
@@ -124,7 +124,7 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
 
 
 def test_without_its_environment_a_loaded_learner_predicts_and_does_not_learn(tmp_path: Path) -> None:
-    learner = ht.make_agent("q_learning", Shifted(), horizon=4, r_max=1.0, transition_scale=0.01)
+    learner = ht.make_agent(Shifted(), "q_learning", horizon=4, r_max=1.0, transition_scale=0.01, seed=0)
     learner.learn(500)
     learner.save(tmp_path / "agent.npz")
     alone = ht.load_agent(tmp_path / "agent.npz")
@@ -142,7 +142,7 @@ def test_without_its_environment_a_loaded_learner_predicts_and_does_not_learn(tm
 @pytest.mark.parametrize("spaces", [None, [], {}, {"first_state": 5}, "first", *BAD_STARTS])
 def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
     path = tmp_path / "agent.npz"
-    ht.make_agent("random", Shifted(), horizon=4).save(path)
+    ht.make_agent(Shifted(), "random", horizon=4, seed=0).save(path)
     file = read_agent_file(path)
     file.metadata["spaces"] = spaces
     write_agent_file(path, file)
@@ -153,7 +153,7 @@ def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
 def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Path) -> None:
     """As older versions wrote it."""
     path = tmp_path / "agent.npz"
-    ht.make_agent("random", Shifted(), horizon=4).save(path)
+    ht.make_agent(Shifted(), "random", horizon=4, seed=0).save(path)
     file = read_agent_file(path)
     del file.metadata["spaces"]
     write_agent_file(path, file)
@@ -165,28 +165,28 @@ def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Pa
     ("make", "message"),
     [
         (
-            lambda: ht.make_agent("random", gymnasium.make("CartPole-v1")),
+            lambda: ht.make_agent(gymnasium.make("CartPole-v1"), "random"),
             r"the observations of this environment are Box.*make them discrete with a wrapper",
         ),
         (
-            lambda: ht.make_agent("random", gymnasium.make_vec("FrozenLake-v1", num_envs=3)),
+            lambda: ht.make_agent(gymnasium.make_vec("FrozenLake-v1", num_envs=3), "random"),
             "env is a vector of 3 environments; a tabular agent learns in a single one",
         ),
-        (lambda: ht.make_agent("random", Shifted()), "this environment has no limit of steps; give horizon="),
+        (lambda: ht.make_agent(Shifted(), "random"), "this environment has no limit of steps; give horizon="),
         (
-            lambda: ht.make_agent("random", gymnasium.make("FrozenLake-v1"), horizon=200),
+            lambda: ht.make_agent(gymnasium.make("FrozenLake-v1"), "random", horizon=200),
             "horizon is 200, but the environment cuts its episodes after 100 steps",
         ),
         (
-            lambda: ht.make_agent("ucrl2", gymnasium.make("FrozenLake-v1"), clip_optimism=True),
+            lambda: ht.make_agent(gymnasium.make("FrozenLake-v1"), "ucrl2", clip_optimism=True),
             "ucrl2 needs r_max=, the largest expected reward",
         ),
         (
-            lambda: ht.make_agent("random", ht.make_mdp("six_arms"), horizon=3),
+            lambda: ht.make_agent(ht.make_mdp("six_arms"), "random", horizon=3),
             "horizon is 3, but an MDP has its own, 25",
         ),
         (
-            lambda: ht.make_agent("random", "FrozenLake-v1"),
+            lambda: ht.make_agent("FrozenLake-v1", "random"),
             "env is a str; it must be an MDP, such as make_mdp",
         ),
         (
@@ -202,7 +202,7 @@ def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Pa
             "Taxi with fickle_passenger=True is not the MDP of its table",
         ),
         (
-            lambda: ht.make_agent("random", gymnasium.make("FrozenLake-v1"), horizon=0),
+            lambda: ht.make_agent(gymnasium.make("FrozenLake-v1"), "random", horizon=0),
             "horizon is 0; it must be a whole number, at least 1",
         ),
         (
@@ -232,7 +232,7 @@ class Stray(Shifted):
 
 def test_a_stray_observation_is_an_error() -> None:
     with pytest.raises(InputError, match="100000000 is none of the observations"):
-        ht.make_agent("random", Stray(), horizon=3).learn(1)
+        ht.make_agent(Stray(), "random", horizon=3).learn(1)
 
 
 def test_what_wrappers_do_to_rewards_is_known_or_not_believed() -> None:
@@ -241,15 +241,15 @@ def test_what_wrappers_do_to_rewards_is_known_or_not_believed() -> None:
     scaled = gymnasium.wrappers.TransformReward(
         gymnasium.make("heavytail/SixArms-v0"), lambda r: 100 * float(r)
     )
-    assert ht.make_agent("random", plain).problem.r_max == 2.0
-    assert ht.make_agent("random", moved).problem.r_max == 12.0
-    learner = ht.make_agent("random", scaled)
+    assert ht.make_agent(plain, "random", seed=0).problem.r_max == 2.0
+    assert ht.make_agent(moved, "random", seed=0).problem.r_max == 12.0
+    learner = ht.make_agent(scaled, "random", seed=0)
     assert learner.problem.r_max is None
     assert np.isnan(learner.learn(3).mean_reward).all()
 
 
 def test_a_loaded_learner_meets_new_noise(tmp_path: Path) -> None:
-    learner = ht.make_agent("random", gymnasium.make("FrozenLake-v1"), seed=np.int64(0))
+    learner = ht.make_agent(gymnasium.make("FrozenLake-v1"), "random", seed=np.int64(0))
     learner.learn(40)
     learner.save(tmp_path / "agent.npz")
     again = ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
@@ -285,7 +285,7 @@ def test_a_table_agrees_with_the_environment_it_came_from() -> None:
     env = gymnasium.make("FrozenLake-v1")
     mdp = ht.mdp_from_gymnasium(env)
     exact = P.policy_value(mdp, np.full((16, 4), 0.25))
-    played = ht.make_agent("random", env, seed=8).learn(episodes=20_000).realised_reward[-1] / 20_000
+    played = ht.make_agent(env, "random", seed=8).learn(episodes=20_000).realised_reward[-1] / 20_000
     assert abs(played - exact) < 5 * np.sqrt(exact * (1 - exact) / 20_000)
 
 
@@ -296,7 +296,7 @@ def test_a_successor_may_be_listed_twice_with_two_rewards() -> None:
     assert mdp.mean_rewards.tolist() == [[6.0]]
     assert P.optimal_value(mdp) == 6.0 + 0.5 * 6.0
     rewards = {
-        float(ht.make_agent("random", mdp, seed=seed).learn(1).realised_reward[0]) for seed in range(60)
+        float(ht.make_agent(mdp, "random", seed=seed).learn(1).realised_reward[0]) for seed in range(60)
     }
     assert {10.0, 11.0, 13.0} <= rewards
 
@@ -314,7 +314,7 @@ def test_a_change_comes_when_it_should_and_the_state_stays() -> None:
     forth, back = (
         ht.mdp_from_arrays(p[:, None, :], np.full((5, 1), r)) for p, r in ((ring, 1.0), (ring.T, 10.0))
     )
-    learner = ht.make_agent("random", ht.changing_mdp([forth, back, forth], at=[7, 10]))
+    learner = ht.make_agent(ht.changing_mdp([forth, back, forth], at=[7, 10]), "random", seed=0)
     curve = learner.learn(steps=12, checkpoints=12)
     assert np.diff(curve.mean_reward, prepend=0.0).tolist() == [1.0] * 7 + [10.0] * 3 + [1.0] * 2
     assert int(learner.run_state.state[0]) == (7 - 3 + 2) % 5
@@ -323,12 +323,12 @@ def test_a_change_comes_when_it_should_and_the_state_stays() -> None:
 @pytest.mark.parametrize("parts", [[100], [1, 99], [30, 30, 40]])
 def test_learning_through_a_change_in_parts_equals_learning_at_once(parts: list[int], tmp_path: Path) -> None:
     changing = ht.changing_mdp([_two(0, 5), _two(1, 5)], at=[50])
-    learner = ht.make_agent("q_learning", changing, seed=2)
+    learner = ht.make_agent(changing, "q_learning", seed=2)
     for part in parts:
         learner.learn(part)
         learner.save(tmp_path / "agent.npz")
         learner = ht.load_agent(tmp_path / "agent.npz")
-    whole = ht.make_agent("q_learning", changing, seed=2)
+    whole = ht.make_agent(changing, "q_learning", seed=2)
     whole.learn(100)
     np.testing.assert_array_equal(learner.agent.q, whole.agent.q)
     np.testing.assert_array_equal(learner.run_state.totals, whole.run_state.totals)

@@ -14,12 +14,12 @@ def test_the_moment_is_that_of_a_study(agent: str) -> None:
     given: dict[str, Any] = {"epsilon": 0.05, "moment": "true"}
     wanted = backend.resolve_parameters(agent, given, 1000)["moment"]
     mdp = ht.make_mdp("six_arms")
-    assert ht.make_agent(agent, mdp, **given).parameters["moment"] == wanted
+    assert ht.make_agent(mdp, agent, seed=0, **given).parameters["moment"] == wanted
 
 
 def test_the_number_of_changes_is_that_of_the_mdp() -> None:
     mdp = ht.make_changing_mdp("changing_bandits", planned_steps=1000)
-    learner = ht.make_agent("restarting", mdp, agent="ucrl2", epsilon=1.0, changes="true")
+    learner = ht.make_agent(mdp, "restarting", agent="ucrl2", epsilon=1.0, changes="true", seed=0)
     assert learner.parameters["changes"] == len(mdp.mdps) == 2
 
 
@@ -28,6 +28,6 @@ def test_where_nothing_tells_it_is_one_line() -> None:
     with pytest.raises(
         ht.InputError, match="moment is 'true', and this environment is no MDP that would tell"
     ):
-        ht.make_agent("heavy_q_learning", ht.gym.MDPEnv("six_arms"), epsilon=0.05, moment="true")
+        ht.make_agent(ht.gym.MDPEnv("six_arms"), "heavy_q_learning", epsilon=0.05, moment="true")
     with pytest.raises(ht.InputError, match="no finite moment of order"):
-        ht.make_agent("heavy_q_learning", mdp, epsilon=0.5, moment="true")
+        ht.make_agent(mdp, "heavy_q_learning", epsilon=0.5, moment="true")

@@ -88,7 +88,7 @@ def restarting(
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms")
-    >>> ht.make_agent("restarting", mdp, agent="heavy_q_learning", changes=5, epsilon=0.05, moment=1.0)
+    >>> ht.make_agent(mdp, "restarting", agent="heavy_q_learning", changes=5, epsilon=0.05, moment=1.0)
     Learner('restarting', episodes=0, steps=0)
     """
     entry = find("agent", agent)

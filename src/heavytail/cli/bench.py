@@ -24,7 +24,7 @@ def time_agents(env: str) -> list[dict[str, Any]]:
     mdp, rows = ht.make_mdp(env), []
     for entry in ht.registered("agent"):
         try:
-            learner = ht.make_agent(entry.name, mdp, seed=0, **entry.example)
+            learner = ht.make_agent(mdp, entry.name, seed=0, **entry.example)
         except InputError:
             continue  # an agent for another kind of problem
         amount = {learner.unit: WARM_UP}

@@ -75,12 +75,12 @@ def _make_learner(env: str, agent: str, given: dict[str, Any], seed: int) -> "Le
     names = {entry.name for entry in registered("env")}
     own = _share_out(env if env in names else None, agent, given)
     if env in names:
-        return ht.make_agent(agent, ht.make_changing_mdp(env, **own["env"]), seed=seed, **own["agent"])
+        return ht.make_agent(ht.make_changing_mdp(env, **own["env"]), agent, seed=seed, **own["agent"])
     if is_env_file(env):
-        return ht.make_agent(agent, read_env_file(env, own["env"]), seed=seed, **own["agent"])
+        return ht.make_agent(read_env_file(env, own["env"]), agent, seed=seed, **own["agent"])
     horizon = own["env"].pop("horizon", None)  # the learner's, not a parameter of Gymnasium's
     gym_env = _make_gymnasium(env, own["env"], names)
-    return ht.make_agent(agent, gym_env, seed=seed, horizon=horizon, **own["agent"])
+    return ht.make_agent(gym_env, agent, seed=seed, horizon=horizon, **own["agent"])
 
 
 def _share_out(env: str | None, agent: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -53,7 +53,7 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
     >>> import heavytail as ht
     >>> before, after = (ht.make_mdp("two_state", best=best) for best in (0, 1))
     >>> mdp = ht.changing_mdp([before, after], at=[5000])
-    >>> ht.make_agent("random", mdp).learn(steps=10_000).steps[-1]
+    >>> ht.make_agent(mdp, "random").learn(steps=10_000).steps[-1]
     np.int64(10000)
     """
     if isinstance(mdps, MDP) or not mdps or not all(isinstance(mdp, MDP) for mdp in mdps):

@@ -55,7 +55,7 @@ def advise(upper: Tail, lower: Tail, numbers: PaperNumbers) -> Iterator[str]:
     need = judge_need(upper, lower)
     yield _reason(need, upper, lower)
     if need == "no":
-        yield 'Ordinary agents do: ht.make_agent("psrl", env) or "q_learning".'
+        yield 'Ordinary agents do: ht.make_agent(env, "psrl") or "q_learning".'
         return
     if min(upper.mean_finite, lower.mean_finite) < 0.975:
         yield (
@@ -65,7 +65,7 @@ def advise(upper: Tail, lower: Tail, numbers: PaperNumbers) -> Iterator[str]:
     yield "Tabular: ht.make_agent(env), which is Heavy-PSRL and needs no prior knowledge of the rewards."
     yield "Deep: ht.gym.DenoiseReward(env) around the environment of any framework, or ht.deep.robust_dqn."
     yield (
-        f'To insist on the paper: ht.make_agent("heavy_q_learning", env, epsilon={numbers.epsilon:g},'
+        f'To insist on the paper: ht.make_agent(env, "heavy_q_learning", epsilon={numbers.epsilon:g},'
         f' moment={numbers.moment:.3g}), or "heavy_ucrl2".'
     )
 

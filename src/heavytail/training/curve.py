@@ -65,7 +65,7 @@ class Curve:
         Known in an MDP, which is planned when this is first read.
 
         >>> import heavytail as ht
-        >>> curve = ht.make_agent("optimal", ht.make_mdp("six_arms")).learn(episodes=1000, checkpoints=2)
+        >>> curve = ht.make_agent(ht.make_mdp("six_arms"), "optimal").learn(episodes=1000, checkpoints=2)
         >>> bool(abs(curve.regret[-1]) < 5000)
         True
         """

@@ -122,7 +122,7 @@ class Learner:
             progress: show a progress bar.
 
         >>> import heavytail as ht
-        >>> learner = ht.make_agent("q_learning", ht.make_mdp("six_arms"), seed=0, transition_scale=0.01)
+        >>> learner = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=0, transition_scale=0.01)
         >>> curve = learner.learn(episodes=1000, checkpoints=2)
         >>> curve.episodes
         array([ 500, 1000])
@@ -174,7 +174,7 @@ class Learner:
         draw. Learning is not affected.
 
         >>> import heavytail as ht
-        >>> ht.make_agent("optimal", ht.make_mdp("six_arms")).policy().shape
+        >>> ht.make_agent(ht.make_mdp("six_arms"), "optimal").policy().shape
         (25, 7)
         """
         actions = self._freeze().actions + self.runner.to_action(0)
@@ -202,7 +202,7 @@ class Learner:
             env: a Gymnasium environment to play in; by default a copy of the learner's own.
 
         >>> import heavytail as ht
-        >>> learner = ht.make_agent("optimal", ht.make_mdp("six_arms", law="normal"))
+        >>> learner = ht.make_agent(ht.make_mdp("six_arms", law="normal"), "optimal", seed=0)
         >>> found = learner.evaluate(episodes=1000)
         >>> round(found.value, 2), bool(found.low < found.value < found.high), len(found.returns)
         (40.06, True, 1000)

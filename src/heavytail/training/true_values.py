@@ -30,7 +30,7 @@ def with_true_values(
         mdps: of the environment, in turn; none where it does not show any.
 
     >>> import heavytail as ht
-    >>> learner = ht.make_agent("heavy_q_learning", ht.make_mdp("six_arms"), epsilon=0.05, moment="true")
+    >>> learner = ht.make_agent(ht.make_mdp("six_arms"), "heavy_q_learning", epsilon=0.05, moment="true")
     >>> round(learner.parameters["moment"], 2)
     14.24
     """

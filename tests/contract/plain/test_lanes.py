@@ -102,7 +102,7 @@ def statuses_met(build: Callable[[], Record], mdp: MDP) -> list[int]:
 
 
 def builder(agent: str, mdp: MDP) -> Callable[[], Record]:
-    return lambda: ht.make_agent(agent, mdp, **find("agent", agent).example).agent
+    return lambda: ht.make_agent(mdp, agent, seed=0, **find("agent", agent).example).agent
 
 
 def can(agent: str, mdp: str) -> bool:

@@ -46,7 +46,7 @@ def learners() -> Iterator[ht.Learner]:
         for agent in ht.registered("agent"):
             for parameters in variants(agent):
                 try:
-                    yield ht.make_agent(agent.name, mdp, seed=1, **parameters)
+                    yield ht.make_agent(mdp, agent.name, seed=1, **parameters)
                 except InputError as error:
                     if "continuing" not in str(error):
                         raise

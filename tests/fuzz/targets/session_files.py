@@ -32,9 +32,9 @@ def start(folder: Path) -> Callable[[Generator], None]:
 
 def agents() -> Iterator[ht.OnlineAgent]:
     """Make agents with labels and without, with an end and without."""
-    yield ht.make_online(states=STATES, actions=ACTIONS)
-    yield ht.make_online("q_learning", states=4, actions=ACTIONS, horizon=3)
-    yield ht.make_online("heavy_q_learning", states=STATES, actions=2, horizon=1)
+    yield ht.make_online(STATES, ACTIONS, seed=0)
+    yield ht.make_online(4, ACTIONS, "q_learning", seed=0, horizon=3)
+    yield ht.make_online(STATES, 2, "heavy_q_learning", seed=0, horizon=1)
 
 
 def try_one(files: list[AgentFile], path: Path, rng: Generator) -> None:

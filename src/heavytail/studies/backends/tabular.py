@@ -89,7 +89,7 @@ class TabularBackend:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a study plans its own steps, and nobody sees a worker's
             learner = make_agent(
-                part.agent, self.mdp_for(part), seed=part.seed_for(run.replicate), **run.parameters
+                self.mdp_for(part), part.agent, seed=part.seed_for(run.replicate), **run.parameters
             )
             amount: dict[str, Any] = {learner.unit: part.units}
             curve = learner.learn(**amount, checkpoints=part.checkpoints, spacing=part.spacing)

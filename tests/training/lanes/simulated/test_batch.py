@@ -46,7 +46,7 @@ class Run(NamedTuple):
     seed: int
 
     def learner(self) -> Learner:
-        return ht.make_agent(self.agent, self.mdp, seed=self.seed, **self.parameters)
+        return ht.make_agent(self.mdp, self.agent, seed=self.seed, **self.parameters)
 
 
 def make_lanes(runs: Sequence[Run], at: Ints = AT) -> Lanes:
