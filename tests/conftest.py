@@ -20,8 +20,6 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(KEPT) / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
-# What is tested is compiled code, and not what runs until it is there; tests of that say so.
-os.environ["HEAVYTAIL_COMPILE"] = "here"
 
 # So is bytecode, whatever the environment says: without it pytest rewrites every test file in every process,
 # and each process that a test starts compiles heavytail's source.

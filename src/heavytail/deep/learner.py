@@ -40,8 +40,7 @@ from heavytail.deep.rewards import TRANSFORMS, RewardSettings
 from heavytail.deep.settings import RunSettings, Settings, check_settings, own_parameters
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
-from heavytail.training.interrupts import deferred_interrupts
-from heavytail.training.one_thread import one_thread
+from heavytail.guards import deferred_interrupts, one_thread
 from heavytail.training.progress import Place, progress_bar
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls

@@ -2,17 +2,18 @@
 
 This is the one file that imports ``njit``. A *kernel* is a small function that is always inlined into its
 caller; an *entry* is a function that Python calls, compiled for the classes of the records it is given and
-kept on disk. A kernel that Python calls is an entry too.
+kept on disk. A kernel that Python calls runs as plain Python.
 
 Numba decides whether a kept entry is still good by looking at the entry's own file. That is not enough here:
 the loop lives in one file and the agent inlined into it in another, so an edited agent would be served from
 the old machine code. So entries are kept in a folder named by a fingerprint of every piece of code that can
 end up inside: the entry, the kernels it names, the kernels those name, the methods of the records' classes,
-and the constants that any of them reads; and of the compiler itself. The fingerprint is taken from the code
-objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what that
-process compiled, and an edited comment recompiles nothing.
+and the constants that any of them reads; and of the compiler and the processor. The fingerprint is taken from
+the code objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what
+that process compiled, and an edited comment recompiles nothing.
 
-Where several processes need the same entry at once, one compiles it and the others wait and load it.
+Where several processes need the same entry at once, one compiles it and the others wait and load it. What
+cannot be loaded is compiled again.
 
 The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and
 is readable by its owner alone. Who can write to it decides what this process runs, so that one that others
@@ -31,26 +32,24 @@ import time
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from enum import Enum
-from functools import cache, partial, wraps
+from functools import cache
 from hashlib import sha256
 from multiprocessing import parent_process
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
 
+import llvmlite
+import llvmlite.binding as llvm
 import numba
 import numpy as np
 from numba import njit
+from numba.core.errors import NumbaError
+from numba.extending import register_jitable
 
-from heavytail._startup import gc_paused, skip_blas_probe
-from heavytail.kernels import _part_compiler, _quick_compiler
-from heavytail.kernels._kept_code import KeptCode
-from heavytail.kernels._part_compiler import Part
-from heavytail.kernels._quick_compiler import QuickCompiler
-from heavytail.kernels.interpreting import interpret
+from heavytail._startup import gc_paused
 
-skip_blas_probe()
 config: Any = numba.config  # its names are made at run time
 log = logging.getLogger("heavytail")
 P = ParamSpec("P")
@@ -60,49 +59,132 @@ FINGERPRINT = "[0-9a-f]{20}"
 KEEP_UNUSED_SECONDS = 30 * 24 * 3600
 SECONDS_OF_SILENCE = 1.0
 # Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: a
-# step takes 20 ns instead of 128.
-ENTRY_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
-KERNEL_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": True}
-SUBROUTINE_OPTIONS: dict[str, Any] = {**ENTRY_OPTIONS, "forceinline": False}  # a caller's True is inherited
+# step takes 20 ns instead of 128. Rewrites are of array expressions, which allocate.
+ENTRY_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_rewrites": True}
+PART_OPTIONS: dict[str, Any] = {
+    **ENTRY_OPTIONS,
+    "nogil": True,
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+KERNEL_OPTIONS: dict[str, Any] = {**PART_OPTIONS, "forceinline": True}
+SUBROUTINE_OPTIONS: dict[str, Any] = {**PART_OPTIONS, "forceinline": False}  # a caller's True is inherited
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a small function that is always inlined into its caller."""
+    """Let compiled code call a small function, which is always inlined there."""
     return _part(function, KERNEL_OPTIONS)
 
 
 def subroutine(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile a larger function that is called, not inlined, so that two callers share its code."""
+    """Let compiled code call a larger function, not inlined, so that two callers share its code."""
     return _part(function, SUBROUTINE_OPTIONS)
 
 
 def _part(function: Callable[P, R], options: dict[str, Any]) -> Callable[P, R]:
-    if config.DISABLE_JIT:
-        return function
-    return cast("Callable[P, R]", Part(function, options, entry))
+    if not config.DISABLE_JIT:
+        register_jitable(**options)(function)
+    return function
 
 
-def entry(function: Callable[P, R], *records: Any) -> Callable[P, R]:
+def interpret(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a function and its kernels as plain Python; integers wrap and floats overflow silently."""
+    with np.errstate(all="ignore"):
+        return function(*args, **kwargs)
+
+
+class Entry:
+    """A function that Python calls, compiled when it is first called, or loaded from its folder.
+
+    Attributes:
+        dispatcher: numba's, which holds the compiled forms.
+        folder: where its machine code is kept, if it is.
+    """
+
+    def __init__(self, function: Callable[..., Any], folder: Path | None, *, nogil: bool) -> None:
+        self._function, self._nogil = function, nogil
+        self.folder = folder
+        self.dispatcher = self._new_dispatcher()
+
+    def _new_dispatcher(self) -> Any:
+        options = {**ENTRY_OPTIONS, "nogil": self._nogil}
+        if self.folder is None:
+            return njit(**options)(self._function)
+        with _decorating:  # numba reads the folder when a function is decorated
+            before, config.CACHE_DIR = config.CACHE_DIR, str(self.folder)
+            try:
+                return njit(cache=True, **options)(self._function)
+            finally:
+                config.CACHE_DIR = before
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function."""
+        if config.DISABLE_JIT:
+            return interpret(self._function, *arguments)
+        if not self.dispatcher.signatures:
+            self.compile(tuple(map(numba.typeof, arguments)))
+        return self.dispatcher(*arguments)
+
+    def is_ready(self, signature: tuple[Any, ...]) -> bool:
+        """Tell whether nothing has to be compiled: it is done, or kept on the disk."""
+        kept = self.folder is not None and any(self.folder.glob("*/*.nbi"))
+        return kept or signature in self.dispatcher.overloads
+
+    def compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
+        """Compile it for arguments of these types, or load it; return what Python calls then.
+
+        While one process compiles, others that need the same code wait, and load it from the disk.
+        """
+        with _said_if_long(self.folder), _locked(self.folder), gc_paused():  # a tenth of compiling
+            try:
+                return self._compile(signature)
+            except NumbaError:
+                raise
+            except Exception:
+                if self.folder is None:
+                    raise
+                self._forget()
+                return self._compile(signature)
+
+    def _compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
+        try:
+            compiled: Callable[..., Any] = self.dispatcher.compile(signature)
+        except OSError as error:  # it could not be written
+            if signature not in self.dispatcher.overloads:
+                raise
+            _warn_that_nothing_is_kept(f"{cache_root()} cannot be written ({error.strerror})")
+            compiled = self.dispatcher.compile(signature)
+        return compiled
+
+    def _forget(self) -> None:
+        """Throw away what is kept, because it cannot be loaded."""
+        for kept in self.folder.iterdir() if self.folder else ():
+            shutil.rmtree(kept, ignore_errors=True)
+        self.dispatcher = self._new_dispatcher()
+
+
+_decorating = threading.Lock()
+
+
+def entry(function: Callable[..., Any], *records: Any) -> Entry:
     """Compile `function` for the classes of `records`, or load it from the disk."""
     return _entry(function, record_classes(*records), nogil=True)
 
 
-def entry_with_gil(function: Callable[P, R], *records: Any) -> Callable[P, R]:
+def entry_with_gil(function: Callable[..., Any], *records: Any) -> Entry:
     """Do as `entry` does, for a function so short that it keeps the GIL, which takes time to hand over."""
     return _entry(function, record_classes(*records), nogil=False)
 
 
 @cache
-def _entry(function: Callable[P, R], classes: tuple[type, ...], *, nogil: bool) -> Callable[P, R]:
-    if config.DISABLE_JIT:
-        return partial(interpret, function)
-    compiled: Any = njit(**{**ENTRY_OPTIONS, "nogil": nogil}, pipeline_class=QuickCompiler)(function)
-    keepable = function.__module__ in sys.modules and all(map(_importable, classes))
+def _entry(function: Callable[..., Any], classes: tuple[type, ...], *, nogil: bool) -> Entry:
+    keepable = not config.DISABLE_JIT and _has_source(function) and all(map(_importable, classes))
     folder = _kept_folder(fingerprint(function, classes)) if keepable else None
-    if folder is not None:
-        compiled._cache = KeptCode(function, folder)  # noqa: SLF001 - numba takes no cache of ours
-    compiled.compile = _one_process_at_a_time(compiled.compile, folder)
-    return cast("Callable[P, R]", compiled)
+    return Entry(function, folder, nogil=nogil)
+
+
+def _has_source(function: Callable[..., Any]) -> bool:
+    return function.__module__ in sys.modules and Path(function.__code__.co_filename).is_file()
 
 
 def record_classes(*records: Any) -> tuple[type, ...]:
@@ -172,21 +254,6 @@ def _remove_unused(root: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _one_process_at_a_time(compile_or_load: Callable[P, R], folder: Path | None) -> Callable[P, R]:
-    """While one process compiles, others that need the same code wait, and then load it from the disk.
-
-    Without a folder each compiles for itself.
-    """
-
-    @wraps(compile_or_load)
-    def in_turn(*args: P.args, **kwargs: P.kwargs) -> R:
-        locked = nullcontext() if folder is None else _locked(folder)
-        with _said_if_long(folder), locked, gc_paused():  # collecting takes a tenth of compiling
-            return compile_or_load(*args, **kwargs)
-
-    return in_turn
-
-
 @contextmanager
 def _said_if_long(folder: Path | None) -> Iterator[None]:
     """Say that this process compiles, or waits for one that does, if it takes a while; once will do."""
@@ -208,10 +275,10 @@ def _say_that_it_compiles(kept: bool) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked(folder: Path | None) -> Iterator[None]:
     try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # it was removed: nothing to share
+        handle = os.open(folder or "", os.O_RDONLY)
+    except OSError:  # there is none, or it was removed: nothing to share
         yield
         return
     try:
@@ -229,15 +296,12 @@ def _locked(folder: Path) -> Iterator[None]:
 
 def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
     """Name the machine code that `function` would become with records of these classes."""
-    options = (ENTRY_OPTIONS, KERNEL_OPTIONS, SUBROUTINE_OPTIONS)
-    lines = [*map(repr, options), *map(_describe_value, classes), *COMPILER]
-    if config.BOUNDSCHECK:  # NUMBA_BOUNDSCHECK=1: an index out of range is an error, in other code
-        lines.append("bounds are checked")
+    lines = [*_compiler(), *map(_describe_value, classes)]
     seen: set[int] = set()
     waiting: list[Any] = [function]
     while waiting:
         item = waiting.pop()
-        source = getattr(item, "py_func", getattr(item, "_defn", item))  # of a kernel, of an intrinsic
+        source = getattr(item, "__wrapped__", item)  # of an intrinsic
         if id(source) in seen:
             continue
         seen.add(id(source))
@@ -253,8 +317,18 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
     return sha256("\n".join(lines).encode()).hexdigest()[:20]
 
 
+@cache
+def _compiler() -> list[str]:
+    """Describe what compiles, for which processor, and how."""
+    versions = sys.version, numba.__version__, llvmlite.__version__
+    processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    # NUMBA_BOUNDSCHECK=1: an index out of range is an error, in other code
+    settings = bool(config.BOUNDSCHECK), ENTRY_OPTIONS, KERNEL_OPTIONS, SUBROUTINE_OPTIONS
+    return list(map(repr, (*versions, *processor, *settings)))
+
+
 def _is_code(value: Any) -> bool:
-    if any(hasattr(value, name) for name in ("py_func", "_defn", "compiled_parts")):
+    if any(hasattr(value, name) for name in ("__wrapped__", "compiled_parts")):
         return True
     package = (getattr(value, "__module__", None) or "").partition(".")[0]
     return isinstance(value, types.FunctionType) and package not in ("numpy", "numba", "scipy")
@@ -267,14 +341,6 @@ def _describe_code(code: types.CodeType) -> Iterator[str]:
     for inner in code.co_consts:
         if isinstance(inner, types.CodeType):
             yield from _describe_code(inner)
-
-
-def _describe_module(module: types.ModuleType) -> list[str]:
-    loader: Any = module.__loader__
-    return list(_describe_code(loader.get_code(module.__name__)))
-
-
-COMPILER = [*_describe_module(_part_compiler), *_describe_module(_quick_compiler)]  # as it is loaded
 
 
 def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -17,10 +17,8 @@ from typing import Any, Protocol, TypeVar, cast
 from numba import types
 from numba.extending import overload
 
-from heavytail.kernels._part_compiler import PART_OPTIONS
 from heavytail.kernels.compiling import KERNEL_OPTIONS, kernel
 
-INLINED: Any = {**KERNEL_OPTIONS, **PART_OPTIONS}
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -81,11 +79,10 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
             chosen = [methods[cls] for cls in classes if cls in methods]
             return [choose, *chosen] if default is None else [choose, *chosen, default]
 
-        @overload(call, jit_options=INLINED, strict=False)
+        @overload(call, jit_options=KERNEL_OPTIONS, strict=False)
         # Numba wants names only.
         def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
-            chosen = methods.get(getattr(record, "instance_class", None), default)
-            return getattr(chosen, "py_func", None)
+            return methods.get(getattr(record, "instance_class", None), default)
 
         verb = cast("Verb", call)
         attributes = {"parameters": parameters, "methods": methods, "method": method}
@@ -149,10 +146,10 @@ def switch(stub: Callable[..., Any]) -> Switch:
 
         return register
 
-    @overload(call, jit_options=INLINED, strict=False)
+    @overload(call, jit_options=KERNEL_OPTIONS, strict=False)
     # Numba wants names only.
     def choose(code, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
-        return getattr(chain(), "py_func", None) if isinstance(code, types.Integer) else None
+        return chain() if isinstance(code, types.Integer) else None
 
     vars(call).update(cases=cases, case=case, compiled_parts=lambda classes: [choose, chain()])
     _take_name(call, stub)

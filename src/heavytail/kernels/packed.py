@@ -20,19 +20,16 @@ The buffer must be packed again when the record becomes another one, as it does 
 import operator
 from collections.abc import Callable
 from threading import Lock
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import typeof, types
 from numba.core import cgutils
-from numba.core.registry import cpu_target
 from numba.extending import NativeValue, intrinsic, models, overload, register_model, unbox
 
 from heavytail.arrays import Record
-from heavytail.kernels._kept_code import KeptCode
-from heavytail.kernels.compiling import config, entry, entry_with_gil
-from heavytail.kernels.dispatch import INLINED
+from heavytail.kernels.compiling import KERNEL_OPTIONS, config, entry, entry_with_gil
 
 ALIGNMENT = 64
 _packing = Lock()
@@ -102,10 +99,12 @@ def _read_record(context, packed):
 def _write_record(context, record, address):
     def generate(context, builder, signature, arguments):
         value, place = arguments
-        builder.store(value, builder.inttoptr(place, value.type.as_pointer()))
-        return context.get_dummy_value()
+        given = builder.icmp_unsigned("!=", place, place.type(0))
+        with builder.if_then(given):
+            builder.store(value, builder.inttoptr(place, value.type.as_pointer()))
+        return place.type(context.get_abi_sizeof(value.type))
 
-    return types.void(record, address), generate
+    return types.int64(record, address), generate
 
 
 @typed_intrinsic
@@ -114,8 +113,10 @@ def _as_primitive(context, number):
     return primitive(number), lambda context, builder, signature, arguments: arguments[0]
 
 
-def _write(record: Record, address: int) -> None:
-    _write_record(record, address)
+def _write(record: Record, address: int) -> int:
+    """Write a record's struct to an address, unless that is 0, and return its size."""
+    size: int = _write_record(record, address)
+    return size
 
 
 class Packed:
@@ -142,11 +143,10 @@ class Packed:
     def _pack(self) -> None:
         with _packing:  # two threads would have a buffer each
             if self._address is None:
-                context = cpu_target.target_context
-                size = context.get_abi_sizeof(context.get_value_type(typeof(self.record)))
-                buffer = np.zeros(size + ALIGNMENT, np.uint8)
+                write = entry(_write, self.record)
+                buffer = np.zeros(write(self.record, 0) + ALIGNMENT, np.uint8)
                 address = -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
-                entry(_write, self.record)(self.record, address)
+                write(self.record, address)
                 # Last: who has an address reads what is there
                 self._buffer, self._address = buffer, address
 
@@ -160,21 +160,18 @@ class Packed:
         """Compile a function of this record's address and of arguments of these kinds, or load it."""
         if config.DISABLE_JIT:
             return entry(function, self.record)
-        compiled: Any = entry_with_gil(function, self.record)
-        return cast("Callable[..., Any]", compiled.compile((PackedType(typeof(self.record)), *kinds)))
+        return entry_with_gil(function, self.record).compile(self._signature(kinds))
 
-    def would_keep(self, function: Callable[..., Any], *kinds: types.Type) -> bool:
-        """Tell whether `entry` would have to compile this function, and keep it for other processes."""
-        if config.DISABLE_JIT:
-            return False
-        compiled: Any = entry_with_gil(function, self.record)
-        signature = (PackedType(typeof(self.record)), *kinds)
-        kept = compiled._cache  # noqa: SLF001 - numba has no other way to it
-        return (
-            signature not in compiled.overloads
-            and isinstance(kept, KeptCode)
-            and not kept.holds(signature, compiled.targetctx.codegen())
-        )
+    def is_ready(self, function: Callable[..., Any], *kinds: types.Type) -> bool:
+        """Tell whether `entry` would return at once, or load what is kept."""
+        return config.DISABLE_JIT or entry_with_gil(function, self.record).is_ready(self._signature(kinds))
+
+    def compile_address(self) -> None:
+        """Compile what writes the record into the buffer."""
+        entry(_write, self.record).compile((typeof(self.record), types.int64))
+
+    def _signature(self, kinds: tuple[types.Type, ...]) -> tuple[types.Type, ...]:
+        return PackedType(typeof(self.record)), *kinds
 
     def __reduce__(self) -> tuple[type, tuple[Record]]:
         """Send the record to another process, not its address."""
@@ -199,17 +196,17 @@ def as_real(number: Any) -> float:
     return float(number)
 
 
-@overload(unpack, jit_options=INLINED)
+@overload(unpack, jit_options=KERNEL_OPTIONS)
 def _unpack(packed):
     return (lambda packed: _read_record(packed)) if isinstance(packed, PackedType) else None
 
 
-@overload(as_index, jit_options=INLINED)
+@overload(as_index, jit_options=KERNEL_OPTIONS)
 def _as_index(number):
     return (lambda number: _as_primitive(number)) if isinstance(number, IndexType) else None
 
 
-@overload(as_real, jit_options=INLINED)
+@overload(as_real, jit_options=KERNEL_OPTIONS)
 def _as_real(number):
     return (lambda number: _as_primitive(number)) if isinstance(number, RealType) else None
 

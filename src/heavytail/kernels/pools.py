@@ -18,9 +18,7 @@ from numba import types
 from numba.extending import overload
 
 from heavytail.arrays import Record
-from heavytail.kernels.compiling import kernel
-from heavytail.kernels.dispatch import INLINED
-from heavytail.kernels.interpreting import interpret
+from heavytail.kernels.compiling import KERNEL_OPTIONS, interpret, kernel
 from heavytail.kernels.verbs import full
 
 
@@ -60,16 +58,16 @@ def any_pool_full(record: Record) -> bool:
     return full(record) or any(any_pool_full(value) for value in record if hasattr(value, "_fields"))
 
 
-@overload(any_pool_full, jit_options=INLINED, strict=False)
+@overload(any_pool_full, jit_options=KERNEL_OPTIONS, strict=False)
 # Numba wants the name only.
 def _any_pool_full(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     if not isinstance(record, types.BaseNamedTuple):
         return None
-    is_full: Any = full.methods.get(cast("Any", record).instance_class, _never_full)
+    is_full: Callable[..., bool] = full.methods.get(cast("Any", record).instance_class, _never_full)
     for i, kind in enumerate(cast("Any", record).types):
         if _can_be_full(kind):
             is_full = _or_inside(i, is_full)
-    return is_full.py_func
+    return is_full
 
 
 def _can_be_full(kind: Any) -> bool:

@@ -1,22 +1,23 @@
 """A session at work: interpreted until it is compiled, and shared by threads.
 
-Compiling takes seconds. Where nothing is kept on the disk, another process does it, and until it has done so
-calls are interpreted: plain Python does the same, in milliseconds. Compiled calls keep the GIL, so that each
-is done before another begins; an interpreted one holds the lock.
+Compiling takes seconds. Where nothing is kept on the disk, a thread does it, and until it has done so calls
+are interpreted: plain Python does the same, in milliseconds. Compiled calls keep the GIL, so that each is done
+before another begins; an interpreted one holds the lock, and is done before Ctrl-C is heard.
 """
 
+import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from threading import RLock
 from typing import Any
+from weakref import WeakSet
 
 from heavytail.errors import InputError
-from heavytail.kernels.interpreting import OvertakenError, interpret
+from heavytail.guards import deferred_interrupts
+from heavytail.kernels.compiling import interpret, record_classes
 from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
 from heavytail.mdp.problem import Problem
-from heavytail.serving.compile_aside import Process, compile_aside
-from heavytail.serving.rollback import rolled_back_on_error
 from heavytail.serving.session import session_act, session_update
 
 # What is compiled, and the kinds of its arguments after the session
@@ -24,71 +25,62 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "act": (session_act, INDEX, INDEX, INDEX),
     "update": (session_update, INDEX, INDEX, REAL, INDEX, INDEX, FLAG, FLAG),
 }
+MAX_CELLS = 2000  # steps times states times actions; planning for more takes plain Python too long
+
+_compiling: WeakSet[threading.Thread] = WeakSet()
+
+
+def _wait_for_compiling() -> None:
+    for thread in list(_compiling):
+        thread.join()
+
+
+# A child would inherit the compiler's locks, but not the thread that gives them back.
+os.register_at_fork(before=_wait_for_compiling)
 
 
 class LiveSession:
     """A session whose functions may be called from several threads."""
 
     name: str
-    parameters: dict[str, Any]
     problem: Problem
-    _is_registered: bool  # whether another process can build the agent, by name and parameters
 
     def _attach(self, packed: Packed) -> None:
         self._packed = packed
-        self._lock: Any = RLock()  # of whoever froze the session
+        self._lock, self._owner = threading.Lock(), 0  # which thread has the session
         # Until they are compiled, both take the record itself
         self._address: Any = packed
         self._act: Callable[..., int] = partial(self._call_early, "act")
         self._update: Callable[..., int] = partial(self._call_early, "update")
-        self._compiling: Process | None = None
-        self._is_begun = False  # whether anything was called
-
-    def _compile_all(self) -> None:
-        with self._locked():
-            if not self._is_begun:
-                self._start_compiling("update")  # while `act` is compiled here
-            for function in FUNCTIONS:
-                self._switch(function)
-
-    def _compile(self, function: str) -> Callable[..., int]:
-        """Compile "act" or "update", and what packs the record for it, or load what is kept."""
-        self._packed.address  # noqa: B018 - it is packed when asked for
-        return self._packed.entry(*FUNCTIONS[function])
+        self._compiler: threading.Thread | None = None
 
     def _call_early(self, function: str, packed: Any, *arguments: Any) -> int:
         """Call a function that is not compiled yet, or was not when the call began."""
-        with self._locked():  # while a call is interpreted nothing else may happen
-            if not self._is_begun:
-                self._start_compiling(*FUNCTIONS)
+        with deferred_interrupts(), self._locked():  # while one is interpreted nothing else may happen
             if self._address is self._packed and self._is_compiling():
-                with suppress(OvertakenError):
-                    return self._interpret(function, packed, *arguments)
-            compiled = self._switch(function)
+                source, *_ = FUNCTIONS[function]
+                return int(interpret(source, packed, *arguments))
+        compiled = self._switch()[function]
         return compiled(packed.address if isinstance(packed, Packed) else packed, *arguments)
 
-    def _start_compiling(self, *functions: str) -> None:
-        """Let another process compile what is not kept yet, if there may be one."""
-        self._is_begun = True
-        missing = [name for name in functions if self._packed.would_keep(*FUNCTIONS[name])]
-        if missing and self._is_registered:
-            self._compiling = compile_aside(
-                self.name, self.parameters, self.problem, self._packed.record, missing
-            )
-
     def _is_compiling(self) -> bool:
-        return self._compiling is not None and self._compiling.poll() is None
+        """Tell whether a thread compiles; at the first call, start it if that is worth it."""
+        if self._compiler is None:
+            own = all(cls.__module__.startswith("heavytail.") for cls in record_classes(self._packed.record))
+            H, S, A = max(self.problem.horizon, 1), self.problem.n_states, self.problem.n_actions
+            # Only of heavytail's own agents do its tests say that plain Python does the same.
+            if not own or H * S * A > MAX_CELLS or all(self._packed.is_ready(*f) for f in FUNCTIONS.values()):
+                return False
+            self._compiler = threading.Thread(target=_compile, args=[self._packed], daemon=True)
+            _compiling.add(self._compiler)
+            self._compiler.start()
+        return self._compiler.is_alive()
 
-    def _interpret(self, function: str, packed: Packed, *arguments: Any) -> int:
-        source, *_ = FUNCTIONS[function]
-        with rolled_back_on_error(packed.record, but=("due", "frozen")):
-            return int(interpret(source, packed, *arguments, is_overtaken=lambda: not self._is_compiling()))
-
-    def _switch(self, function: str) -> Callable[..., int]:
-        """Use compiled code for a function from now on."""
-        compiled = self._compile(function)
-        self._address = self._packed.address  # first: who has read the function reads it afterwards
-        setattr(self, f"_{function}", compiled)
+    def _switch(self) -> dict[str, Callable[..., int]]:
+        """Use compiled code from now on."""
+        compiled = {name: self._packed.entry(*function) for name, function in FUNCTIONS.items()}
+        self._address = self._packed.address  # first: who has read a function reads it afterwards
+        self._act, self._update = compiled["act"], compiled["update"]
         return compiled
 
     def _where(self, session: Packed) -> Any:
@@ -102,12 +94,16 @@ class LiveSession:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Wait until no other thread has the session, and keep it."""
-        if self._lock._is_owned():  # noqa: SLF001 - the only way to ask
+        if self._owner == threading.get_ident():
             raise InputError(
                 f"{self.name} is in the midst of a call, or is being saved; a signal handler must wait for it"
             )
         with self._lock:
-            yield
+            self._owner = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._owner = 0
 
     @contextmanager
     def _frozen(self) -> Iterator[None]:
@@ -118,3 +114,10 @@ class LiveSession:
                 yield
             finally:
                 self._packed.record.frozen[0] = 0
+
+
+def _compile(packed: Packed) -> None:
+    with suppress(Exception):  # whatever it is, the next call compiles where it is called, and raises it
+        packed.compile_address()
+        for function in FUNCTIONS.values():
+            packed.entry(*function)

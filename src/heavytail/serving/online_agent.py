@@ -84,7 +84,6 @@ class OnlineAgent(LiveSession):
         actions: Labels | None = None,
     ) -> None:
         self.name = name or type(agent).__name__
-        self._is_registered = bool(name)
         self.parameters = parameters or {}
         self.problem = problem
         self.states = Labels(range(problem.n_states)) if states is None else states
@@ -131,10 +130,10 @@ class OnlineAgent(LiveSession):
     def warm_up(self) -> "OnlineAgent":
         """Compile what `act` and `update` need, and return when that is done; returns itself.
 
-        Without it they are slower at first, while another process compiles, for seconds; then, and in all
-        later processes, they are loaded from the disk, in a moment.
+        Without it calls are slower at first, while a thread compiles, for seconds. Later processes load the
+        machine code from the disk, in a moment.
         """
-        self._compile_all()
+        self._switch()
         return self
 
     def begin(self, s: Any) -> None:
@@ -169,7 +168,7 @@ class OnlineAgent(LiveSession):
         """Return what `predict` says in each state: actions [S], or [H, S] where an episode has H > 1 steps.
 
         >>> import heavytail as ht
-        >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"])
+        >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"], seed=0)
         >>> dict(zip(agent.states, agent.policy()))
         {'idle': 'send', 'busy': 'wait'}
         """
@@ -328,7 +327,7 @@ class OnlineAgent(LiveSession):
 
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
-        own = ("_act", "_update", "_address", "_lock", "_compiling", "_autosave", "_aside")
+        own = ("_act", "_update", "_address", "_lock", "_owner", "_compiler", "_autosave", "_aside")
         with self._frozen():
             session = copy.deepcopy(self.session)
         session.frozen[0] = 0

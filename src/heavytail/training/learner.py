@@ -20,6 +20,7 @@ from heavytail.agent_file import (
 )
 from heavytail.arrays import Ints, Record
 from heavytail.errors import InputError, one_line, short_repr
+from heavytail.guards import one_thread
 from heavytail.kernels.rng import Seed, Streams
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp import MDP
@@ -33,7 +34,6 @@ from heavytail.training.advice import note_policy_per_step, question_moment
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
 from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
 from heavytail.training.learner_file import describe_spaces, restore_learner
-from heavytail.training.one_thread import one_thread
 from heavytail.training.progress import Place, progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Protocol
 
 from heavytail.arrays import Record, Stream
 from heavytail.errors import InputError
+from heavytail.guards import deferred_interrupts
 from heavytail.kernels.packed import INDEX, Packed, as_index, unpack
 from heavytail.kernels.rng import Streams
 from heavytail.mdp import MDP, first_state, step
 from heavytail.serving.online_agent import OnlineAgent
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints, RunState
-from heavytail.training.interrupts import deferred_interrupts
 
 
 class StepEnv(Protocol):

@@ -11,10 +11,10 @@ from multiprocessing.context import ForkServerContext, SpawnContext
 from multiprocessing.util import get_temp_dir
 from types import ModuleType
 
+from heavytail.guards import deferred_interrupts
 from heavytail.studies.engines import Message, PartProgress, Result
 from heavytail.studies.engines._scheduling import Finished
 from heavytail.studies.engines._worker import Task, work
-from heavytail.training.interrupts import deferred_interrupts
 
 PRELOADED = "heavytail.studies.engines._preloaded"
 MAX_TEMPORARY_FOLDER = 80  # characters of its path; that of a socket in it has at most 107

@@ -1,10 +1,16 @@
-"""Defer Ctrl-C until stopping is safe."""
+"""Guards around long calls: Ctrl-C is deferred until stopping is safe, and one thread learns at a time."""
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
+
+from heavytail.errors import InputError
+
+# One for all learners, held for an instant: a lock in each could be neither copied nor pickled.
+_claiming = threading.Lock()
 
 
 @contextmanager
@@ -34,3 +40,24 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
     raise_deferred()
+
+
+class Owned(Protocol):
+    """What one thread at a time may use."""
+
+    in_use: bool
+
+
+@contextmanager
+def one_thread(owned: Owned) -> Iterator[None]:
+    """Refuse a second thread, or a call of `learn` from inside another, at once."""
+    with _claiming:
+        if owned.in_use:
+            raise InputError(
+                "this learner is learning already, in another thread or further up; make one for each thread"
+            )
+        owned.in_use = True
+    try:
+        yield
+    finally:
+        owned.in_use = False
