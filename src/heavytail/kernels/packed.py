@@ -160,18 +160,20 @@ class Packed:
         """Compile a function of this record's address and of arguments of these kinds, or load it."""
         if config.DISABLE_JIT:
             return entry(function, self.record)
-        return entry_with_gil(function, self.record).compile(self._signature(kinds))
+        return entry_with_gil(function, self.record).compile((self.kind, *kinds))
 
     def is_ready(self, function: Callable[..., Any], *kinds: types.Type) -> bool:
         """Tell whether `entry` would return at once, or load what is kept."""
-        return config.DISABLE_JIT or entry_with_gil(function, self.record).is_ready(self._signature(kinds))
+        return config.DISABLE_JIT or entry_with_gil(function, self.record).is_ready((self.kind, *kinds))
 
     def compile_address(self) -> None:
         """Compile what writes the record into the buffer."""
         entry(_write, self.record).compile((typeof(self.record), types.int64))
 
-    def _signature(self, kinds: tuple[types.Type, ...]) -> tuple[types.Type, ...]:
-        return PackedType(typeof(self.record)), *kinds
+    @property
+    def kind(self) -> types.Type:
+        """Numba's type of the record's address: the same for all records of the same fields."""
+        return PackedType(typeof(self.record))
 
     def __reduce__(self) -> tuple[type, tuple[Record]]:
         """Send the record to another process, not its address."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
-from weakref import WeakSet
 
 from heavytail.errors import InputError
 from heavytail.guards import deferred_interrupts
@@ -27,16 +26,34 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 MAX_CELLS = 2000  # steps times states times actions; planning for more takes plain Python too long
 
-_compiling: WeakSet[threading.Thread] = WeakSet()
+_compilers: dict[Any, threading.Thread] = {}  # by the kind of record; one serves all agents of a kind
+_starting = threading.Lock()
 
 
-def _wait_for_compiling() -> None:
-    for thread in list(_compiling):
+def _compile_aside(packed: Packed) -> threading.Thread:
+    """Start a thread that compiles what is called, or return the one that was started."""
+    with _starting:
+        if packed.kind not in _compilers:
+            thread = threading.Thread(target=_compile, args=[packed], name="heavytail compiles", daemon=True)
+            thread.start()
+            _compilers[packed.kind] = thread
+        return _compilers[packed.kind]
+
+
+def _compile(packed: Packed) -> None:
+    with suppress(Exception):  # whatever it is, the next call compiles where it is called, and raises it
+        packed.compile_address()
+        for function in FUNCTIONS.values():
+            packed.entry(*function)
+
+
+def _wait_for_compilers() -> None:
+    for thread in list(_compilers.values()):
         thread.join()
 
 
 # A child would inherit the compiler's locks, but not the thread that gives them back.
-os.register_at_fork(before=_wait_for_compiling)
+os.register_at_fork(before=_wait_for_compilers)
 
 
 class LiveSession:
@@ -71,16 +88,16 @@ class LiveSession:
             # Only of heavytail's own agents do its tests say that plain Python does the same.
             if not own or H * S * A > MAX_CELLS or all(self._packed.is_ready(*f) for f in FUNCTIONS.values()):
                 return False
-            self._compiler = threading.Thread(target=_compile, args=[self._packed], daemon=True)
-            _compiling.add(self._compiler)
-            self._compiler.start()
+            self._compiler = _compile_aside(self._packed)
         return self._compiler.is_alive()
 
     def _switch(self) -> dict[str, Callable[..., int]]:
         """Use compiled code from now on."""
         compiled = {name: self._packed.entry(*function) for name, function in FUNCTIONS.items()}
-        self._address = self._packed.address  # first: who has read a function reads it afterwards
-        self._act, self._update = compiled["act"], compiled["update"]
+        address = self._packed.address
+        with self._locked():  # after an interpreted call of another thread
+            self._address = address  # first: who has read a function reads it afterwards
+            self._act, self._update = compiled["act"], compiled["update"]
         return compiled
 
     def _where(self, session: Packed) -> Any:
@@ -114,10 +131,3 @@ class LiveSession:
                 yield
             finally:
                 self._packed.record.frozen[0] = 0
-
-
-def _compile(packed: Packed) -> None:
-    with suppress(Exception):  # whatever it is, the next call compiles where it is called, and raises it
-        packed.compile_address()
-        for function in FUNCTIONS.values():
-            packed.entry(*function)
