@@ -28,7 +28,7 @@ def imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom):
             yield from ((a.asname or a.name, f"{node.module}.{a.name}") for a in node.names)
         elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from (("", a.value) for a in node.args if isinstance(a, ast.Constant))
+            yield from (("", str(a.value)) for a in node.args if isinstance(a, ast.Constant))
 
 
 def mistakes(source: str) -> list[str]:
@@ -46,8 +46,8 @@ def mistakes(source: str) -> list[str]:
         elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"setattr", "delattr"}:
             found += [ast.unparse(node)] if root(node.args[0]) in foreign else []
         elif isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            own_program = ast.unparse(node) == "sys.modules['__main__']"
-            found += [ast.unparse(node)] if ast.unparse(node.value) == "sys.modules" and not own_program else []
+            ours = ast.unparse(node) == "sys.modules['__main__']"
+            found += [ast.unparse(node)] if ast.unparse(node.value) == "sys.modules" and not ours else []
     exceptions = re.findall(r".*SLF001.*", source)  # from ruff's rule about private attributes of objects
     return found + [line for line in exceptions if not any(f".{name}" in line for name in DOCUMENTED)]
 

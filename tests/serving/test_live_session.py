@@ -143,7 +143,8 @@ def test_a_process_that_forks_waits_for_the_thread(tmp_path: Path) -> None:
 
 def test_what_cannot_be_compiled_is_said_in_the_next_call(tmp_path: Path) -> None:
     """The thread keeps it to itself."""
-    (tmp_path / "broken.py").write_text("from typing import NamedTuple\nclass Broken(NamedTuple):\n    x: int\n")
+    lines = "from typing import NamedTuple", "class Broken(NamedTuple):", "    x: int", ""
+    (tmp_path / "broken.py").write_text("\n".join(lines))
     script = """
     from heavytail import Problem
     from heavytail.kernels.rng import stream

@@ -60,15 +60,15 @@ KEEP_UNUSED_SECONDS = 30 * 24 * 3600
 SECONDS_OF_SILENCE = 1.0
 # Without numba's runtime ("nrt") a kernel that allocates does not compile, and no reference is counted: a
 # step takes 20 ns instead of 128. Rewrites are of array expressions, which allocate.
-ENTRY_OPTIONS: dict[str, Any] = {"error_model": "numpy", "_nrt": False, "no_rewrites": True}
-PART_OPTIONS: dict[str, Any] = {
+ENTRY_OPTIONS: Any = {"error_model": "numpy", "_nrt": False, "no_rewrites": True}
+PART_OPTIONS: Any = {
     **ENTRY_OPTIONS,
     "nogil": True,
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
-KERNEL_OPTIONS: dict[str, Any] = {**PART_OPTIONS, "forceinline": True}
-SUBROUTINE_OPTIONS: dict[str, Any] = {**PART_OPTIONS, "forceinline": False}  # a caller's True is inherited
+KERNEL_OPTIONS: Any = {**PART_OPTIONS, "forceinline": True}
+SUBROUTINE_OPTIONS: Any = {**PART_OPTIONS, "forceinline": False}  # a caller's True is inherited
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -178,13 +178,14 @@ def entry_with_gil(function: Callable[..., Any], *records: Any) -> Entry:
 
 @cache
 def _entry(function: Callable[..., Any], classes: tuple[type, ...], *, nogil: bool) -> Entry:
-    keepable = not config.DISABLE_JIT and _has_source(function) and all(map(_importable, classes))
-    folder = _kept_folder(fingerprint(function, classes)) if keepable else None
+    source = Path(function.__code__.co_filename)
+    keepable = not config.DISABLE_JIT and function.__module__ in sys.modules and source.is_file()
+    folder = None
+    if keepable and all(map(_importable, classes)):
+        found = source.stat()  # numba looks at it too: it loads nothing that a file of another time has left
+        stamp = f"{fingerprint(function, classes)} {source} {found.st_mtime_ns} {found.st_size}"
+        folder = _kept_folder(_digest(stamp))
     return Entry(function, folder, nogil=nogil)
-
-
-def _has_source(function: Callable[..., Any]) -> bool:
-    return function.__module__ in sys.modules and Path(function.__code__.co_filename).is_file()
 
 
 def record_classes(*records: Any) -> tuple[type, ...]:
@@ -314,7 +315,11 @@ def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) ->
                     waiting.append(value)
                 else:
                     lines.append(f"{source.__module__}.{name} = {_describe_value(value)}")
-    return sha256("\n".join(lines).encode()).hexdigest()[:20]
+    return _digest("\n".join(lines))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:20]
 
 
 @cache

@@ -1,8 +1,8 @@
 """A session at work: interpreted until it is compiled, and shared by threads.
 
 Compiling takes seconds. Where nothing is kept on the disk, a thread does it, and until it has done so calls
-are interpreted: plain Python does the same, in milliseconds. Compiled calls keep the GIL, so that each is done
-before another begins; an interpreted one holds the lock, and is done before Ctrl-C is heard.
+are interpreted: plain Python does the same, in milliseconds. Compiled calls keep the GIL, so that each is
+done before another begins; an interpreted one holds the lock, and is done before Ctrl-C is heard.
 """
 
 import os
