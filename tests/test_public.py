@@ -123,7 +123,8 @@ def test_the_example_agent_is_compiled_once(tmp_path: Path) -> None:
     agent, mdp, streams = learner.agent, learner.mdp, learner.streams
     recorded = fused.new_checkpoints(learner.curve.at, agent)
     chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.run_state, recorded)
-    print(sum(chunk.stats.cache_hits.values()), sum(chunk.stats.cache_misses.values()))
+    stats = chunk.dispatcher.stats
+    print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
     """
     first, second = (
         python(script, folder=ROOT / "examples", HEAVYTAIL_CACHE_DIR=str(tmp_path)) for _ in range(2)

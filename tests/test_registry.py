@@ -108,7 +108,7 @@ def test_a_plugin_is_found_by_its_entry_point_compiled_and_kept(tmp_path: Path) 
     agent, streams, recorded = learner.agent, learner.streams, fused.new_checkpoints(curve.at, learner.agent)
     chunk = entry(fused.run_chunk, agent, mdp, streams, new_reward_batch(mdp), learner.run_state, recorded)
     mean, realised = curve.mean_reward[-1], curve.realised_reward[-1]
-    print(mean, abs(realised / mean - 1) < 0.05, sum(chunk.stats.cache_hits.values()))
+    print(mean, abs(realised / mean - 1) < 0.05, sum(chunk.dispatcher.stats.cache_hits.values()))
     """
     first, second = (
         python(script, folder=tmp_path, HEAVYTAIL_CACHE_DIR=str(tmp_path / "kept")) for _ in range(2)

@@ -3,11 +3,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba import float64
 
 from heavytail.arrays import Floats, Ints
 from heavytail.kernels import verbs
-from heavytail.kernels.compiling import entry, kernel
+from heavytail.kernels.compiling import entry
 from heavytail.kernels.dispatch import _choose_among, generic, switch
 
 
@@ -55,20 +54,6 @@ def test_the_method_is_chosen_by_class_in_python_and_compiled(shape: Any, expect
     out: Floats = np.zeros(2)
     entry(_both, shape)(shape, out)
     assert [area(shape), corners(shape)] == out.tolist() == expected
-
-
-def test_the_method_has_no_machine_code_of_its_own() -> None:
-    part: Any = kernel(_both)
-    part.compile((part.typeof_pyval(Square(3.0)), float64[::1]))
-    (compiled,) = part.overloads.values()
-    names = [
-        function.name
-        for library in compiled.library.with_all_called()
-        for function in library.get_defined_functions()
-        if "_square" in function.name
-    ]
-    assert names
-    assert not any(map(compiled.library._codegen._engine.is_symbol_defined, names))
 
 
 class Shapeless(NamedTuple):

@@ -96,8 +96,7 @@ EXTREME = [
 
 def plain_draw(law: Law) -> Any:
     """The law's kernel as plain Python."""
-    compiled = draw_law.cases[law_code(law.name)]
-    return getattr(compiled, "py_func", compiled)
+    return draw_law.cases[law_code(law.name)]
 
 
 def drawn_by_hand(law: Law, size: int, seed: int) -> Floats:

@@ -9,7 +9,7 @@ from scipy import stats
 import heavytail as ht
 from heavytail.arrays import Floats, Stream
 from heavytail.errors import InputError
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import entry, interpret
 from heavytail.kernels.rng import streams, uniform
 from heavytail.mdp import MDP, first_state, step
 from heavytail.mdp.validation import check_mdp
@@ -50,7 +50,7 @@ def test_a_step_equals_naive_inversion(transitions: Any, seed: int) -> None:
             for a in range(mdp.n_actions):
                 row = transitions[h, s, a] if mdp.n_stages > 1 else transitions[s, a]
                 s_next = entry(_next, mdp)(mdp, s, a, h, run.transitions, run.rewards)
-                assert s_next == successor(row, uniform(twin.transitions))
+                assert s_next == successor(row, interpret(uniform, twin.transitions))
 
 
 def _next(mdp: MDP, s: int, a: int, h: int, transitions: Stream, rewards: Stream) -> int:

@@ -112,11 +112,11 @@ def test_a_thread_compiles_and_the_next_process_loads(tmp_path: Path) -> None:
     import heavytail as ht
     agent = ht.make_online(100, 5, "random", seed=0, horizon=3)
     agent.update(0, agent.act(0), 1.0, 1)
-    print(threading.active_count())
+    print([t.name for t in threading.enumerate() if t.name == "heavytail compiles"])
     """
     kept = {"HEAVYTAIL_CACHE_DIR": str(tmp_path / "kept")}
     assert python(first, folder=tmp_path, **kept) == "[2, 2, 2]"
-    assert python(second, folder=tmp_path, **kept) == "1"
+    assert python(second, folder=tmp_path, **kept) == "[]"
 
 
 def test_a_process_may_end_while_its_thread_compiles(tmp_path: Path) -> None:

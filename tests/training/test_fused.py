@@ -9,7 +9,7 @@ import heavytail as ht
 from heavytail.agents.q_learning import q_learning
 from heavytail.arrays import Ints, Stream
 from heavytail.errors import InputError
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import entry, interpret
 from heavytail.kernels.rng import streams, uniform
 from heavytail.kernels.verbs import act, full, update
 from heavytail.mdp import MDP
@@ -64,7 +64,7 @@ def test_q_learning_equals_its_naive_twin() -> None:
             twin = naive.q_learning(
                 exact,
                 300,
-                partial(uniform, streams(4).transitions),
+                partial(interpret, uniform, streams(4).transitions),
                 partial(_mean, exact),
                 delta=0.05,
                 planned_steps=10_000_000,

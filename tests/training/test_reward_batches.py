@@ -77,10 +77,7 @@ def test_so_are_those_of_extreme_pairs(law: ht.laws.Law) -> None:
     entry(_again, record)(record)
     plain: Any = draw_law.cases[int(mdp.laws.code[0])]
     with np.errstate(all="ignore"):
-        single = [
-            getattr(plain, "py_func", plain)(mdp.laws, 0, to_open_uniform(u), -log(to_open_uniform(w)))
-            for u, w in raw
-        ]
+        single = [plain(mdp.laws, 0, to_open_uniform(u), -log(to_open_uniform(w))) for u, w in raw]
     drawn = mdp.laws.parameters[0, 1] * record.variates[int(record.family[0]), : len(raw)]
     assert drawn.tobytes() == np.array(single).tobytes()
     assert not np.isnan(drawn).any()

@@ -120,7 +120,7 @@ def main(
     ] = False,
 ) -> None:
     """Reinforcement learning when rewards have heavy tails."""
-    warnings.formatwarning = lambda message, *_: f"heavytail: {message}\n"
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"heavytail: {message}", err=True)
 
 
 @contextmanager

@@ -335,8 +335,11 @@ def _compiler() -> list[str]:
 def _is_code(value: Any) -> bool:
     if any(hasattr(value, name) for name in ("__wrapped__", "compiled_parts")):
         return True
-    package = (getattr(value, "__module__", None) or "").partition(".")[0]
-    return isinstance(value, types.FunctionType) and package not in ("numpy", "numba", "scipy")
+    return isinstance(value, types.FunctionType) and not _is_library(value.__module__ or "")
+
+
+def _is_library(module: str) -> bool:
+    return module.partition(".")[0] in ("numpy", "numba", "scipy")
 
 
 def _describe_code(code: types.CodeType) -> Iterator[str]:
@@ -366,7 +369,8 @@ def _unfolded(name: str, value: Any, names: list[str], seen: set[int]) -> Iterat
     elif id(value) not in seen:
         seen.add(id(value))
         for attribute in names:
-            if hasattr(value, attribute):
+            # Ours may import what they name when they are asked; NumPy warns of names that it had once
+            if attribute in vars(value) or (not _is_library(value.__name__) and hasattr(value, attribute)):
                 yield from _unfolded(f"{name}.{attribute}", getattr(value, attribute), names, seen)
 
 

@@ -54,7 +54,7 @@ def make_count_powers(p: float) -> CountPowers:
 def count_power(powers: CountPowers, t: float) -> float:
     """Return t**p for a whole number t from 1 to 2**63.
 
-    >>> round(count_power(make_count_powers(-0.5), 16.0), 12)
+    >>> round(float(count_power(make_count_powers(-0.5), 16.0)), 12)
     0.25
     """
     bits = to_bits(t)

@@ -22,8 +22,6 @@ DeviceArray: TypeAlias = Any  # an array in the memory of the GPU
 BLOCK = (
     8 if config.ENABLE_CUDASIM else 128
 )  # threads that are started together; the simulator's are slow to start
-# Names that NumPy 2.5 removed and numba-cuda 0.30 still looks up
-REMOVED_FROM_NUMPY = {"row_stack": "vstack", "in1d": "isin", "trapz": "trapezoid"}
 INSTALL = install_extra("cuda")
 CHUNK_SECONDS, DESKTOP_SECONDS = 1.0, 0.2  # that the GPU may be busy at a time; and where it draws a desktop
 
@@ -54,18 +52,13 @@ def find_cuda() -> Any:
 
 @cache
 def _import_cuda() -> Any:
-    for old, new in REMOVED_FROM_NUMPY.items():
-        if old not in vars(np):
-            setattr(np, old, getattr(np, new))
     # So that batches in different threads do not wait for each other
     os.environ.setdefault("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")
+    # Small studies are legitimate, so they need no warning
+    os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cuda = import_module("numba.cuda")
-    if not simulated():
-        # Small studies are legitimate, so they need no warning.
-        vars(import_module("numba.cuda.core.config"))["CUDA_LOW_OCCUPANCY_WARNINGS"] = 0
-    return cuda
+        return import_module("numba.cuda")
 
 
 def numba_cuda(name: str) -> Any:
