@@ -31,6 +31,7 @@ ORDER = (
     "show",
     "diagnose",
     "bounds",
+    "compile",
     "bench",
 )
 
