@@ -84,3 +84,9 @@ def test_arrays_come_back_and_other_files_are_refused_in_one_line(tmp_path: Path
         read_arrays(path, "agent file")
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_arrays(tmp_path / "b.npz", "agent file")
+
+
+def test_objects_are_not_pickled(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="Object arrays cannot be saved"):
+        write_arrays(tmp_path / "a.npz", {"a": np.array([object()])})
+    assert not list(tmp_path.iterdir())

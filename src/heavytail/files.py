@@ -72,8 +72,17 @@ def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
     """Write an ``.npz`` file, or leave the old one as it was."""
     target = Path(path)
     with one_line_write_errors(target):
-        # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast.
-        write_whole(target, lambda out: np.savez(out, allow_pickle=False, **arrays))
+        write_whole(target, lambda out: pack_arrays(out, arrays))
+
+
+def pack_arrays(out: BinaryIO, arrays: Arrays) -> None:
+    """Write the content of an ``.npz`` file into a file that is open, or into memory."""
+    # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast. `np.savez` would do
+    # the same, but only newer versions of NumPy can be told not to pickle objects.
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None) -> Arrays:

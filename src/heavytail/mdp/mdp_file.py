@@ -15,7 +15,7 @@ import numpy as np
 
 from heavytail.agent_file import FORMAT, METADATA
 from heavytail.errors import InputError, one_line
-from heavytail.files import Arrays, read_arrays, unpack_arrays, write_arrays
+from heavytail.files import Arrays, pack_arrays, read_arrays, unpack_arrays, write_arrays
 from heavytail.laws.table import LawTable
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
 from heavytail.mdp.labels import label_from_json, label_to_json
@@ -56,7 +56,7 @@ def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
 def mdp_to_bytes(mdp: AnyMDP) -> bytes:
     """Return the content of the file of an MDP."""
     out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **_all_arrays(mdp))
+    pack_arrays(out, _all_arrays(mdp))
     return out.getvalue()
 
 
