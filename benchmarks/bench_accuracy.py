@@ -16,7 +16,7 @@ from _figures import HERE, print_table, scaled
 from heavytail.arrays import Floats
 from heavytail.estimators import Estimator
 from heavytail.laws.law import Law
-from heavytail.mdp.diagram.style import COLOURS, SEVERAL
+from heavytail.mdp.diagram import COLOURS, SEVERAL
 from heavytail.registry import find, registered
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def palette() -> dict[str, str]:
     """Choose grey for the sample mean, and a colour for every other estimator."""
     robust = [r.name for r in registered("estimator") if r.name != "sample_mean"]
     return {
-        "sample_mean": SEVERAL.colour,
+        "sample_mean": SEVERAL,
         **{name: COLOURS[i % len(COLOURS)] for i, name in enumerate(robust)},
     }
 

@@ -15,7 +15,7 @@ from _trained import advance
 from heavytail.arrays import record_bytes
 from heavytail.errors import InputError
 from heavytail.mdp.builders import mdp_with_horizon
-from heavytail.mdp.diagram.style import COLOURS
+from heavytail.mdp.diagram import COLOURS
 from heavytail.registry import find, registered
 
 SIZES = (1_000, 10_000, 100_000)

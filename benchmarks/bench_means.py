@@ -419,14 +419,14 @@ def draw_picture(results: Results, cases: Mapping[str, Case]) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    from heavytail.mdp.diagram.style import COLOURS, SEVERAL
+    from heavytail.mdp.diagram import COLOURS, SEVERAL
 
     kinds = ("symmetric", "skewed", "light", "rare")
     figure, grid = plt.subplots(2, 4, figsize=(12, 6), layout="constrained", sharex=True, sharey="row")
     for column, kind in zip(grid.T, kinds, strict=True):
         names = [name for name in results if cases[name].kind == kind]
         for i, method in enumerate(results[names[0]]):
-            colour = SEVERAL.colour if method == "sample mean" else COLOURS[i % len(COLOURS)]
+            colour = SEVERAL if method == "sample mean" else COLOURS[i % len(COLOURS)]
             held = [np.mean([results[name][method].coverage[j] for name in names]) for j in range(len(SIZES))]
             apart = [
                 geometric([ratio(results[name], method, j) for name in names]) for j in range(len(SIZES))

@@ -25,7 +25,7 @@ from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
 from heavytail.kernels.rng import integer, normal, stream
 from heavytail.kernels.verbs import push
-from heavytail.mdp.diagram.style import COLOURS, SEVERAL
+from heavytail.mdp.diagram import COLOURS, SEVERAL
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
 
@@ -224,7 +224,7 @@ def draw(plans: Sequence[Plan]) -> None:
     dense = [plan for plan in plans if plan.dense_backup is not None]
     line(left, plans, [1e6 * p.backup for p in plans], "heavytail", COLOURS[0])
     line(left, dense, [1e6 * (p.dense_backup or 0.0) for p in dense], "NumPy, dense", COLOURS[1])
-    line(left, dense, [1e6 * (p.dense_product or 0.0) for p in dense], "NumPy, p @ V alone", SEVERAL.colour)
+    line(left, dense, [1e6 * (p.dense_product or 0.0) for p in dense], "NumPy, p @ V alone", SEVERAL)
     line(right, plans, [p.memory / 1e6 for p in plans], "heavytail: the whole agent", COLOURS[0])
     line(right, plans, [p.model_memory / 1e6 for p in plans], "heavytail: the transitions in it", COLOURS[2])
     line(right, plans, [p.dense_memory / 1e6 for p in plans], "dense: S × A × S numbers", COLOURS[1])

@@ -69,6 +69,19 @@ class Law(ABC):
         except OverflowError:  # a moment beyond the largest float
             return math.inf
 
+    def plot(self, figure: Any = None) -> Any:
+        """Draw the density, or the values of a discrete law, and how fast the tail falls.
+
+        Args:
+            figure: a figure of Matplotlib, or a part of one; a new figure by default.
+
+        >>> import heavytail as ht
+        >>> ht.laws.pareto(alpha=1.5).plot().savefig("pareto.svg")  # doctest: +SKIP
+        """
+        from heavytail.laws._plot import plot_law  # here, because most programs do without Matplotlib
+
+        return plot_law(self, figure)
+
     @abstractmethod
     def _moment(self, p: float, center: float) -> float:
         """Compute E|X - center|**p for p below the tail index."""

@@ -1,17 +1,26 @@
-"""The contents of a picture, of the first step of an MDP: arrows and rewards, and their short texts."""
+"""The contents of a picture, of the first step of an MDP: arrows, rewards and laws, and their short texts."""
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias
 
-from heavytail.laws.constant import Constant
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.laws.constant import Constant, constant
+from heavytail.laws.empirical import empirical
 from heavytail.laws.law import Law, laws_from_table
-from heavytail.mdp.diagram.style import REWARD_KINDS, RewardKind
+from heavytail.laws.table import law_table
+from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.mdp import MDP
 
+RewardKind: TypeAlias = Literal["nothing", "fixed", "random", "heavy"]
+REWARD_KINDS: tuple[RewardKind, ...] = ("nothing", "fixed", "random", "heavy")  # a later one hides an earlier
+
 START, END = -2, -1  # where an arrow into a start state comes from, and where one that ends the episode leads
-MAX_PARALLEL, MAX_LOOPS, MAX_LINES = 3, 2, 4
+MAX_PARALLEL, MAX_LOOPS, MAX_LINES, MAX_NAMED = 3, 2, 4, 6
 
 
 class Arrow(NamedTuple):
@@ -100,6 +109,67 @@ def _format_rewards(by_mean: dict[float, set[int]], n_actions: int) -> str:
     which = ["" if text == "any" else f"({text})" for text in actions]
     lines = [f"r{text} = {format_number(mean)}" for text, mean in zip(which, shown, strict=True)]
     return "\n".join([*lines, *([f"and {len(by_mean) - most} less"] if most < len(by_mean) else [])])
+
+
+class LawFamily(NamedTuple):
+    """Laws that differ only in their location: one of them, and what is said of all."""
+
+    kind: RewardKind
+    law: Law
+    about: str
+
+
+def group_laws(mdp: MDP) -> list[LawFamily]:
+    """Return the families of the random laws of the first step, heavy-tailed ones first."""
+    laws = laws_from_table(mdp.laws)
+    alike: dict[tuple[str, bytes], dict[int, set[tuple[int, int]]]] = defaultdict(lambda: defaultdict(set))
+    for slot in sorted(list_slots(mdp), key=lambda slot: slot.law):
+        if not isinstance(law := laws[slot.law], Constant):
+            centred = replace(law, loc=0.0)  # type: ignore[type-var]  # every law is a dataclass
+            shape = law.name, repr(centred.row()).encode() + centred.data().tobytes()
+            alike[shape][slot.law].add((slot.state, slot.action))
+    families = []
+    for cells in alike.values():
+        family = sorted((laws[i] for i in cells), key=lambda law: law.mean())
+        where = _say_where(set().union(*cells.values()), mdp.n_actions)
+        about = f"{_describe(family)}\n{where}"
+        families.append(LawFamily(classify_law(family[-1]), family[-1], about))
+    return sorted(families, key=lambda family: family.kind != "heavy")
+
+
+def _describe(laws: list[Law]) -> str:
+    index = laws[0].tail_index
+    tail = f"tail index {format_number(index)}" if index < math.inf else "all moments finite"
+    tail += ", infinite variance" if index <= 2.0 else ""
+    told = f"{n:,} samples" if (n := len(laws[0].data())) else tail
+    means = list(dict.fromkeys(format_number(law.mean()) for law in laws))
+    shown = ", ".join(means) if len(means) <= MAX_NAMED else f"{means[0]} to {means[-1]}"
+    drawn = f"means {shown}, of which the last is drawn" if len(means) > 1 else f"mean {shown}"
+    return f"{laws[0].name}, {told}\n{drawn}"
+
+
+def _say_where(cells: set[tuple[int, int]], n_actions: int) -> str:
+    by_state: dict[int, list[int]] = defaultdict(list)
+    for s, a in sorted(cells):
+        by_state[s].append(a)
+    whole = [s for s, actions in by_state.items() if len(actions) == n_actions]
+    parts = [format_integers(whole)] if whole else []
+    parts += [f"{s} ({format_actions(by_state[s], n_actions)})" for s in by_state if s not in whole]
+    others = " and others" if len(parts) > MAX_NAMED else ""
+    return f"in state{'s' * (len(by_state) > 1)} {', '.join(parts[:MAX_NAMED])}{others}"
+
+
+def pool_laws(log: LoggedMDP) -> MDP:
+    """Return the MDP of a log with one law for each state and action, of all rewards that it earned."""
+    mdp, laws = log.mdp, laws_from_table(log.mdp.laws)
+    rows = mdp.rows()
+    visits = np.rint(mdp.probabilities() * log.counts.ravel()[rows]).astype(np.int64)
+    earned: dict[int, list[Floats]] = defaultdict(list)
+    for row, i, n in zip(rows.tolist(), mdp.law.tolist(), visits.tolist(), strict=True):
+        earned[row].append(data if len(data := laws[i].data()) else np.full(max(n, 1), laws[i].mean()))
+    pooled = [np.concatenate(earned[row]) for row in range(len(mdp.row_means))]
+    each = [empirical(rewards) if np.ptp(rewards) else constant(float(rewards[0])) for rewards in pooled]
+    return mdp._replace(law=rows.astype(np.uint32), laws=law_table(each))
 
 
 def format_arrow(arrow: Arrow, n_actions: int) -> str:

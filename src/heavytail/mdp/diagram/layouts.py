@@ -11,7 +11,6 @@ from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.mdp.diagram.contents import END, START, Arrow
 
 STEP = 1.55  # between neighbours
-NODE = 0.85  # of which a state and the visible ends of an arrow take so much
 MAX_ROW = 8
 
 Pairs = frozenset[tuple[int, int]]  # states that an arrow connects
@@ -27,17 +26,8 @@ class Layout(NamedTuple):
     outward: Floats  # [S]
 
 
-def choose_layout(
-    arrows: Sequence[Arrow], n_states: int, name: str | None = None, label_width: float = 0.0
-) -> Layout:
+def choose_layout(arrows: Sequence[Arrow], n_states: int, name: str | None = None) -> Layout:
     """Return the layout of this name, or the first that fits.
-
-    Args:
-        arrows: what connects the states.
-        n_states: how many there are.
-        name: one of `LAYOUTS`, or None.
-        label_width: the width of the widest label of an arrow; neighbours in a row stand at least so far
-            apart.
 
     >>> hub = [Arrow(0, k, (k - 1,), 1.0, 1.0) for k in range(1, 5)]
     >>> choose_layout(hub, 5).name
@@ -52,8 +42,6 @@ def choose_layout(
         raise InputError(f"there is no layout {short_repr(name)}; {suggestion(name, LAYOUTS)}")
     positions, angles = LAYOUTS[name][1](pairs, n_states)
     centers, outward = np.array(positions, np.float64).reshape(n_states, 2), np.array(angles, np.float64)
-    if name in ROW_STEPS:
-        centers[:, 0] *= max(1.0, (label_width + NODE) / ROW_STEPS[name])
     return Layout(name, centers, outward)
 
 
@@ -201,4 +189,3 @@ LAYOUTS: dict[str, tuple[Callable[[Pairs, int], bool], Callable[[Pairs, int], Pl
     "tree": (_is_tree, _tree),
     "circle": (lambda pairs, n: True, _circle),
 }
-ROW_STEPS = {"chain": STEP, "double_chain": STEP, "grid": 0.75 * STEP}  # between neighbours in a row
