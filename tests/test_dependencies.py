@@ -1,4 +1,4 @@
-"""Dependencies are used by their public names only, and nothing of theirs is replaced."""
+"""Dependencies and other rooms are used by their public names only, and nothing of theirs is replaced."""
 
 import ast
 import re
@@ -52,6 +52,13 @@ def mistakes(source: str) -> list[str]:
     return found + [line for line in exceptions if not any(f".{name}" in line for name in DOCUMENTED)]
 
 
+def private_of_other_rooms(source: str, room: str) -> list[str]:
+    """List the modules and names with an underscore that are imported from another room of heavytail."""
+    paths = [path for _, path in imported(ast.parse(source)) if path.startswith("heavytail.")]
+    others = [path.split(".")[1:] for path in paths if path.split(".")[1] != room]
+    return [".".join(names) for names in others if any(map(private, names[1:]))]
+
+
 def published(path: str) -> bool:
     return any(path == name or path.startswith(f"{name}.") for name in NUMBA)
 
@@ -70,6 +77,16 @@ def root(node: ast.AST) -> str:
 def test_dependencies_are_used_by_their_public_names() -> None:
     found = {str(file.relative_to(SRC)): mistakes(file.read_text()) for file in FILES}
     assert {file: names for file, names in found.items() if names} == {}
+
+
+def test_rooms_use_each_other_by_public_names() -> None:
+    rooms = {str(file): file.relative_to(SRC).with_suffix("").parts[1:] for file in FILES}
+    found = {
+        file: private_of_other_rooms(Path(file).read_text(), room[0]) for file, room in rooms.items() if room
+    }
+    assert {file: names for file, names in found.items() if names} == {}
+    assert private_of_other_rooms("from heavytail.estimators._histogram import BINS", "agents")
+    assert private_of_other_rooms("from heavytail.laws.law import _number", "agents")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +115,7 @@ def test_it_would_be_found(source: str) -> None:
     [
         "from numba.core import cgutils, types\nfrom numba.extending import intrinsic",
         "import numba\nnumba.config.CACHE_DIR = 'folder'",
-        "from heavytail.estimators._tails import tail",
+        "from heavytail.estimators.sketch_tails import tail",
         "import heavytail.errors as e\ne.x = 1",
         "from importlib import import_module\nimport_module('numba.cuda')",
     ],

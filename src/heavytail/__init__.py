@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from heavytail.mdp.builders import mdp_from_arrays, mdp_from_slots
     from heavytail.mdp.changing import ChangingMDP, changing_mdp
     from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
-    from heavytail.mdp.from_log import mdp_from_log
-    from heavytail.mdp.logged_mdp import LoggedMDP
+    from heavytail.mdp.from_log import LoggedMDP, mdp_from_log
     from heavytail.mdp.mdp_file import load_mdp, save_mdp
     from heavytail.mdp.problem import Problem
     from heavytail.registry import register, registered
@@ -49,7 +48,7 @@ _HOME = {
     "Curve": "training.curve",
     "InputError": "errors",
     "Learner": "training.learner",
-    "LoggedMDP": "mdp.logged_mdp",
+    "LoggedMDP": "mdp.from_log",
     "MDP": "mdp",
     "Problem": "mdp.problem",
     "OnlineAgent": "serving.online_agent",

@@ -10,8 +10,8 @@ import pytest
 import heavytail as ht
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.estimators._moments import moment_size
 from heavytail.estimators.sketch import Sketch
+from heavytail.estimators.sketch_moments import moment_size
 from heavytail.gym.env import MDPEnv
 from heavytail.kernels.compiling import entry
 from heavytail.laws.law import Law

@@ -23,8 +23,8 @@ from heavytail.agents._common_shape import (
     draw_spread,
     skew_odds,
 )
+from heavytail.agents._drawn_mdp import draw_mean
 from heavytail.agents._index_list import IndexList, new_index_list
-from heavytail.agents._reward_posterior import draw_mean
 from heavytail.arrays import Floats, Indices, Ints, Stream
 from heavytail.estimators.sketch import (
     MIDDLE,

@@ -5,10 +5,9 @@ from typer.testing import CliRunner
 import heavytail as ht
 from heavytail import InputError, registry
 from heavytail.bounds import Bound, bounds_of, compute_bound, draw_bounds, quantities_of
-from heavytail.bounds.bound import bound_at
+from heavytail.bounds.bound import Statement, Term, bound_at, log
 from heavytail.bounds.catalogue import Theorem, theorems
 from heavytail.bounds.quantities import Case
-from heavytail.bounds.terms import Statement, Term, log
 from heavytail.cli import app
 from heavytail.studies.bound_lines import bound_lines
 from heavytail.studies.specs.envs import EnvSpec

@@ -12,10 +12,10 @@ from scipy import stats
 
 import heavytail as ht
 from heavytail.arrays import Floats, record_bytes
-from heavytail.estimators._beliefs import describe_cells
 from heavytail.estimators._histogram import BINS, HELD, find_bin, inner_edge
-from heavytail.estimators._quantiles import normal_quantile, student_quantile
 from heavytail.estimators.sketch import MIDDLE, SEEN, sketch
+from heavytail.estimators.sketch_beliefs import describe_cells
+from heavytail.kernels.quantiles import normal_quantile, student_quantile
 from heavytail.laws.law import Law
 from support.examples import examples
 

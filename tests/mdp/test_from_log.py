@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import heavytail as ht
 from heavytail.laws.law import laws_from_table
 from heavytail.mdp.validation import check_mdp
-from heavytail.planning.largest_moment import usable_epsilon
-from heavytail.planning.reward_moments import reward_moments
+from heavytail.planning.reward_moments import reward_moments, usable_epsilon
 from support.examples import examples
 
 COLUMNS: dict[str, Any] = {"state": "s", "action": "a", "reward": "r", "next_state": "s_next"}

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import heavytail as ht
 from heavytail.mdp import MDP
-from heavytail.planning.largest_moment import largest_moment, law_families, usable_epsilon
-from heavytail.planning.reward_moments import reward_moments
+from heavytail.planning.reward_moments import largest_moment, law_families, reward_moments, usable_epsilon
 from support.examples import examples
 
 LAWS = [ht.laws.constant(), ht.laws.pareto(alpha=1.5), ht.laws.normal(), ht.laws.empirical([0.0, 1.0, 5.0])]

@@ -12,7 +12,7 @@ from scipy import stats
 import heavytail as ht
 from heavytail import statistics
 from heavytail.arrays import Floats
-from heavytail.statistics import _inputs
+from heavytail.statistics import inputs
 from heavytail.statistics.location import Statistic, location_of
 
 STATISTICS = ("mean", "median", "interquartile_mean")
@@ -47,7 +47,7 @@ def test_neither_chunks_nor_other_checkpoints_change_anything(
         return [np.array(interval) for interval in intervals] + [rng.random(1)]
 
     whole = everything()
-    monkeypatch.setattr(_inputs, "MAX_VALUES", values_at_once)
+    monkeypatch.setattr(inputs, "MAX_VALUES", values_at_once)
     for one, other in zip(whole, everything(), strict=True):
         np.testing.assert_array_equal(one, other)
     for j in range(3):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from heavytail import statistics
-from heavytail.statistics import _inputs, permutation
+from heavytail.statistics import inputs, permutation
 from heavytail.statistics.location import Statistic, find_statistic
 from support.examples import examples
 
@@ -165,7 +165,7 @@ def test_the_p_value_is_never_nought_and_chunks_do_not_matter(
         whole = test(mixed, x[:n] - 0.3, rng=np.random.default_rng(0), resamples=999)
         for values_at_once in (1, 500):
             with monkeypatch.context() as patch:
-                patch.setattr(_inputs, "MAX_VALUES", values_at_once)
+                patch.setattr(inputs, "MAX_VALUES", values_at_once)
                 assert test(mixed, x[:n] - 0.3, rng=np.random.default_rng(0), resamples=999) == whole
 
 

@@ -37,8 +37,6 @@ from typing import NamedTuple
 from heavytail.agents._index_list import IndexList, append, item
 from heavytail.agents._skewed_draw import draw_skewed
 from heavytail.arrays import Floats, Indices, Stream, U
-from heavytail.estimators._symmetry import skew_probability
-from heavytail.estimators._tails import LEFT, LIGHT, RIGHT
 from heavytail.estimators.sketch import (
     ERROR,
     EVIDENCE,
@@ -52,6 +50,8 @@ from heavytail.estimators.sketch import (
     renew,
     skewness,
 )
+from heavytail.estimators.sketch_symmetry import skew_probability
+from heavytail.estimators.sketch_tails import LEFT, LIGHT, RIGHT
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import exp, log
 from heavytail.kernels.rng import normal, uniform

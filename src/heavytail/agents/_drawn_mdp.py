@@ -1,7 +1,17 @@
 r"""The MDP that Heavy-PSRL draws from its posterior.
 
-- *Mean rewards*, by `heavytail.agents._reward_posterior`: of symmetric laws of any tail or, as far as the
-  samples speak against symmetry, of laws whose tails are generalised Pareto.
+- *Mean rewards*, from the posteriors of the sketch (`heavytail.estimators.sketch`): of symmetric laws of any
+  tail or, as far as the samples speak against symmetry, of laws whose tails are generalised Pareto. By what
+  it is drawn as (`heavytail.agents._common_shape`) the mean of a cell is
+
+  - *symmetric*: m + s t, the trimmed mean with its Student t;
+  - *skewed, alone*: drawn from its own skewed posterior, and at least its centre, as the common offset is;
+  - *skewed, pooled*: with what cells of one shape have in common, the offset o, tau and the spread sigma',
+
+        B (draw of its own) + (1 - B) (m + s t + sigma' (o + tau z)),    B = tau^2 / (tau^2 + e_c^2),
+
+    which has the mean and the variance of the posterior of a normal hierarchical model. The offset is drawn
+    once for all cells, so that what is uncertain of it cancels in comparisons.
 - *Transitions*: a cell that has always led to one state is certain or random, as cells like it say
   (`heavytail.agents._certainty`), and a random one leads elsewhere as often as others do. Of a cell that has
   led to several states: Dirichlet over them, and a lump Gamma(theta) on one more. The rate theta is drawn
@@ -27,17 +37,27 @@ import math
 from typing import TYPE_CHECKING
 
 from heavytail.agents._certainty import count_new_successors, draw_change, draw_pays_otherwise, draw_shares
-from heavytail.agents._common_shape import draw_common_shape
+from heavytail.agents._common_shape import POOLED, SYMMETRIC, CommonShape, draw_common_shape, draw_spread
 from heavytail.agents._index_list import item
-from heavytail.agents._reward_posterior import draw_mean
+from heavytail.agents._skewed_draw import draw_skewed, student
 from heavytail.arrays import Stream, U
-from heavytail.estimators.sketch import MIDDLE, is_constant
+from heavytail.estimators.sketch import (
+    ERROR,
+    FREEDOM,
+    MIDDLE,
+    OFFSET,
+    OFFSET_ERROR,
+    SPREAD,
+    Sketch,
+    is_constant,
+)
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
-from heavytail.kernels.rng import exponential, gamma, integer, open_uniform
+from heavytail.kernels.rng import exponential, gamma, integer, normal, open_uniform
 
 if TYPE_CHECKING:
     from heavytail.agents.heavy_psrl import HeavyPSRL
+
 
 MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
 MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
@@ -47,6 +67,27 @@ MOST_NARROWED = 3.0  # c - 1 of large counts,
 HALF_NARROWED = 20.0  # and the count of which it is half that
 UNSEEN, LEAST, SPAN = range(3)  # drawn: the value of a state never seen; an unknown reward at least, and R
 HAS_UNIT = 3  # whether some trimmed mean was not 0, so that rewards have a unit
+
+
+@kernel
+def draw_mean(sketch: Sketch, cell: int, kind: int, common: CommonShape, rng: Stream) -> float:
+    """Draw the mean of a cell of at least two samples, of which the summary is up to date."""
+    block = sketch.histogram.block[U(cell)]
+    if block < 0:
+        return sketch.histogram.first[U(cell)]
+    b, mean = U(block), 0.0
+    own = 0.0 if kind == SYMMETRIC else 1.0
+    if kind == POOLED and common.known:
+        error, tau = sketch.summary[b, OFFSET_ERROR], common.tau
+        own = tau * tau / (tau * tau + error * error)
+    if own < 1.0:
+        mean = sketch.summary[b, MIDDLE] + sketch.summary[b, ERROR] * student(rng, sketch.summary[b, FREEDOM])
+        if kind == POOLED:
+            mean += draw_spread(sketch, cell, common, rng) * (common.offset + common.tau * normal(rng))
+    if own == 0.0:
+        return mean
+    centre = sketch.summary[b, MIDDLE] + sketch.summary[b, SPREAD] * sketch.summary[b, OFFSET]
+    return own * max(draw_skewed(sketch, block, rng), centre) + (1.0 - own) * mean
 
 
 @kernel

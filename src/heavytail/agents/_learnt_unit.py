@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Ints, Record, Stream, U
-from heavytail.estimators._moments import moment_size
 from heavytail.estimators.sketch import Sketch, sketch
+from heavytail.estimators.sketch_moments import moment_size
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.dispatch import generic
 from heavytail.kernels.verbs import act, counter_names, mean, push, reset, update, write_counters

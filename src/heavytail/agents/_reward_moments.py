@@ -1,6 +1,6 @@
 r"""The order and the bound of a moment, for agents of the paper that are not given them.
 
-An MDP with known laws tells both: the order by `heavytail.planning.largest_moment.usable_epsilon`, and the
+An MDP with known laws tells both: the order by `heavytail.planning.reward_moments.usable_epsilon`, and the
 largest moment of that order.
 """
 
@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from heavytail.errors import InputError
 from heavytail.estimators.estimator import moment_kind_of
 from heavytail.mdp.problem import Problem
-from heavytail.planning.largest_moment import largest_moment, usable_epsilon
+from heavytail.planning.reward_moments import largest_moment, usable_epsilon
 
 SKETCH = "sketch"
 

@@ -3,9 +3,9 @@
 import math
 
 from heavytail.arrays import Stream, U
-from heavytail.estimators._common_index import draw_excesses
-from heavytail.estimators._tails import EDGE, LEFT, RIGHT, TAIL_COUNT
 from heavytail.estimators.sketch import BODY_COUNT, BODY_ERROR, BODY_MEAN, ORIGIN, SCALE, Sketch
+from heavytail.estimators.sketch_indices import draw_excesses
+from heavytail.estimators.sketch_tails import EDGE, LEFT, RIGHT, TAIL_COUNT
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.rng import gamma, normal
 

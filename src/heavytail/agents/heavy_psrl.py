@@ -43,8 +43,8 @@ from heavytail.agents._drawn_plan import plan_average, plan_episode
 from heavytail.agents._index_list import IndexList, append, item, new_index_list
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Stream, U
-from heavytail.estimators._beliefs import describe_cells
 from heavytail.estimators.sketch import SEEN, Sketch, is_constant, sketch, skewness
+from heavytail.estimators.sketch_beliefs import describe_cells
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.rng import integer

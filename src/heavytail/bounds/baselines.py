@@ -22,12 +22,11 @@ L = log(5 H S A T/delta), times r_max, rewards being known. Nothing to correct.
 
 import numpy as np
 
-from heavytail.bounds.bound import Bound, bound_at
+from heavytail.bounds.bound import Bound, Statement, Term, bound_at, log
 from heavytail.bounds.catalogue import EPISODES, LONG_RUN, Theorem
 from heavytail.bounds.heavy_q_learning import q_learning_statement
 from heavytail.bounds.heavy_ucrl2 import SILVER, ucrl2_statement
 from heavytail.bounds.quantities import Case
-from heavytail.bounds.terms import Statement, Term, log
 from heavytail.registry import register
 
 IN_EPISODES = ("S", "A", "H", "r_max")

@@ -33,11 +33,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from heavytail.bounds.bound import Bound, bound_at
+from heavytail.bounds.bound import Bound, Statement, Term, bound_at, log
 from heavytail.bounds.catalogue import LONG_RUN, Theorem
 from heavytail.bounds.heavy_ucrl2 import NEEDS, exponents, heavy_ucrl2_statement
 from heavytail.bounds.quantities import Case
-from heavytail.bounds.terms import Statement, Term, log
 from heavytail.registry import register
 
 

@@ -37,7 +37,19 @@ from dataclasses import replace
 import numpy as np
 
 from heavytail.arrays import Bools, Floats
-from heavytail.bounds.bound import Bound, Steps, bound_at, make_bound
+from heavytail.bounds.bound import (
+    Bound,
+    Statement,
+    Steps,
+    Term,
+    Terms,
+    bound_at,
+    log,
+    log_crossing,
+    log_steps,
+    log_sum,
+    make_bound,
+)
 from heavytail.bounds.catalogue import LONG_RUN, Theorem
 from heavytail.bounds.heavy_ucrl2 import (
     NEEDS,
@@ -50,7 +62,6 @@ from heavytail.bounds.heavy_ucrl2 import (
     sequence_constant,
 )
 from heavytail.bounds.quantities import Case
-from heavytail.bounds.terms import Statement, Term, Terms, log, log_crossing, log_steps, log_sum
 from heavytail.registry import register
 
 

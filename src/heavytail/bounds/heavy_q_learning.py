@@ -35,11 +35,10 @@ import numpy as np
 
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats
-from heavytail.bounds.bound import Bound, Steps, bound_at, steps_until
+from heavytail.bounds.bound import Bound, Statement, Steps, Term, bound_at, log, steps_until
 from heavytail.bounds.catalogue import EPISODES, Theorem
 from heavytail.bounds.heavy_ucrl2 import exponents
 from heavytail.bounds.quantities import Case
-from heavytail.bounds.terms import Statement, Term, log
 from heavytail.registry import register
 
 NEEDS = ("S", "A", "H", "r_max", "raw_moment", "epsilon")

@@ -38,10 +38,9 @@ the regret bound for T instead.
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.bounds.bound import LOG_10, Bound, Steps, bound_at, steps_until
+from heavytail.bounds.bound import LOG_10, Bound, Statement, Steps, Term, bound_at, log, steps_until
 from heavytail.bounds.catalogue import LONG_RUN, Theorem
 from heavytail.bounds.quantities import Case, Constants
-from heavytail.bounds.terms import Statement, Term, log
 from heavytail.registry import register
 
 SILVER = 1.0 + np.sqrt(2.0)

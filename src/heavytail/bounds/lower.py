@@ -25,11 +25,10 @@ and (H S A)^b takes the place of (S A)^b.
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.bounds.bound import Bound, Steps, make_bound
+from heavytail.bounds.bound import Bound, Steps, log, make_bound
 from heavytail.bounds.catalogue import EPISODES, LONG_RUN, Theorem
 from heavytail.bounds.heavy_ucrl2 import exponents
 from heavytail.bounds.quantities import Case
-from heavytail.bounds.terms import log
 from heavytail.registry import register
 
 KL_AT_ZERO = (1.0 - np.log(2.0)) / 2.0  # KL(q/2 | q) / q for small q

@@ -14,7 +14,7 @@ from heavytail.errors import InputError
 from heavytail.laws.law import laws_from_table
 from heavytail.mdp import MDP
 from heavytail.planning.hitting_times import MAX_TARGETS
-from heavytail.planning.largest_moment import largest_moment
+from heavytail.planning.reward_moments import largest_moment
 
 MAX_STATES = 300  # with more there are too many policies, unless there is one action
 Constants: TypeAlias = Literal["tight", "paper"]

@@ -3,23 +3,23 @@ r"""The sketch: a mean estimator that needs no prior knowledge of the law, neith
 It keeps a histogram of each cell's samples (`heavytail.estimators._histogram`), and of it two posteriors of
 the mean:
 
-- *symmetric*: the trimmed mean with a Student t (`heavytail.estimators._symmetry`), valid for every symmetric
-  law;
+- *symmetric*: the trimmed mean with a Student t (`heavytail.estimators.sketch_symmetry`), valid for every
+  symmetric law;
 - *skewed*: the law is cut into a body and two tails of n_B, n_R and n_L samples
-  (`heavytail.estimators._tails`), and
+  (`heavytail.estimators.sketch_tails`), and
 
       mean = (w_B m_B + w_R (u_R + e_R) + w_L (u_L - e_L)) / (w_B + w_R + w_L),
 
   with m_B the mean of the body, u the edges of the tails, e their mean excesses and gamma weights w of these
   counts, as in a Bayesian bootstrap (Rubin 1981). Two heavy tails may have one index in common
-  (`heavytail.estimators._common_index`).
+  (`heavytail.estimators.sketch_indices`).
 
 The evidence against symmetry says which of them holds, and how probably. `mean` is the centre of the more
 probable one. `radius` bounds the mixture of both: each may exceed it with probability exp(-L) / 2, and the
 errors of body, tails and weights add up as independent ones do. No theorem gives these intervals: they hold
 as far as a tail is generalised Pareto beyond its threshold, and tests measure how often. Laws of an index
-below `heavytail.estimators._tails.MIN_INDEX` are out of reach, and no estimator adapts to an unknown tail for
-free (Genalti et al., COLT 2024).
+below `heavytail.estimators.sketch_tails.MIN_INDEX` are out of reach, and no estimator adapts to an unknown
+tail for free (Genalti et al., COLT 2024).
 
 The summary of a cell is renewed when its samples have grown by 2%.
 """
@@ -32,7 +32,6 @@ import numpy as np
 
 from heavytail.arrays import Floats, Ints, U
 from heavytail.checks import Count
-from heavytail.estimators._common_index import COMMON_COLUMNS, COVARIANCE, fit_common_index
 from heavytail.estimators._histogram import (
     COUNT,
     INITIAL_POOL,
@@ -42,9 +41,9 @@ from heavytail.estimators._histogram import (
     list_atoms,
     new_histogram,
 )
-from heavytail.estimators._quantiles import normal_quantile, student_quantile
-from heavytail.estimators._symmetry import asymmetry, skew_probability, trimmed_mean
-from heavytail.estimators._tails import (
+from heavytail.estimators.sketch_indices import COMMON_COLUMNS, COVARIANCE, fit_common_index
+from heavytail.estimators.sketch_symmetry import asymmetry, skew_probability, trimmed_mean
+from heavytail.estimators.sketch_tails import (
     EDGE,
     LOG_ERROR,
     RIGHT,
@@ -56,6 +55,7 @@ from heavytail.estimators._tails import (
 )
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import log
+from heavytail.kernels.quantiles import normal_quantile, student_quantile
 from heavytail.kernels.verbs import full, mean, push, radius, reset
 from heavytail.ranges import Fact
 from heavytail.registry import register
@@ -84,8 +84,8 @@ class Sketch(NamedTuple):
     """Histograms and their summaries. Arrays with one row per block are pools."""
 
     histogram: Histogram
-    tails: Floats  # [blocks, 2, TAIL_COLUMNS] see `heavytail.estimators._tails`
-    common: Floats  # [blocks, COMMON_COLUMNS] see `heavytail.estimators._common_index`
+    tails: Floats  # [blocks, 2, TAIL_COLUMNS] see `heavytail.estimators.sketch_tails`
+    common: Floats  # [blocks, COMMON_COLUMNS] see `heavytail.estimators.sketch_indices`
     summary: Floats  # [blocks, SUMMARY_COLUMNS] see above
 
     @property

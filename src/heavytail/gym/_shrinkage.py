@@ -22,9 +22,9 @@ import math
 from typing import NamedTuple
 
 from heavytail.arrays import Ints, U
-from heavytail.estimators._quantiles import normal_quantile, student_quantile
 from heavytail.estimators.sketch import ERROR, FREEDOM, MIDDLE, Sketch, is_constant, renew, skewness
 from heavytail.kernels.compiling import kernel
+from heavytail.kernels.quantiles import normal_quantile, student_quantile
 from heavytail.kernels.verbs import full, mean, push, radius
 
 RESIDUALS = 0

@@ -14,7 +14,7 @@ from heavytail.envs import make_mdp
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
-from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.training.step_loop import MDPStepper
 

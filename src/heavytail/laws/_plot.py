@@ -9,14 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from heavytail.arrays import Floats
-from heavytail.laws.law import Law
 
 DRAWS = 100_000
 MAX_VALUES = 20  # of a law whose values are drawn one by one
 HEAVY, LIGHT = "#C22F00", "#0060A0"
 
 
-def plot_law(law: Law, figure: Any = None) -> Any:
+def plot_law(law: Any, figure: Any = None) -> Any:
     """Draw a law on a figure or a part of one; on a new figure if none is given."""
     figure = Figure((5.0, 2.1)) if figure is None else figure
     figure.suptitle(repr(law), x=0.02, ha="left", fontsize=8.0)

@@ -18,8 +18,8 @@ from heavytail.errors import InputError, one_line
 from heavytail.files import Arrays, pack_arrays, read_arrays, unpack_arrays, write_arrays
 from heavytail.laws.table import LawTable
 from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.labels import label_from_json, label_to_json
-from heavytail.mdp.logged_mdp import LoggedMDP
 from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import registered

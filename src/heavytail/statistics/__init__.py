@@ -18,10 +18,9 @@ A statistic is known by its name; ``@register("statistic", "my_statistic")`` add
 """
 
 from heavytail.statistics import heavy
-from heavytail.statistics._inputs import Interval
-from heavytail.statistics.bootstrap import bootstrap_interval
 from heavytail.statistics.growth import exponent_of, growth_exponent
-from heavytail.statistics.improvement import probability_of_improvement
+from heavytail.statistics.inputs import Interval
+from heavytail.statistics.intervals import bootstrap_interval, rate_interval
 from heavytail.statistics.location import (
     Location,
     MeanAndDeviation,
@@ -38,9 +37,9 @@ from heavytail.statistics.permutation import (
     holm,
     paired_permutation_test,
     permutation_test,
+    probability_of_improvement,
     sign_test,
 )
-from heavytail.statistics.rates import rate_interval
 from heavytail.statistics.tasks import stratified_interval, winning_shares
 
 __all__ = [

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from heavytail.arrays import Floats, Ints
 from heavytail.checks import as_floats
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import Interval, as_open_fraction, as_resamples, as_runs, check_rng
+from heavytail.statistics.inputs import Interval, as_open_fraction, as_resamples, as_runs, check_rng
 
 DECADES = 2.0
 MAX_POINTS = 21  # at which curves are read, about evenly in log T

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import Interval, as_open_fraction, as_runs
+from heavytail.statistics.inputs import Interval, as_open_fraction, as_runs
 
 
 def median(values: npt.ArrayLike) -> Floats:

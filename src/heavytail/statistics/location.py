@@ -23,7 +23,7 @@ import numpy.typing as npt
 from heavytail.arrays import Floats
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.registry import find, register, registered
-from heavytail.statistics._inputs import as_probabilities, as_runs
+from heavytail.statistics.inputs import as_probabilities, as_runs
 
 Statistic: TypeAlias = str  # the name of a registered statistic: "mean", "median", "interquartile_mean" ...
 

@@ -24,14 +24,13 @@ import numpy.typing as npt
 
 from heavytail.arrays import Bools, Floats
 from heavytail.errors import InputError
-from heavytail.statistics._inputs import (
+from heavytail.statistics.inputs import (
     as_number_of_resamples,
     as_probabilities,
     as_runs,
     at_once,
     check_rng,
 )
-from heavytail.statistics.improvement import probability_of_improvement
 from heavytail.statistics.location import Statistic, find_statistic
 
 MAX_EXACT = 20_000
@@ -207,3 +206,33 @@ def _random_signs(n: int, count: int, rng: np.random.Generator) -> Iterator[Bool
     step = at_once(n)
     for done in range(0, count, step):
         yield rng.integers(0, 2, (min(step, count - done), n)).astype(np.bool_)
+
+
+# The probability of improvement
+
+
+def probability_of_improvement(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """P(A > B) + P(A = B) / 2 over all pairs of runs, at each checkpoint; the numbers of runs may differ.
+
+    Args:
+        a: [run] or [run, checkpoint].
+        b: the same for the other, with the same checkpoints.
+
+    >>> float(probability_of_improvement([1.0, 3.0], [2.0, 0.0, 1.0, 1.0]))
+    0.75
+    """
+    first, second = as_runs("a", a, infinite=True), as_runs("b", b, infinite=True)
+    if first.shape[1:] != second.shape[1:]:
+        raise InputError(
+            f"a has shape {first.shape} and b has shape {second.shape}; they may differ in the number of runs"
+            " only"
+        )
+    columns_a, columns_b = first.reshape(len(first), -1).T, np.sort(second.reshape(len(second), -1).T)
+    shares = [_improvement(x, y) for x, y in zip(columns_a, columns_b, strict=True)]
+    return np.reshape(shares, first.shape[1:])[()]
+
+
+def _improvement(a: Floats, b: Floats) -> float:
+    """The probability of improvement, `b` being sorted: a sum of whole numbers, so without rounding."""
+    below, at_most = np.searchsorted(b, a, "left"), np.searchsorted(b, a, "right")
+    return float((below + at_most).sum()) / (2.0 * len(a) * len(b))

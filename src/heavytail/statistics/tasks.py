@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Floats
-from heavytail.statistics._inputs import Interval, as_open_fraction, as_resamples, as_runs, at_once, check_rng
+from heavytail.statistics.inputs import Interval, as_open_fraction, as_resamples, as_runs, at_once, check_rng
 from heavytail.statistics.location import Statistic, find_statistic, location_of
 
 Name = TypeVar("Name", bound=Hashable)

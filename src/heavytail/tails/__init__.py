@@ -13,10 +13,9 @@ shell: ``heavytail diagnose FILE --column reward --by state,action``.
 
 from heavytail.tails.diagnosis import Diagnosis, diagnose
 from heavytail.tails.generalised_pareto import GeneralisedPareto, fit_excesses
-from heavytail.tails.hill import hill_index
 from heavytail.tails.location import RobustMean, robust_mean
 from heavytail.tails.reward_table import read_rewards
-from heavytail.tails.tail import Tail
+from heavytail.tails.tail import Tail, hill_index
 
 __all__ = [
     "Diagnosis",

@@ -12,9 +12,8 @@ from heavytail.arrays import Floats
 from heavytail.checks import as_finite_floats
 from heavytail.errors import InputError
 from heavytail.tails.advice import Need, advise, judge_need, show_confidence, show_moment, suggest_numbers
-from heavytail.tails.dependence import is_notable, size_correlation
+from heavytail.tails.cautions import are_drawn_again, draw_once, is_notable, size_correlation
 from heavytail.tails.location import RobustMean, largest_share, robust_mean, sample_mean, spread_around
-from heavytail.tails.repetitions import are_drawn_again, draw_once
 from heavytail.tails.tail import Tail, fit_tail, mirrored
 from heavytail.tails.threshold import wider_size
 

@@ -9,6 +9,15 @@ lower threshold, and the difference d of the two shapes moves one end:
 
 The confidence that a moment of order p is finite is that of the profile for a shape below 1 / p, moved
 likewise: it is above 97.5% exactly if the interval of the index lies above p.
+
+Beside it stands Hill's estimate, the one that everybody quotes: of the k largest samples x_1, ..., x_k above
+the threshold u > 0
+
+    1 / alpha = (1/k) sum log(x_i / u),
+
+the maximum-likelihood estimate if x / u is exactly Pareto (Hill 1975). It assumes the tail to begin at 0: a
+constant that is added to all rewards changes it, and it is never infinite. So it is no part of a verdict. Its
+standard error is alpha / sqrt(k).
 """
 
 import math
@@ -16,8 +25,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from heavytail.arrays import Floats
+from heavytail.checks import as_finite_floats
+from heavytail.errors import InputError
 from heavytail.tails.generalised_pareto import (
     GeneralisedPareto,
     confidence_below,
@@ -25,7 +37,6 @@ from heavytail.tails.generalised_pareto import (
     fit_shape,
     index_of,
 )
-from heavytail.tails.hill import hill_index
 from heavytail.tails.threshold import MIN_DISTINCT, MIN_EXCESSES, Exceedances, choose_exceedances
 
 Verdict: TypeAlias = Literal["bounded", "light", "unclear", "heavy"]
@@ -129,3 +140,19 @@ def _confidence(y: Floats, fit: GeneralisedPareto, shape: float, down: float, up
     """Return the confidence that the shape is below this one, with the interval's ends moved down and up."""
     moved = max(shape - up, fit.shape) if shape > fit.shape else min(shape + down, fit.shape)
     return confidence_below(y, fit, moved)
+
+
+def hill_index(exceedances: npt.ArrayLike, threshold: float) -> float:
+    """Estimate the tail index from the samples above a threshold; NaN if the threshold is not above 0.
+
+    >>> round(hill_index([2.0, 4.0, 8.0], 1.0), 3)
+    0.721
+    """
+    x = as_finite_floats("exceedances", exceedances, "sample").ravel()
+    if not x.size or x.min() < threshold:
+        least = f"reach down to {x.min():g}" if x.size else "is empty"
+        raise InputError(f"exceedances {least}; give the samples above the threshold {threshold:g}, alone")
+    if not threshold > 0.0:
+        return math.nan
+    mean = float(np.log(x).mean()) - math.log(threshold)
+    return 1.0 / mean if mean > 0.0 else math.inf

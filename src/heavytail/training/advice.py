@@ -9,7 +9,7 @@ import numpy as np
 
 from heavytail.arrays import Record
 from heavytail.mdp.problem import Problem
-from heavytail.planning.largest_moment import largest_moment
+from heavytail.planning.reward_moments import largest_moment
 from heavytail.training.runners import GymRunner, MDPRunner
 
 MAX_SHARE = 0.5  # of rewards truncated, beyond which a moment of the user's is called in question

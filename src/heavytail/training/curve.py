@@ -10,7 +10,7 @@ import numpy as np
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError, short_repr
 from heavytail.mdp.changing import ChangingMDP
-from heavytail.planning.best_rewards import best_rates, best_rewards
+from heavytail.planning.regret import best_rates, best_rewards
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from heavytail.mdp.builders import mdp_from_slots
 from heavytail.mdp.changing import changing_mdp
 from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
-from heavytail.planning.gaps import regret_by_gaps
+from heavytail.planning.regret import regret_by_gaps
 from heavytail.registry import find
 from heavytail.serving.agent_metadata import check_size, read_metadata
 from heavytail.training import fused

@@ -18,7 +18,7 @@ from heavytail.mdp import MDP
 from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.from_gymnasium import max_episode_steps
-from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.mdp_file import as_changing
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.mdp.validation import check_mdp

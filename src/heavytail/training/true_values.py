@@ -12,7 +12,7 @@ import numpy as np
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.mdp.problem import Problem
-from heavytail.planning.largest_moment import largest_moment
+from heavytail.planning.reward_moments import largest_moment
 from heavytail.registry import find
 
 TRUE = "true"

@@ -36,7 +36,7 @@ from heavytail.mdp.diagram.contents import (
     pool_laws,
 )
 from heavytail.mdp.diagram.layouts import choose_layout
-from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.mdp import MDP
 
 __all__ = ["draw_mdp"]
@@ -95,14 +95,15 @@ def draw_mdp(mdp: MDP | LoggedMDP, *, title: str = "", layout: str | None = None
     footer = FOOTER + LEGEND_ROW * math.ceil(len(handles) / ncols)
 
     figure = Figure((width + laws_width, HEADER + height + footer))
-    header, body, below = figure.subfigures(3, 1, height_ratios=(HEADER, height, footer))
+    parts: Any = figure.subfigures(3, 1, height_ratios=(HEADER, height, footer))
+    header, body, below = parts
     header.text(0.01, 0.75, title, va="top", fontsize=12.0, weight="bold")
     subtitle = _describe(mdp, graph.common, len(families))
     header.text(0.01, 0.15, subtitle, fontsize=SMALL, color="#555555")
     left, right = body.subfigures(1, 2, width_ratios=(width, max(laws_width, 0.01)))
     graph.draw(left.add_axes((0.0, 0.0, 1.0, 1.0)), width, height)
     if shown:
-        parts: Any = np.ravel(right.subfigures(rows, columns, squeeze=False), order="F")
+        parts = np.ravel(right.subfigures(rows, columns, squeeze=False), order="F")
         for (kind, law, about), part in zip(shown, parts, strict=False):
             law.plot(part)
             part.suptitle(about, x=0.02, ha="left", fontsize=SMALL, color=INKS[kind])

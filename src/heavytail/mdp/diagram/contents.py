@@ -13,7 +13,7 @@ from heavytail.laws.constant import Constant, constant
 from heavytail.laws.empirical import empirical
 from heavytail.laws.law import Law, laws_from_table
 from heavytail.laws.table import law_table
-from heavytail.mdp.logged_mdp import LoggedMDP
+from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.mdp import MDP
 
 RewardKind: TypeAlias = Literal["nothing", "fixed", "random", "heavy"]

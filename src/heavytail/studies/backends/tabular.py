@@ -10,8 +10,7 @@ from heavytail.envs import make_changing_mdp
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.problem import Problem, make_problem
-from heavytail.planning.best_rewards import best_rates, best_rewards
-from heavytail.planning.gaps import regret_by_gaps
+from heavytail.planning.regret import best_rates, best_rewards, regret_by_gaps
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.training.curve import place_checkpoints

@@ -12,14 +12,14 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from heavytail.deep.envs import is_environment
 from heavytail.deep.settings import AGENTS
-from heavytail.statistics._inputs import MAX_RESAMPLES
+from heavytail.statistics.inputs import MAX_RESAMPLES
 from heavytail.studies.specs.claims import Claim
 from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole
 
 Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
 
 
-Regret: TypeAlias = Literal["rewards", "gaps"]  # what it is measured by; see heavytail.planning.gaps
+Regret: TypeAlias = Literal["rewards", "gaps"]  # what it is measured by; see heavytail.planning.regret
 
 
 class VariedAgent(Frozen):

@@ -14,7 +14,8 @@ import math
 
 from heavytail.arrays import Floats, U
 from heavytail.estimators._histogram import COUNT, X, list_atoms
-from heavytail.estimators._tails import (
+from heavytail.estimators.sketch import Sketch, is_constant, renew
+from heavytail.estimators.sketch_tails import (
     EDGE,
     EXCESS,
     LEFT,
@@ -24,7 +25,6 @@ from heavytail.estimators._tails import (
     TAIL_COUNT,
     index_moments,
 )
-from heavytail.estimators.sketch import Sketch, is_constant, renew
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import exp, power
 

@@ -10,7 +10,7 @@ from scipy.stats import gamma, iqr
 
 import heavytail as ht
 from heavytail.arrays import Floats, Stream
-from heavytail.estimators._common_index import (
+from heavytail.estimators.sketch_indices import (
     COMMON_COLUMNS,
     FIRST_INDEX,
     INDEX_BELOW,
@@ -19,7 +19,7 @@ from heavytail.estimators._common_index import (
     PROBABILITY,
     draw_excesses,
 )
-from heavytail.estimators._tails import (
+from heavytail.estimators.sketch_tails import (
     BELOW,
     GRID,
     LIGHT,

@@ -6,10 +6,10 @@ from copy import deepcopy
 import numpy as np
 
 from heavytail.arrays import Floats, U
-from heavytail.estimators._quantiles import normal_quantile
-from heavytail.estimators._tails import LIGHT, MIN_INDEX, RIGHT, TAIL_COUNT, index_moments
 from heavytail.estimators.sketch import Sketch, is_constant, renew, skewness
+from heavytail.estimators.sketch_tails import LIGHT, MIN_INDEX, RIGHT, TAIL_COUNT, index_moments
 from heavytail.kernels.compiling import entry, kernel
+from heavytail.kernels.quantiles import normal_quantile
 from heavytail.kernels.verbs import mean, radius
 
 LOG_CONFIDENCE = math.log(20.0)  # 5% on each side

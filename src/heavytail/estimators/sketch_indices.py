@@ -1,7 +1,7 @@
 r"""One index for both tails of a law, where they may be alike: of stable laws, say, or of Student's.
 
-The tails of `heavytail.estimators._tails` have a rate b and an index alpha each. If the index is one for
-both, its posterior is
+The tails of `heavytail.estimators.sketch_tails` have a rate b and an index alpha each. If the index is one
+for both, its posterior is
 
     p(alpha) ~ alpha^9 e^(-5 alpha) alpha^(k_R + k_L) I_R(alpha) I_L(alpha),
 
@@ -15,7 +15,7 @@ import math
 from typing import NamedTuple
 
 from heavytail.arrays import Floats, Stream, U
-from heavytail.estimators._tails import (
+from heavytail.estimators.sketch_tails import (
     GRID,
     LEFT,
     LIGHT,

@@ -1,29 +1,32 @@
-r"""Regret by gaps: without the luck of transitions.
+r"""What regret is measured against: the rewards of the best policies, or gaps, without luck.
 
-What a run earns above or below the average of its policies is luck, which may be more than its regret. With
-the optimal values V and Q an action that is not the best one of its state loses the *gap* V_h(s) - Q_h(s, a).
-The gaps of a run add up to its regret on average, whatever its policies are (the performance difference
-lemma; Kakade and Langford 2002), and the best policy has none. So a run may record, in the place of the
-expected reward r_h(s, a),
+*Regret by gaps.* What a run earns above or below the average of its policies is luck, which may be more than
+its regret. With the optimal values V and Q an action that is not the best one of its state loses the *gap*
+V_h(s) - Q_h(s, a). The gaps of a run add up to its regret on average, whatever its policies are (the
+performance difference lemma; Kakade and Langford 2002), and the best policy has none. So a run may record, in
+the place of the expected reward r_h(s, a),
 
     r_h(s, a) + E V_{h+1}(s') - V_h(s) = -(V_h(s) - Q_h(s, a)),   and V* more at the first step of an episode.
 
 No policy earns more or less by it on average. In a continuing problem the bias takes the place of V.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from heavytail.arrays import Floats
+from heavytail.arrays import Floats, Ints
 from heavytail.checks import require_memory
 from heavytail.errors import InputError
 from heavytail.mdp import MDP
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.mdp_file import AnyMDP, as_changing
-from heavytail.planning.average_reward import RELATIVE_TOLERANCE, average_plan
-from heavytail.planning.episodic import episodic_plan
+from heavytail.planning.average_reward import RELATIVE_TOLERANCE, average_plan, gain
+from heavytail.planning.episodic import episodic_plan, optimal_value
 from heavytail.planning.matrices import transition_matrix
+
+MAX_VALUES = 2**24  # numbers in memory at once
 
 
 def regret_by_gaps(mdp: AnyMDP) -> ChangingMDP:
@@ -90,3 +93,34 @@ def _with_lasting_gaps(mdp: MDP) -> MDP:
 def _spread(mdp: MDP, values: Floats) -> Floats:
     """Repeat the values of states for each of their actions."""
     return np.repeat(values.ravel(), mdp.n_actions)
+
+
+def best_rates(mdp: ChangingMDP) -> list[float]:
+    """Compute what the best policy of each MDP earns on average in an episode, or a step.
+
+    >>> import heavytail as ht
+    >>> [round(rate, 2) for rate in best_rates(ht.make_changing_mdp("six_arms"))]
+    [40.06]
+    """
+    different = {id(each): each for each in mdp.mdps}
+    best = {key: optimal_value(each) if each.horizon else gain(each) for key, each in different.items()}
+    return [best[id(each)] for each in mdp.mdps]
+
+
+def best_rewards(mdp: ChangingMDP, rates: Sequence[float], at: Ints) -> Floats:
+    """Compute the mean cumulative reward [C] of the best policy of each MDP while it lasts.
+
+    Args:
+        mdp: the MDPs, and when each begins.
+        rates: what `best_rates` says of them.
+        at: [C] episodes, or steps in a continuing problem.
+
+    >>> import heavytail as ht
+    >>> two = [ht.make_mdp("two_state", best=best) for best in (0, 1)]
+    >>> best_rewards(ht.changing_mdp(two, at=[100]), [0.5, 2.0], [100, 101]).tolist()
+    [50.0, 52.0]
+    """
+    begins, ends = np.array([0, *mdp.at], np.float64), np.array([*mdp.at, np.inf])
+    rows, few = np.asarray(at, np.float64)[:, None], max(1, MAX_VALUES // len(begins))
+    pieces = (np.clip(rows[k : k + few], begins, ends) - begins for k in range(0, len(rows), few))
+    return np.concatenate([within @ np.array(rates) for within in pieces])  # within: [checkpoint, MDP]
