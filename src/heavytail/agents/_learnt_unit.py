@@ -1,4 +1,4 @@
-r"""Learn the unit of rewards, for agents of Q-learning in environments that do not tell it.
+r"""Learn the unit of rewards, for Q-learning where it is not known.
 
 Q-learning needs the largest expected reward, Heavy-Q-Learning also a bound on moments; both are equivariant:
 with rewards in another unit they do the same. So the agent is built for rewards of size 1 and given rewards
@@ -30,11 +30,11 @@ LEARNT_EPSILON = 0.05  # the sketch believes in no index below 1.05
 
 @generic()
 def change_unit(record: Record, ratio: float) -> None:
-    """Multiply all that was learnt in units of rewards by the ratio of the old unit to the new one."""
+    """Multiply everything learnt in units of rewards by the ratio of the old unit to the new one."""
 
 
 class LearntUnit(NamedTuple):
-    """An agent that is given rewards in a unit, and what the unit is learnt from."""
+    """An agent that sees rewards in a learnt unit, and the sketches from which the unit is learnt."""
 
     agent: Record
     rewards: Sketch
@@ -54,7 +54,7 @@ class LearntUnit(NamedTuple):
 
 
 def with_learnt_unit(problem: Problem, agent: Record, order: float) -> LearntUnit:
-    """Give an agent for rewards of size 1 its rewards in a unit that is learnt."""
+    """Wrap an agent built for rewards of size 1, so that it sees rewards in a learnt unit."""
     return LearntUnit(
         agent=agent,
         rewards=sketch(problem.n_states * problem.n_actions),

@@ -37,7 +37,7 @@ def require_moment(
     moment: float | None,
     kind: Literal["raw", "central"] = "raw",
 ) -> RewardMoment:
-    """Return what was given, and derive the rest from the MDP."""
+    """Return the given numbers, and derive the others from the MDP."""
     if epsilon is not None and moment is not None:
         return RewardMoment(epsilon, moment)
     if problem.mdp is None:
@@ -61,7 +61,7 @@ def require_moment(
 def choose_estimator(
     agent: str, problem: Problem, estimator: str, epsilon: float | None, moment: float | None
 ) -> EstimatorChoice:
-    """Choose the estimator that was asked for, or the sketch where it would need a moment nobody knows."""
+    """Choose the estimator that was asked for, or the sketch if the moment it needs is unknown."""
     try:
         kind = moment_kind_of(estimator)
     except InputError as error:

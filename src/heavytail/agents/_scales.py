@@ -1,6 +1,6 @@
-"""The scales of bonuses: as given, as theorems have them, or such that something is learnt.
+"""The scales of bonuses: given, those of the theorems, or practical ones.
 
-The theorems' constants make bonuses so wide that nothing is learnt in any time one could wait for. So with
+The theorems' constants make bonuses so wide that agents learn nothing in any practical time. So with
 ``constants="practical"``, the default, a scale that is not given is one chosen on eight environments
 (`studies/default-scales`; `benchmarks/bench_scales.py` prints the choice, and what it is worth on eight
 others). No theorem holds then. With ``constants="tight"`` or ``"paper"`` it is 1.

@@ -12,8 +12,8 @@ logarithms, since some numbers have a hundred digits.
 >>> str(bound.rules), bool(bound.vacuous)
 ('heavy_tail', False)
 
-`bounds_of` puts in what is exactly true of an MDP; ``heavytail bounds ENV`` prints it. A file with
-``@register("bound", ...)`` adds a bound to both: see `heavytail.bounds.catalogue`.
+`bounds_of` computes them from the exact quantities of an MDP; ``heavytail bounds ENV`` prints them. A file
+with ``@register("bound", ...)`` adds a bound to both: see `heavytail.bounds.catalogue`.
 """
 
 from heavytail.bounds.bound import Bound, Steps

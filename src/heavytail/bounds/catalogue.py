@@ -1,4 +1,4 @@
-"""Every bound of a case: the exact quantities of an MDP, or numbers of one's own, go into the formulas.
+"""The catalogue of bounds, computed from the exact quantities of an MDP or from given numbers.
 
 A file that registers a theorem adds it to `bounds_of`, the plot, ``heavytail bounds`` and the bounds that
 studies can show::
@@ -10,7 +10,7 @@ studies can show::
     def trivial_regret(case: Case) -> Bound:
         ...
 
-Where a quantity that it needs is not known, the bound is left out.
+A bound is left out if a quantity that it needs is not known.
 """
 
 from collections.abc import Callable
@@ -33,8 +33,8 @@ class Theorem(NamedTuple):
     """A bound as the catalogue lists it; builders of the kind "bound" return it."""
 
     compute: Callable[[Case], Any]  # gives a Bound, or with no panel Steps
-    where: str  # it is stated
-    needs: tuple[str, ...]  # what must be known of a `Case`
+    where: str  # it is stated in the literature
+    needs: tuple[str, ...]  # the fields of a `Case` that must be known
     rank: int = 1000  # order in tables and legends
     panel: str = ""  # of the plot; empty for a number of steps
     label: str = ""  # in legends
@@ -144,7 +144,7 @@ def bounds_at(
 
 
 def _missing(name: str, theorem: Theorem, case: Case) -> str:
-    """Say why a bound does not apply; empty if it does."""
+    """Return the reason why a bound does not apply; empty if it does."""
     needs = (*theorem.needs, "T") if theorem.panel else theorem.needs
     for need in needs:
         if not hasattr(Case, need):

@@ -22,7 +22,7 @@ from heavytail.planning.matrices import ROUNDING, require_stationary, transition
 MAX_POLICIES = 100_000
 CHUNK = 1024  # policies at once
 BLOCK = 256  # steps at once; a power of two
-MAX_STEPS = 1_000_000  # that are looked at
+MAX_STEPS = 1_000_000  # that are examined
 MAX_SQUARINGS = 60
 FORGOTTEN = 1e-14  # the share of the bias that is left of the start
 

@@ -1,4 +1,4 @@
-"""The quantities that bounds are made of: what is exactly true of an MDP, and what is asked."""
+"""The quantities in bounds: exact facts of an MDP, and the parameters of a question."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ Quantity: TypeAlias = Any  # a number, or an array of them; None where it is unk
 
 @dataclass(frozen=True)
 class Quantities:
-    """The exact quantities of an MDP, or numbers and arrays of one's own, whose shapes go together.
+    """The exact quantities of an MDP, or given numbers and arrays that broadcast together.
 
     Those of the long run (`gain` to `settling`) are None where transitions or rewards depend on the step.
     """
@@ -50,7 +50,7 @@ class Quantities:
 
 @dataclass(frozen=True)
 class Case(Quantities):
-    """Quantities, and what is asked of bounds."""
+    """Quantities, and the parameters of a question."""
 
     T: Quantity = None  # steps
     delta: Quantity = 0.05  # one minus the confidence
@@ -112,7 +112,7 @@ MAY_BE_INFINITE = {"diameter"}  # which leaves bounds out
 
 
 def checked(case: Case, where: str) -> Case:
-    """Check what is known and make arrays of it, whose shapes must go together.
+    """Check the known quantities and make arrays of them, which must broadcast together.
 
     >>> checked(Case(T=[10, 100]), "regret").T
     array([ 10., 100.])

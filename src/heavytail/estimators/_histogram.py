@@ -56,7 +56,7 @@ class Histogram(NamedTuple):
         return ("held", "counts", "sums")
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a block, a count and a sample."""
+        """Declare which arrays hold blocks, counts and samples."""
         return {
             "n": NATURAL,
             "first": Range(-MAX_SAMPLE, MAX_SAMPLE),
@@ -68,7 +68,7 @@ class Histogram(NamedTuple):
         }
 
     def facts(self) -> Iterator[Fact]:
-        """Say which cells have blocks, and which blocks have bins."""
+        """Declare which cells have blocks, and which blocks have bins."""
         cells = np.flatnonzero(self.block >= 0)
         block, n = self.block[cells], self.n[cells]
         yield "blocks and cells do not match", len(cells) == self.used[0] == np.unique(block).size
@@ -79,7 +79,7 @@ class Histogram(NamedTuple):
 
 
 class Atoms(NamedTuple):
-    """How many atoms are listed, of how many samples, and what they are relative to."""
+    """The number of atoms listed and of their samples, and what they are relative to."""
 
     size: int
     n: float

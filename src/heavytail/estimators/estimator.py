@@ -65,8 +65,8 @@ def _moment_kind(record: Record) -> Literal["raw", "central"] | None:
 class Estimator:
     """An estimator of means by itself: `push` samples, ask for the `mean` and its `interval`.
 
-    A log-confidence of L is for errors of probability exp(-L) on each side, as theorems have it; left out, it
-    is that of 95% intervals.
+    A log-confidence of L means an error probability of exp(-L) on each side; the default is that of 95%
+    intervals.
 
     Attributes:
         record: its state, as agents hold it.
@@ -121,7 +121,7 @@ class Estimator:
 
     @property
     def moment_kind(self) -> str | None:
-        """Which moment it needs a bound on, "raw" (of X) or "central" (of X less its mean); None if none."""
+        """The moment it needs a bound on: "raw" (of X), "central" (of X less its mean) or None."""
         return _moment_kind(self.record)
 
     @property

@@ -10,7 +10,7 @@ short and the bound is false (with epsilon = 1, n = 2 and L = log 10^6 it can fa
 it promises), so that the radius is infinite there, unless ``strict=False``. The paper states the bound for
 all n, and writes N for the number of blocks k.
 
-**Streaming.** Nothing is cut again. Samples fill blocks of equal size; when there are 2 k_max of them,
+**Streaming.** Blocks are never cut again. Samples fill blocks of equal size; when there are 2 k_max of them,
 neighbours are joined and the size doubles, k_max being the k of the largest L. Asked for k <= k_max blocks,
 groups of floor(m/k) neighbours out of m serve, and what is left over is not used. The proof only needs groups
 of at least n/(2k) samples, and floor(m/k) >= (m+1)/(2k) whenever m >= k: the bound holds as it stands, in
@@ -64,7 +64,7 @@ class MedianOfMeans(NamedTuple):
         return ("blocks",)
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a place in the pool and what a count."""
+        """Declare which arrays hold places in the pool and which hold counts."""
         place, k_max = Range(0, len(self.blocks)), len(self.scratch)
         return {
             "n": COUNT,
@@ -79,7 +79,7 @@ class MedianOfMeans(NamedTuple):
         }
 
     def facts(self) -> Iterator[Fact]:
-        """Say how blocks lie in the pool, and how samples fill them."""
+        """Declare how blocks lie in the pool, and how samples fill them."""
         yield "a cell has more blocks than places", (self.n_blocks <= self.capacity).all()
         yield "places overlap", blocks_fit(self.start, self.capacity, self.pool_used[0])
         yield "a block is full and not closed", (self.filled < self.block_size).all()

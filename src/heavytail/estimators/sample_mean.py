@@ -36,7 +36,7 @@ class SampleMean(NamedTuple):
         return None if self.scale > 0 else "central"
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count."""
+        """Declare which array holds counts."""
         return {"n": COUNT}
 
 

@@ -102,7 +102,7 @@ class Sketch(NamedTuple):
         return ("tails", "common", "summary")
 
     def facts(self) -> Iterator[Fact]:
-        """Say of what there are summaries."""
+        """Declare which summaries exist."""
         yield "histograms and summaries differ in number", len(self.summary) == len(self.histogram.held)
         cells = np.flatnonzero(self.histogram.block >= 0)
         seen = self.summary[self.histogram.block[cells], SEEN]

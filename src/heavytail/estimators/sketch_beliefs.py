@@ -1,4 +1,4 @@
-"""What a sketch believes of each cell, as columns of a table."""
+"""The beliefs of a sketch about each cell, as columns of a table."""
 
 import math
 from copy import deepcopy
@@ -30,7 +30,7 @@ def describe_cells(sketch: Sketch) -> dict[str, Floats]:
     "skewed" is the probability that the law is not symmetric. An infinite index is that of a light tail. What
     is not known yet is NaN.
     """
-    sketch = deepcopy(sketch)  # summaries are renewed here, and looking must not change what is learnt
+    sketch = deepcopy(sketch)  # summaries are renewed here, and reading must not change what was learnt
     table = np.full((len(COLUMNS), sketch.n.size), np.nan)
     entry(_fill, sketch)(sketch, table)
     return dict(zip(COLUMNS, table, strict=True))

@@ -72,7 +72,7 @@ class TruncatedMean(NamedTuple):
         return ("truncated",)
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a node and what a count."""
+        """Declare which arrays hold nodes and which hold counts."""
         node = Range(-1, int(self.nodes_used[0]) - 1)
         return {
             "n": COUNT,
@@ -88,7 +88,7 @@ class TruncatedMean(NamedTuple):
         }
 
     def facts(self) -> Iterator[Fact]:
-        """Say that lists end: where no node follows two, none that can be reached is in a cycle."""
+        """Declare that lists end: if no node follows two, no reachable one is in a cycle."""
         following = self.next_node[: self.nodes_used[0]]
         yield "a list goes on beyond the nodes in use", (following < self.nodes_used[0]).all()
         pointers = np.concatenate([self.head, self.free_node, following])

@@ -51,7 +51,7 @@ def sampler(name: str) -> Callable[[F], F]:
 
 def law_table(laws: "Sequence[Law]") -> LawTable:
     """Build the table of these laws, in this order."""
-    registered("law")  # all samplers are compiled into one kernel: find them all before it is
+    registered("law")  # all samplers are compiled into one kernel, so find them all first
     codes = {name: law_code(name) for name in {law.name for law in laws}}
     parameters, given = np.zeros((len(laws), COLUMNS)), [law.row() for law in laws]
     for length in {len(row) for row in given}:

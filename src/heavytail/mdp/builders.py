@@ -1,4 +1,4 @@
-"""Build MDPs from slots or from dense arrays; what is wrong with them is said in one line."""
+"""Build MDPs from slots or from dense arrays; mistakes in them are reported in one line."""
 
 import numbers
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from heavytail.laws import Law
 from heavytail.laws.constant import constant
 from heavytail.laws.table import law_table
 from heavytail.mdp.mdp import MDP
-from heavytail.mdp.validation import SUM_TOLERANCE, check_slots, check_sums
+from heavytail.mdp.validation import SUM_TOLERANCE, check_slots
 
 LONG_ROW = 16  # slots
 BYTES_PER_SLOT = 150  # while an MDP is being built, about
@@ -31,7 +31,7 @@ ENDLESS = "terminal states need episodes: give horizon=, or let them lead back t
 
 
 def require_memory_for_slots(env: str, n_slots: int) -> None:
-    """Raise InputError if an MDP of so many slots cannot be built here; called before any of them is made."""
+    """Raise InputError if an MDP with this many slots would not fit in memory; call it before building."""
     require_memory(f"{env}: {show_count(n_slots)} possible transitions", n_slots * BYTES_PER_SLOT)
 
 
@@ -50,7 +50,7 @@ def mdp_from_slots(
     horizon: int | None = None,
     n_stages: int = 1,
 ) -> MDP:
-    """Build an MDP from its possible transitions, one slot each: the way to build a large one.
+    """Build an MDP from its possible transitions, one slot each; use it for large MDPs.
 
     Args:
         rows: [N] the row (stage * n_states + state) * n_actions + action of each slot, in ascending order.
@@ -155,7 +155,6 @@ def mdp_from_arrays(
     stage, s, a, s_next = np.nonzero(kept)
     values = {"rewards": rewards[kept]} if laws is None else _distinct_laws(rewards[kept])
     ends = None if terminal is None else as_bools("terminal", terminal, n_states)[s_next]
-    check_sums(dense)
     return mdp_from_slots(
         (stage * n_states + s) * n_actions + a,
         s_next,
@@ -183,7 +182,7 @@ def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
 
 
 def _nested(laws: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """Turn nested sequences of laws into an array of objects; NumPy stops at a law, which is no sequence."""
+    """Turn nested sequences of laws into an array of objects; NumPy does not look into a law."""
     return np.array(laws, dtype=object)
 
 
@@ -221,7 +220,7 @@ def _rewards_by_stage(
 
 
 def _distinct_laws(values: npt.NDArray[np.object_]) -> dict[str, Any]:
-    """List each law once, and which of them each slot has."""
+    """List the distinct laws, and the index of each slot's."""
     index: dict[Law, int] = {}
     which = np.array([index.setdefault(_as_law(value), len(index)) for value in values], np.int64)
     return {"laws": list(index), "law": which}

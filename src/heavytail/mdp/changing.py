@@ -1,7 +1,7 @@
-"""An MDP that changes: a sequence of MDPs of one shape, and when each gives way to the next.
+"""An MDP that changes: a sequence of MDPs of one shape, and the times of the changes.
 
-The agent is not told. In episodes a change comes between two of them; in a continuing problem between two
-steps, and the state stays.
+The agent is not told. With episodes, a change comes between two of them; in a continuing problem it comes
+between two steps, and the state stays.
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Build an MDP from a log: what was seen to happen, as often as it was seen.
+"""Build an MDP from a log: its transitions, with their observed frequencies.
 
 A log is a table with a row for each transition: state, action, reward, next state, perhaps whether the
 episode ended there. The probabilities of the MDP are shares of rows, and its reward laws resample the logged
-rewards of each (state, action, next state): its tails are those of the data, as far as they were seen.
+rewards of each (state, action, next state): so its tails are those seen in the data.
 """
 
 from collections.abc import Hashable, Mapping
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoggedMDP:
-    """An MDP and what its log calls things; made by `mdp_from_log`.
+    """An MDP with the labels of the log that it was made from; made by `mdp_from_log`.
 
-    `make_agent`, `Study`, `save_mdp` and `heavytail.gym.MDPEnv` take it as they take an MDP; for all others
-    there is its `mdp`.
+    `make_agent`, `Study`, `save_mdp` and `heavytail.gym.MDPEnv` accept it like an MDP; everything else takes
+    its `mdp`.
 
     Attributes:
         mdp: the MDP, whose states and actions are counted from 0.
         states: the label of each state; a tuple where it is made of several columns.
         actions: the label of each action.
         counts: [S, A] how often each action was taken in each state.
-        filled: [S, A] where it never was, so that what happens there was said by hand.
+        filled: [S, A] where it never was, and the outcome was specified by hand.
     """
 
     mdp: MDP
@@ -184,7 +184,7 @@ def _start_distribution(rows: LogRows, start: Any) -> Floats:
 
 
 def _terminal_states(rows: LogRows, start: Floats) -> Bools:
-    """Tell which states are only ever entered when an episode ends: nothing is done there."""
+    """Find the states that are entered only when an episode ends: no action is taken there."""
     alive = start > 0
     alive[rows.s] = True
     alive[rows.s_next[~rows.ended]] = True
@@ -203,7 +203,7 @@ def _unvisited_message(rows: LogRows, filled: Bools) -> str:
 
 
 class _Slots(NamedTuple):
-    """Transitions that are alike: the same state, action, next state and end."""
+    """Groups of equal transitions: the same state, action, next state and end."""
 
     row: Ints  # ascending
     successor: Ints
@@ -227,7 +227,7 @@ def _seen_slots(rows: LogRows) -> tuple[_Slots, Floats]:
     transition, ended = np.divmod(key[first], 2)
     row, successor = np.divmod(transition, n_states)
     n = np.diff(first, append=len(key))
-    with np.errstate(over="ignore"):  # it is looked at below
+    with np.errstate(over="ignore"):  # it is checked below
         total, low, high = (ufunc.reduceat(r, first) for ufunc in (np.add, np.minimum, np.maximum))
     if not np.isfinite(total).all():
         raise InputError("mdp_from_log: the rewards are too large to be averaged; give them another unit")
@@ -235,9 +235,9 @@ def _seen_slots(rows: LogRows) -> tuple[_Slots, Floats]:
 
 
 def _with_filler(seen: _Slots, counts: Ints, filled: Bools, *, ends: bool, reward: float) -> _Slots:
-    """Add a slot that leads back to its state for every cell that has none, as a row must have one.
+    """Add a slot to every cell that has none, leading back to its state, since a row must have one.
 
-    Those of terminal states are never reached: they end, and pay nothing.
+    Those of terminal states are never reached: they end the episode and pay nothing.
     """
     missing = np.flatnonzero(counts.ravel() == 0)
     known = filled.ravel()[missing]  # not of a terminal state
@@ -261,7 +261,7 @@ def _make_mdp(
         slots.row,
         slots.successor,
         share,
-        laws=[constant(0.0)],  # a place for those below, which are too many to be objects
+        laws=[constant(0.0)],  # placeholder for the laws below, which are too many to be objects
         law=np.zeros(len(slots.row)),
         n_states=n_states,
         n_actions=n_actions,

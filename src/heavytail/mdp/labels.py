@@ -1,4 +1,4 @@
-"""Labels: what a user calls states and actions, and the whole numbers that agents see instead."""
+"""Labels: a user's names for states and actions, and the integers that agents see instead."""
 
 import itertools
 import operator
@@ -22,11 +22,11 @@ class Labels(Sequence[Hashable]):
     """A finite set of labels in a fixed order; ``labels[code]`` is the label of a number.
 
     Args:
-        labels: each once. Of a ``range`` that begins at 0 the labels are the numbers themselves.
+        labels: each once. In a ``range`` from 0 the labels are the numbers themselves.
 
     Attributes:
         are_codes: whether each label is its own number.
-        codes: a dictionary from labels to numbers, empty if they are the same; of others it gives -1.
+        codes: a dictionary from labels to numbers, empty if they are the same; unknown labels give -1.
 
     >>> labels = Labels([("north", 1), ("south", 2)])
     >>> labels.code(("south", 2), "state"), labels[1]
@@ -56,7 +56,7 @@ class Labels(Sequence[Hashable]):
         return f"Labels({short_repr(list(self._labels[:8]))[:-1]}{', ...' if len(self) > 8 else ''}])"
 
     def code(self, label: Any, what: str) -> int:
-        """Return the number of a label; an error that says `what` it should have been."""
+        """Return the number of a label; the error names `what` it should have been."""
         if not self.has(label):
             raise self._unknown(label, what)
         return operator.index(label) if self.are_codes else self.codes[_hashable(label)]
@@ -95,7 +95,7 @@ def _hashable(label: Any) -> Any:
 
 
 def refuse_label(label: Hashable) -> Any:
-    """Say that a label cannot be saved."""
+    """Refuse a label that cannot be saved."""
     raise InputError(
         f"the label {short_repr(label)} cannot be saved; labels in a file are text, numbers, None, or tuples"
         " of them"
@@ -103,21 +103,21 @@ def refuse_label(label: Hashable) -> Any:
 
 
 def label_to_json(label: Hashable, other: Callable[[Hashable], Any] = refuse_label) -> Any:
-    """Make of a label what JSON knows; `other` makes it of what is no text, number, None or tuple of them."""
+    """Convert a label to JSON; `other` converts anything but text, numbers, None and tuples of them."""
     if isinstance(label, tuple):
         return [label_to_json(part, other) for part in label]
     return label if label is None or isinstance(label, str | bool | int | float) else other(label)
 
 
 def label_from_json(label: Any) -> Hashable:
-    """Make of what was read the label that it was."""
+    """Convert a label back from JSON."""
     if isinstance(label, dict):
         raise InputError(f"the label {short_repr(label)} is a table")
     return tuple(map(label_from_json, label)) if isinstance(label, list) else label
 
 
 def make_labels(given: Any, what: str) -> Labels:
-    """Make labels of how many there are, of a list of them, or of a discrete space of Gymnasium.
+    """Make labels from their number, a list of them, or a discrete space of Gymnasium.
 
     >>> make_labels(3, "states")
     Labels([0, 1, 2])

@@ -18,7 +18,7 @@ Column: TypeAlias = str | Sequence[str]
 
 
 class LogColumns(NamedTuple):
-    """Which columns of a log are what."""
+    """The columns of a log, by their meaning."""
 
     state: Column
     action: Column
@@ -28,7 +28,7 @@ class LogColumns(NamedTuple):
     episode: str | None = None
 
     def names(self) -> list[str]:
-        """All that are named, one after the other."""
+        """All named columns, in order."""
         return [name for column in self for name in _as_names(column)]
 
 
@@ -106,7 +106,7 @@ def _to_pandas(source: Any, columns: LogColumns) -> "pd.DataFrame":
         try:
             return pd.DataFrame(dict(source))
         except ValueError as error:
-            raise InputError(f"the log is no table: {one_line(error)}") from None
+            raise InputError(f"the log is not a table: {one_line(error)}") from None
     raise InputError(
         f"the log is a {type(source).__name__}; it must be a DataFrame, a table of pyarrow, a dictionary of"
         " columns, or the path of a Parquet or CSV file"
@@ -119,12 +119,12 @@ def _to_pandas(source: Any, columns: LogColumns) -> "pd.DataFrame":
 def _encode_pairs(
     frame: "pd.DataFrame", here: Sequence[str], there: Sequence[str]
 ) -> tuple[Ints, tuple[Hashable, ...]]:
-    """Number the states of two sets of columns, one behind the other."""
+    """Number the states of two sets of columns, stacked."""
     return _combine([_encode(frame, *pair) for pair in zip(here, there, strict=True)])
 
 
 def _encode(frame: "pd.DataFrame", *names: str) -> tuple[Ints, list[Hashable]]:
-    """Number the values of columns, one behind the other: by rank, or in their order where they have none."""
+    """Number the values of stacked columns: by rank, or in order of appearance if they cannot be ranked."""
     import pandas as pd
     from pandas.api.types import infer_dtype, is_numeric_dtype
 
@@ -134,7 +134,7 @@ def _encode(frame: "pd.DataFrame", *names: str) -> tuple[Ints, list[Hashable]]:
         if len({is_numeric_dtype(values) for values in labels}) > 1:
             kinds = " and ".join(str(values.dtype) for values in labels)
             raise InputError(
-                f"the columns {column} of the log hold {kinds}; a state must be written alike in both"
+                f"the columns {column} of the log hold {kinds}; states must have the same type in both"
             )
         pooled = pd.Index(labels[0]).append(list(labels[1:]))
         if infer_dtype(pooled) == "mixed-integer":
@@ -160,7 +160,7 @@ def _encode(frame: "pd.DataFrame", *names: str) -> tuple[Ints, list[Hashable]]:
 
 
 def _factorize(values: "pd.Series[Any]") -> "tuple[Ints, pd.Index[Any]]":
-    """Number the values of a column as they come; categories, which may be long texts, are not repeated."""
+    """Number the values of a column in order of appearance, without copying the texts of categories."""
     import pandas as pd
 
     if isinstance(values.dtype, pd.CategoricalDtype):
@@ -171,7 +171,7 @@ def _factorize(values: "pd.Series[Any]") -> "tuple[Ints, pd.Index[Any]]":
 
 
 def _combine(columns: Sequence[tuple[Ints, list[Hashable]]]) -> tuple[Ints, tuple[Hashable, ...]]:
-    """Number the combinations of values of several columns; of a single one, the values themselves."""
+    """Number the combinations of values of several columns; for a single column, its values."""
     import pandas as pd
 
     codes, labels = columns[0]
@@ -219,7 +219,7 @@ def _flags(frame: "pd.DataFrame", name: str | None) -> Bools:
 
 
 def _begins(frame: "pd.DataFrame", episode: str | None, s: Ints, s_next: Ints, ended: Bools) -> Bools:
-    """Tell with which rows episodes begin."""
+    """Find the rows with which episodes begin."""
     if episode is None:
         return np.concatenate([[True], ended[:-1] | (s[1:] != s_next[:-1])])
     codes, _ = _encode(frame, episode)

@@ -1,8 +1,8 @@
-"""MDP files: the arrays of an MDP in one ``.npz``, of several that follow each other, or of one from a log.
+"""MDP files: one ``.npz`` with the arrays of an MDP, of one that changes, or of one from a log.
 
 No pickle is written or read, and what is read is checked: compiled code trusts these arrays. The digest of an
-MDP is that of its arrays, so that the same MDP has the same in every process and on every machine; labels are
-no part of it.
+MDP is that of its arrays, so it is the same in every process and on every machine; labels are
+not part of it.
 """
 
 import io
@@ -34,8 +34,8 @@ def save_mdp(mdp: AnyMDP, path: str | os.PathLike[str]) -> None:
     """Write an MDP to a file, which `load_mdp`, `Study` and ``heavytail show`` read.
 
     Args:
-        mdp: an MDP, one that changes, or one from a log with its labels. Labels that are no numbers, texts or
-            tuples of them are written as texts.
+        mdp: an MDP, one that changes, or one from a log with its labels. Labels other than numbers, text
+            and tuples of them are written as text.
         path: the file; its name ends in ``.npz``.
     """
     write_arrays(path, _all_arrays(mdp))
@@ -54,18 +54,18 @@ def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
 
 
 def mdp_to_bytes(mdp: AnyMDP) -> bytes:
-    """Return the content of the file of an MDP."""
+    """Return an MDP as the content of its file."""
     out = io.BytesIO()
     pack_arrays(out, _all_arrays(mdp))
     return out.getvalue()
 
 
 def mdp_from_bytes(content: bytes, where: str) -> AnyMDP:
-    """Make an MDP of the content of a file; errors say `where` it was."""
+    """Read an MDP from the content of a file; errors name `where` it came from."""
     try:
         arrays = unpack_arrays(io.BytesIO(content))
     except Exception as error:
-        raise InputError(f"{where} is no MDP file, or a damaged one: {one_line(error)}") from error
+        raise InputError(f"{where} is not an MDP file, or is damaged: {one_line(error)}") from error
     return _restore(arrays, where)
 
 
@@ -86,7 +86,7 @@ def _restore(arrays: Arrays, where: str) -> AnyMDP:
         changing = _changing_from_arrays(arrays, metadata["at"])
         if "states" in metadata:
             return _restore_logged(changing.mdps[0], metadata, arrays)
-    except Exception as error:  # whatever a check says of numbers from a file
+    except Exception as error:  # any check may fail on numbers from a file
         raise InputError(f"{where} cannot be used: {one_line(error)}") from error
     return changing if changing.at else changing.mdps[0]
 
@@ -94,7 +94,7 @@ def _restore(arrays: Arrays, where: str) -> AnyMDP:
 def _read_metadata(arrays: Arrays) -> dict[str, Any]:
     metadata = json.loads(arrays[METADATA].tobytes()) if METADATA in arrays else None
     if not isinstance(metadata, dict) or metadata.get("kind") != KIND or metadata.get("format") != FORMAT:
-        raise InputError(f"it is no MDP file of format {FORMAT}; write one with save_mdp(mdp, path)")
+        raise InputError(f"it is not an MDP file of format {FORMAT}; write one with save_mdp(mdp, path)")
     return metadata
 
 
@@ -111,7 +111,7 @@ def as_changing(mdp: Any) -> ChangingMDP:
 
 
 def digest_mdp(mdp: AnyMDP) -> str:
-    """Return a digest of all that runs in an MDP depend on.
+    """Return a digest of everything that runs in an MDP depend on.
 
     >>> import heavytail as ht
     >>> digest_mdp(ht.make_mdp("two_state")) == digest_mdp(ht.make_mdp("two_state"))
@@ -132,7 +132,7 @@ def _changing_to_arrays(changing: ChangingMDP) -> Arrays:
     """Collect the arrays of all MDPs, each under its path."""
     if changing.recorded:
         raise InputError(
-            "this MDP is one whose runs record gaps, which follow from the MDP itself: give that one, and"
+            "runs of this MDP record gaps, which follow from the MDP itself: give the original, and"
             ' regret = "gaps" to a study'
         )
     return {f"mdp{i}/{name}": a for i, mdp in enumerate(changing.mdps) for name, a in _to_arrays(mdp).items()}
@@ -153,7 +153,7 @@ def _from_arrays(arrays: Arrays, prefix: str) -> MDP:
     laws = LawTable(**{name: arrays[f"{prefix}laws/{name}"] for name in LawTable._fields})
     own: dict[str, Any] = {name: arrays[f"{prefix}{name}"] for name in MDP._fields if name != "laws"}
     if not all(own[name].dtype == np.int64 and own[name].ndim == 0 for name in SIZES):
-        raise InputError("its sizes are no whole numbers")
+        raise InputError("its sizes are not whole numbers")
     return MDP(**{**own, **{name: int(own[name]) for name in SIZES}}, laws=laws)
 
 

@@ -1,4 +1,4 @@
-"""The problem: all that an agent may know of its environment before it starts."""
+"""The problem: everything an agent may know about its environment before it starts."""
 
 from typing import NamedTuple
 
@@ -12,8 +12,8 @@ class Problem(NamedTuple):
     n_states: int
     n_actions: int
     horizon: int = 0  # 0: continuing
-    r_max: float | None = None  # the paper assumes it known; an MDP record tells it
-    mdp: MDP | None = None  # all of it, where there is one: for agents to compare with, such as "optimal"
+    r_max: float | None = None  # the paper assumes it known; an MDP has it
+    mdp: MDP | None = None  # the MDP itself, if there is one: for reference agents such as "optimal"
 
 
 def make_problem(*mdps: MDP) -> Problem:
@@ -30,12 +30,12 @@ def require_horizon(agent: str, problem: Problem) -> int:
 
 
 def known_r_max(problem: Problem, given: float | None) -> float | None:
-    """Return the largest expected reward as given or as the environment says, None if neither does."""
+    """Return the largest expected reward, given or known from the environment; None if it is neither."""
     return problem.r_max if given is None else given
 
 
 def require_r_max(agent: str, problem: Problem, given: float | None) -> float:
-    """Return the largest expected reward, as given or as the environment says."""
+    """Return the largest expected reward, given or known from the environment."""
     known = known_r_max(problem, given)
     if known is None:
         raise InputError(

@@ -1,6 +1,6 @@
-"""Check the arrays of which an MDP is built, and those of a built one.
+"""Check the arrays from which an MDP is built, and those of a built MDP.
 
-Compiled code trusts them: an index out of range would read any place in memory.
+Compiled code trusts them: an index out of range would read arbitrary memory.
 """
 
 from collections.abc import Iterator
@@ -27,21 +27,7 @@ DTYPES = {
 }
 
 
-# What an MDP is built of
-
-
-def check_sums(dense: Floats) -> None:
-    """Check the sums of dense transitions [G, S, A, S]: a row of zeros has no slot to be checked later."""
-    sums = dense.sum(axis=-1)
-    bad = np.argwhere(~(np.abs(sums - 1.0) <= SUM_TOLERANCE))
-    if len(bad) and not np.isnan(dense).any() and (dense >= 0).all():
-        stage, s, a = bad[0]
-        raise InputError(_sum_message(int(stage), int(s), int(a), dense.shape[0], float(sums[tuple(bad[0])])))
-
-
-def _sum_message(stage: int, s: int, a: int, n_stages: int, total: float) -> str:
-    where = _describe_cell(stage, s, a, n_stages)
-    return f"the transition probabilities of {where} sum to {total:.9g}; they must sum to 1"
+# The arrays that an MDP is built from
 
 
 def check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions: int, n_rows: int) -> None:
@@ -57,11 +43,14 @@ def check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions
         raise InputError(f"rows must ascend from 0 to {n_rows - 1}")
 
     cells = n_states * n_actions
-    n_stages = n_rows // cells
+
+    def describe(row: int) -> str:
+        stage, cell = divmod(row, cells)
+        step = f", step {stage}" if n_rows > cells else ""
+        return f"state {cell // n_actions}, action {cell % n_actions}{step}"
 
     def refuse(slot: int, problem: str) -> None:
-        stage, cell = divmod(int(row[slot]), cells)
-        where = _describe_cell(stage, *divmod(cell, n_actions), n_stages)
+        where = describe(int(row[slot]))
         raise InputError(f"the transition of {where} to state {successors[slot]} {problem}")
 
     if (bad := np.flatnonzero(~(p >= 0))).size:
@@ -70,12 +59,8 @@ def check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions
         refuse(int(bad[0]), f"leads nowhere: states go from 0 to {n_states - 1}")
     sums = np.bincount(row, weights=p, minlength=n_rows)
     if (bad := np.flatnonzero(np.abs(sums - 1.0) > SUM_TOLERANCE)).size:
-        stage, cell = divmod(int(bad[0]), cells)
-        raise InputError(_sum_message(stage, *divmod(cell, n_actions), n_stages, float(sums[bad[0]])))
-
-
-def _describe_cell(stage: int, s: int, a: int, n_stages: int) -> str:
-    return f"state {s}, action {a}" + (f", step {stage}" if n_stages > 1 else "")
+        where, total = describe(int(bad[0])), sums[bad[0]]
+        raise InputError(f"the transition probabilities of {where} sum to {total:.9g}; they must sum to 1")
 
 
 # A built MDP
@@ -90,7 +75,7 @@ def check_mdp(mdp: MDP) -> MDP:
 
 
 def _facts(mdp: MDP) -> Iterator[tuple[str, Any]]:
-    """Yield what must hold, with a message in case it does not; each is computed when all before it hold."""
+    """Yield conditions, each with the message if it fails; later ones may rely on earlier ones."""
     laws, n, m = mdp.laws, len(mdp.cumulative), len(mdp.start_cumulative)
     sized = min(mdp.n_states, mdp.n_actions) > 0 <= mdp.horizon and mdp.n_stages in (1, mdp.horizon)
     yield "it has no states, actions or steps", sized
@@ -100,14 +85,14 @@ def _facts(mdp: MDP) -> Iterator[tuple[str, Any]]:
     yield "an array has another type", all(a.dtype == dtype and a.flags.c_contiguous for a, dtype in typed)
     shaped = all(a.ndim == 1 for a, _ in flat) and laws.parameters.shape == (len(laws.code), COLUMNS)
     yield "an array has another shape", shaped
-    yield "slots are not described alike", len(mdp.successors) == len(mdp.ends) == len(mdp.law) == n
+    yield "slot arrays differ in length", len(mdp.successors) == len(mdp.ends) == len(mdp.law) == n
     rows = mdp.n_stages * mdp.n_states * mdp.n_actions
     matched = len(mdp.offsets) - 1 == rows == len(mdp.row_means)
     yield "rows and slots do not match", matched and mdp.offsets[0] == 0 and mdp.offsets[-1] == n
     yield "a row has no slots", (mdp.offsets[1:] > mdp.offsets[:-1]).all()
     yield "probabilities do not add up", _adds_up(mdp.cumulative, mdp.offsets)
     started = len(mdp.start_states) == m > 0 and _adds_up(mdp.start_cumulative, np.array([0, m]))
-    yield "the start is no distribution", started
+    yield "the start is not a distribution", started
     yield "a state does not exist", max(mdp.successors.max(), mdp.start_states.max()) < mdp.n_states
     known = mdp.law.max() < len(laws.code) and all(int(code) in draw_law.cases for code in laws.code)
     yield "a law does not exist", known

@@ -1,6 +1,6 @@
 r"""What regret is measured against: the rewards of the best policies, or gaps, without luck.
 
-*Regret by gaps.* What a run earns above or below the average of its policies is luck, which may be more than
+*Regret by gaps.* What a run earns above or below the average of its policies is luck, and may be more than
 its regret. With the optimal values V and Q an action that is not the best one of its state loses the *gap*
 V_h(s) - Q_h(s, a). The gaps of a run add up to its regret on average, whatever its policies are (the
 performance difference lemma; Kakade and Langford 2002), and the best policy has none. So a run may record, in
@@ -96,7 +96,7 @@ def _spread(mdp: MDP, values: Floats) -> Floats:
 
 
 def best_rates(mdp: ChangingMDP) -> list[float]:
-    """Compute what the best policy of each MDP earns on average in an episode, or a step.
+    """Compute the average reward of the best policy of each MDP, per episode or per step.
 
     >>> import heavytail as ht
     >>> [round(rate, 2) for rate in best_rates(ht.make_changing_mdp("six_arms"))]
@@ -112,7 +112,7 @@ def best_rewards(mdp: ChangingMDP, rates: Sequence[float], at: Ints) -> Floats:
 
     Args:
         mdp: the MDPs, and when each begins.
-        rates: what `best_rates` says of them.
+        rates: their `best_rates`.
         at: [C] episodes, or steps in a continuing problem.
 
     >>> import heavytail as ht

@@ -139,7 +139,7 @@ def law_families(table: LawTable) -> Ints:
         _, members, family = np.unique(varying, axis=0, return_index=True, return_inverse=True)
     if all(law.loc == law.row()[0] for law in laws_by_row(table, members).values()):
         return family.reshape(-1)
-    return np.arange(len(columns))  # a law of somebody's keeps `loc` elsewhere
+    return np.arange(len(columns))  # a plugin's law may keep `loc` elsewhere
 
 
 def _largest(mdp: MDP, p: float, kind: Kind) -> float:

@@ -1,6 +1,4 @@
-"""Honest statistics of several runs.
-
-Where runs lie, how well that is known, and whether one agent is better than another.
+"""Honest statistics of several runs: location, intervals, and tests whether one agent is better.
 
 Pure functions of arrays whose rows are runs (seeds) and whose columns are checkpoints; random numbers come
 from the generator passed in.

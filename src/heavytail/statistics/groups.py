@@ -1,4 +1,4 @@
-"""Two groups of runs, as where some learnt and some never did: a median of all describes neither."""
+"""Two groups of runs, such as those that learnt and those that never did: one median describes neither."""
 
 import numpy as np
 import numpy.typing as npt
@@ -6,7 +6,7 @@ import numpy.typing as npt
 from heavytail.arrays import Floats
 
 MIN_RUNS, MIN_SHARE = 2, 0.2  # of each group
-MIN_GAP = 0.1  # as a share of the largest value: smaller ones matter to nobody
+MIN_GAP = 0.1  # as a share of the largest value: smaller gaps do not matter
 LEAST_RATIO, RATIO_TIMES_RUNS = 2.0, 60.0  # of the gap to the deviation within groups: few runs need more
 
 

@@ -139,8 +139,7 @@ def paired_permutation_test(
 def sign_test(wins: int, losses: int) -> float:
     """Test one-sidedly whether A beats B more often than not, of pairs that A won and lost.
 
-    Ties are no pairs. It is the permutation test of signs alone, so that it needs nothing of the values but
-    their order.
+    Ties do not count. It is the permutation test of signs alone, so only the order of values matters.
 
     >>> sign_test(3, 0), sign_test(0, 0)
     (0.125, 1.0)

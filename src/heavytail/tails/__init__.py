@@ -1,4 +1,4 @@
-"""How heavy is it? Tail indices with intervals, a mean that outliers do not move, and what to do.
+"""How heavy are the tails? Tail indices with intervals, a robust mean, and advice.
 
 >>> import heavytail as ht
 >>> found = ht.tails.diagnose(ht.laws.student_t(df=1.5).sample(100_000, seed=0))

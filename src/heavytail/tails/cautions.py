@@ -19,11 +19,11 @@ import numpy as np
 
 from heavytail.arrays import Floats
 
-MAX_REWARDS = 100_000  # that are looked at, the last ones: more change nothing
+MAX_REWARDS = 100_000  # that are used, the last ones: more would change nothing
 NOTABLE = 0.1  # smaller correlations shorten no interval by more than a tenth,
 ERRORS = 4.0  # and those of fewer standard errors are noise
 TOP = 10  # the largest values of a tail, of which more than half must have come again,
-FAR = 30.0  # and be so many times farther apart than the nearest two in the tail
+FAR = 30.0  # and be this many times farther apart than the nearest two in the tail
 
 
 def size_correlation(samples: Floats, centre: float) -> float:

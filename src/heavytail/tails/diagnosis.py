@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MIN_REWARDS = 50
-MAX_SIZE = 1e150  # of a reward: squares of larger ones are no numbers
+MAX_SIZE = 1e150  # of a reward: squares of larger ones overflow
 
 
 @dataclass(frozen=True, repr=False, eq=False)

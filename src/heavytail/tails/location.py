@@ -39,7 +39,7 @@ class RobustMean(NamedTuple):
 
 
 def robust_mean(samples: npt.ArrayLike) -> RobustMean:
-    """Estimate the mean of a law with heavy tails, of which nothing need be known.
+    """Estimate the mean of a heavy-tailed law, without prior knowledge.
 
     Args:
         samples: one or more finite numbers.

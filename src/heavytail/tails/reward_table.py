@@ -91,7 +91,7 @@ def _number_groups(columns: Sequence["ChunkedArray"], n: int) -> tuple[list[Labe
 
 
 def _encode(column: "ChunkedArray") -> tuple[list[str], Ints]:
-    """Return the values that a column has, as text, and which of them each row has."""
+    """Return the distinct values of a column as text, and the index of each row's."""
     from pyarrow import types
 
     if types.is_dictionary(column.type):  # whose values may be long texts: they are not repeated

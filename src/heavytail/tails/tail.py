@@ -10,14 +10,14 @@ lower threshold, and the difference d of the two shapes moves one end:
 The confidence that a moment of order p is finite is that of the profile for a shape below 1 / p, moved
 likewise: it is above 97.5% exactly if the interval of the index lies above p.
 
-Beside it stands Hill's estimate, the one that everybody quotes: of the k largest samples x_1, ..., x_k above
+Beside it stands Hill's estimate, the best known: for the k largest samples x_1, ..., x_k above
 the threshold u > 0
 
     1 / alpha = (1/k) sum log(x_i / u),
 
 the maximum-likelihood estimate if x / u is exactly Pareto (Hill 1975). It assumes the tail to begin at 0: a
-constant that is added to all rewards changes it, and it is never infinite. So it is no part of a verdict. Its
-standard error is alpha / sqrt(k).
+constant that is added to all rewards changes it, and it is never infinite. So it is not part of the verdict.
+Its standard error is alpha / sqrt(k).
 """
 
 import math
@@ -83,7 +83,7 @@ def fit_tail(ends: Floats, n: int) -> Tail:
         return bounded_tail(0.0)
     chosen = choose_exceedances(ends, n)
     distinct = len(np.unique(ends)) - 1  # beyond the least of them
-    if distinct < MIN_DISTINCT and (ends[-1] == ends[-2]):  # few values, of which the largest is no rare one
+    if distinct < MIN_DISTINCT and (ends[-1] == ends[-2]):  # few values, and the largest is not rare
         return bounded_tail(float(ends[-1]))
     if distinct < MIN_DISTINCT or len(chosen.values) < MIN_EXCESSES:
         return unknown_tail(ends)

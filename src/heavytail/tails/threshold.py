@@ -28,8 +28,8 @@ import numpy as np
 from heavytail.arrays import Floats
 
 TAIL_SHARE = 0.1  # the most samples in a tail: this share of all,
-TAIL_ROOT = 4.0  # and so many times sqrt(n),
-FEW, FEW_SHARE = 20, 0.2  # but at least so many, if they are no more than this share
+TAIL_ROOT = 4.0  # and this many times sqrt(n),
+FEW, FEW_SHARE = 20, 0.2  # but at least this many, if they are no more than this share
 WIDER = 4  # how many times as many samples the wider tail has,
 WIDER_SHARE = 0.4  # unless it is more than this share
 MIN_EXCESSES = 10  # fewer say nothing,
