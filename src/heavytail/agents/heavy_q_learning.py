@@ -63,8 +63,8 @@ class HeavyQLearning(NamedTuple):
 
     table: QLearning
     truncated: Ints  # [1] how many rewards were truncated
-    threshold: float  # B_t over t**a
-    reward_bonus: float  # the second part of the bonus, times t**b
+    threshold: float  # B_t / t**a, that is (u / iota)**a
+    reward_bonus: float  # K u**a iota**b, the second part of the bonus times t**b
     decay: CountPowers  # t**-b
     inside: bool  # whether the reward's part is inside beta_t, as the paper writes it
 
@@ -197,23 +197,23 @@ def _update(
     agent: HeavyQLearning, s: int, a: int, r: float, s_next: int, h: int, terminated: bool, rng: Stream
 ) -> None:
     t = float(agent.table.visits[U(h), U(s), U(a)]) + 1.0
-    decayed = count_power(agent.decay, t)
-    truncated = abs(r) > agent.threshold * (t * decayed)  # B_t, since a + b = 1
+    decay = count_power(agent.decay, t)  # t**-b, and t**a is t times that, since a + b = 1
+    truncated = abs(r) > agent.threshold * (t * decay)  # |r| > B_t
     kept = 0.0 if truncated else r
-    part = agent.reward_bonus * decayed
+    bonus = agent.reward_bonus * decay  # K u^a (iota / t)^b
     if agent.inside:
-        part = _part_inside_beta(agent, t, part)
-    update(agent.table, s, a, kept + part, s_next, h, terminated, rng)
+        bonus = _part_inside_beta(agent, t, bonus)
+    update(agent.table, s, a, kept + bonus, s_next, h, terminated, rng)  # which adds b_t
     if truncated:
         agent.truncated[0] += 1
 
 
 @kernel
-def _part_inside_beta(agent: HeavyQLearning, t: float, part: float) -> float:
-    """Return what the reward's part of beta_t adds to b_t (`heavytail.agents._bonuses`)."""
-    rate = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
+def _part_inside_beta(agent: HeavyQLearning, t: float, bonus: float) -> float:
+    """Return what the reward's part of beta_t, `bonus`, adds to b_t (`heavytail.agents._bonuses`)."""
+    alpha = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
     before = agent.reward_bonus * count_power(agent.decay, t - 1.0) if t > 1.0 else 0.0
-    return (part - (1.0 - rate) * before) / (2.0 * rate)
+    return (bonus - (1.0 - alpha) * before) / (2.0 * alpha)
 
 
 @write_counters.method(HeavyQLearning)

@@ -38,13 +38,13 @@ PRACTICAL = Scales(transitions=0.001, rewards=1.0)
 
 
 class QLearning(NamedTuple):
-    """The memory of Q-learning."""
+    """The memory of Q-learning: Q, the counts N, and what bonuses need."""
 
     q: Floats  # [H, S, A]
     visits: Ints  # [H, S, A]
     cap: Floats  # [H] upper bound on the value at each step
     bonus: Record  # of heavytail.agents._bonuses
-    horizon: float
+    horizon: float  # H
 
     def counter_names(self) -> tuple[str, ...]:
         """Name its counter: how many (step, state, action) were ever tried."""
@@ -101,7 +101,7 @@ def new_q_learning(
     bonus: Literal["hoeffding", "bernstein"],
     constants: Constants,
 ) -> QLearning:
-    """Make Q-learning for a largest expected reward of `r_max`, with the constant c = `scale`."""
+    """Make the record, for a largest expected reward of `r_max` and the constant c = `scale`."""
     H, S, A = require_horizon("q_learning", problem), problem.n_states, problem.n_actions
     left = np.full(H, H) if constants == "paper" else H - np.arange(H)
     cap = max(r_max, 0.0) * left.astype(np.float64)
@@ -128,12 +128,12 @@ def _update(
     cell = U(h), U(s), U(a)
     agent.visits[cell] += 1
     t = float(agent.visits[cell])
-    rate = (agent.horizon + 1.0) / (agent.horizon + t)
-    value = 0.0
+    alpha = (agent.horizon + 1.0) / (agent.horizon + t)
+    value = 0.0  # V_{h+1}(s')
     if not terminated and h + 1 < H:
         value = min(agent.cap[U(h + 1)], max_row(agent.q, h + 1, s_next))
-    target = r + next_bonus(agent.bonus, (h * S + s) * A + a, t, rate, value) + value
-    agent.q[cell] = (1.0 - rate) * agent.q[cell] + rate * target
+    target = r + next_bonus(agent.bonus, (h * S + s) * A + a, t, alpha, value) + value
+    agent.q[cell] = (1.0 - alpha) * agent.q[cell] + alpha * target
 
 
 @write_counters.method(QLearning)
