@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavytail.statistics.groups import two_groups
+from heavytail.statistics.location import two_groups
 
 LAWS: dict[str, Callable[[np.random.Generator, Any], Any]] = {
     "normal": lambda rng, size: rng.normal(size=size),

@@ -126,7 +126,7 @@ def heavy_ucrl2_expected() -> Theorem:
     """Theorem 2, second part: the expected regret of Heavy-UCRL2 with delta = 1/(3T), by the gap.
 
     `gap` and `settling`, the sum over (s, a) of ceil(1 + log2 T_pi) T_pi, are those of
-    `heavytail.bounds.policies`. The remainder is what policies cost before they have settled.
+    `heavytail.planning.policy_enumeration`. The remainder is what policies cost before they have settled.
     """
     needs, label = (*NEEDS, "gap", "settling"), "Heavy-UCRL2, expected, by the gap"
     return Theorem(_by_the_gap, "theorem 2, by the gap", needs, 30, LONG_RUN, label, "#7A5CC8")

@@ -8,12 +8,12 @@ import numpy as np
 
 from heavytail import planning
 from heavytail.arrays import Bools, Floats
-from heavytail.bounds.policies import MAX_POLICIES, PolicyFacts, count_policies, policy_facts
 from heavytail.checks import as_floats, cast_value
 from heavytail.errors import InputError
 from heavytail.laws.law import laws_from_table
 from heavytail.mdp import MDP
 from heavytail.planning.hitting_times import MAX_TARGETS
+from heavytail.planning.policy_enumeration import MAX_DISTINCT, PolicyFacts, count_policies, policy_facts
 from heavytail.planning.reward_moments import largest_moment
 
 MAX_STATES = 300  # with more there are too many policies, unless there is one action
@@ -188,7 +188,7 @@ def quantities_of(mdp: MDP, epsilon: float | None = None) -> Quantities:
 
 def _facts(mdp: MDP) -> PolicyFacts | None:
     small = mdp.n_actions == 1 or mdp.n_states <= MAX_STATES
-    return policy_facts(mdp) if small and count_policies(mdp) <= MAX_POLICIES else None
+    return policy_facts(mdp) if small and count_policies(mdp) <= MAX_DISTINCT else None
 
 
 def _tail_index(mdp: MDP) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.checks import is_number
 from heavytail.errors import key_path
-from heavytail.statistics.groups import two_groups
+from heavytail.statistics.location import two_groups
 from heavytail.studies.plan import Choices
 from heavytail.studies.seeds import SpawnKey, make_rng
 from heavytail.studies.specs.spec import Spec

@@ -6,7 +6,7 @@ import pytest
 import heavytail as ht
 from heavytail import InputError
 from heavytail.arrays import Floats
-from heavytail.bounds.policies import count_policies, policy_facts
+from heavytail.planning.policy_enumeration import count_policies, policy_facts
 
 
 def naive_settling(P: Floats, r: Floats, gain: Floats, gap: float, far: int) -> int:
