@@ -10,7 +10,7 @@ from heavytail.bounds.catalogue import Theorem, theorems
 from heavytail.bounds.quantities import Case
 from heavytail.cli import app
 from heavytail.studies.bound_lines import bound_lines
-from heavytail.studies.specs.envs import EnvSpec
+from heavytail.studies.specs.spec import EnvSpec
 from support.registry_copy import copy_registry
 
 runner = CliRunner()

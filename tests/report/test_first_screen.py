@@ -17,9 +17,8 @@ from heavytail.statistics import Interval
 from heavytail.studies.claims import ClaimResult, Verdict
 from heavytail.studies.published import published
 from heavytail.studies.results import Aggregation, Runs, Task, summarise_agent
-from heavytail.studies.specs.claims import Claim, Condition
 from heavytail.studies.specs.reading import make_spec, read_spec
-from heavytail.studies.specs.spec import Spec
+from heavytail.studies.specs.spec import Claim, Condition, Spec
 from support.small_studies import small
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "not reproduced", "undecided")

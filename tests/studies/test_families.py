@@ -19,9 +19,9 @@ from heavytail.studies.bound_lines import bound_lines, check_bounds, lines_acros
 from heavytail.studies.families import make_families
 from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.specs.differences import list_differences, result_relevant
-from heavytail.studies.specs.envs import BoundsSpec, EnvSpec
+from heavytail.studies.specs.checks import list_differences, result_relevant
 from heavytail.studies.specs.reading import make_spec
+from heavytail.studies.specs.spec import BoundsSpec, EnvSpec
 from heavytail.studies.study import Study
 from support.page_reader import read
 

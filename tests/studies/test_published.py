@@ -9,7 +9,7 @@ from heavytail.report.report import find_companions
 from heavytail.studies import published as shelf
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
-from heavytail.studies.specs.differences import result_relevant
+from heavytail.studies.specs.checks import result_relevant
 from heavytail.studies.specs.reading import read_both, read_spec
 from support.processes import python
 

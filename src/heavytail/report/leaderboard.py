@@ -15,8 +15,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.statistics import Interval
 from heavytail.studies.results import Task, final_reward
-from heavytail.studies.seeds import SpawnKey, make_rng
-from heavytail.studies.specs.spec import Spec
+from heavytail.studies.specs.spec import SpawnKey, Spec, make_rng
 
 
 class Standing(NamedTuple):

@@ -13,8 +13,7 @@ from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.results import BoundLine
-from heavytail.studies.specs.envs import EnvSpec
-from heavytail.studies.specs.spec import canonical
+from heavytail.studies.specs.spec import EnvSpec, canonical
 
 FAR = np.array([1e150, 1e300])  # steps between which a bound grows as in the limit, but for a thousandth
 

@@ -13,8 +13,7 @@ from heavytail.checks import is_number
 from heavytail.errors import key_path
 from heavytail.statistics.location import two_groups
 from heavytail.studies.plan import Choices
-from heavytail.studies.seeds import SpawnKey, make_rng
-from heavytail.studies.specs.spec import Spec
+from heavytail.studies.specs.spec import SpawnKey, Spec, make_rng
 from heavytail.studies.tuning import GridScore
 
 RESAMPLES = 1000

@@ -18,9 +18,7 @@ from heavytail.studies.backends.tabular import TabularBackend
 from heavytail.studies.bound_lines import lines_across
 from heavytail.studies.plan import run_length
 from heavytail.studies.results import Agent, BoundLine, Runs, Task, final_regret, final_reward
-from heavytail.studies.seeds import SpawnKey, make_rng
-from heavytail.studies.specs.envs import LENGTHS, EnvSpec
-from heavytail.studies.specs.spec import Spec
+from heavytail.studies.specs.spec import LENGTHS, EnvSpec, SpawnKey, Spec, make_rng
 
 
 class Family(NamedTuple):

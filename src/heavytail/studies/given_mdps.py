@@ -18,12 +18,38 @@ from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
 from heavytail.mdp.mdp_file import as_changing, digest_mdp, load_mdp, mdp_from_bytes, mdp_to_bytes
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import find, give, is_given
+from heavytail.studies.specs.messages import error_prefix
 from heavytail.training.runners import REWARD_PRESERVING_WRAPPERS
 
 PREFIX = "mdp:"  # of their names
 NAME = re.compile(f"{PREFIX}[0-9a-f]{{20}}")
 FOLDER = "mdps"
 SUFFIX = ".npz"
+PLAIN = (str, int, float, list, dict, type(None))  # what a file can hold, and which is looked at later
+
+
+def with_given_envs(raw: Mapping[str, Any], where: str, folder: Path) -> dict[str, Any]:
+    """Put names in the place of objects, and of names of files, among the environments of a spec.
+
+    Args:
+        raw: the spec: under `envs` an MDP, a Gymnasium environment or a table, whose `env` may be one.
+        where: what messages call the spec.
+        folder: where the files are that it names.
+    """
+    envs = raw.get("envs")
+    if not isinstance(envs, Mapping):
+        return dict(raw)
+    return {**raw, "envs": {key: _named(env, f"{where}: envs.{key}", folder) for key, env in envs.items()}}
+
+
+def _named(env: Any, where: str, folder: Path) -> Any:
+    table = env if isinstance(env, Mapping) else {"env": env}
+    found = table.get("env")
+    is_file = isinstance(found, str) and found.endswith(SUFFIX)
+    if not is_file and isinstance(found, PLAIN):
+        return env
+    with error_prefix(where):
+        return {**table, "env": give_mdp(to_mdp(found, folder))}
 
 
 def to_mdp(env: Any, folder: Path) -> ChangingMDP:

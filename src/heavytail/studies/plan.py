@@ -22,10 +22,10 @@ from heavytail.errors import InputError, key_path
 from heavytail.registry import version_of
 from heavytail.studies.backends import backend_for
 from heavytail.studies.backends.backend import Backend
-from heavytail.studies.seeds import SpawnKey, spawn_seed
 from heavytail.studies.specs.spec import (
     Kind,
     Regret,
+    SpawnKey,
     Spec,
     canonical,
     env_kind,
@@ -33,6 +33,7 @@ from heavytail.studies.specs.spec import (
     grid_points,
     one_at_a_time,
     single_point,
+    spawn_seed,
 )
 
 # raised by hand when results change, tests/golden says when; of one agent only: `register(version=...)`

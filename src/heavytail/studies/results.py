@@ -13,8 +13,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats, Ints
 from heavytail.statistics import Interval
 from heavytail.studies.backends.backend import EPISODES, TRUNCATED
-from heavytail.studies.seeds import SpawnKey, make_rng
-from heavytail.studies.specs.spec import Regret
+from heavytail.studies.specs.spec import Regret, SpawnKey, make_rng
 
 if TYPE_CHECKING:
     import pandas as pd

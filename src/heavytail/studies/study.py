@@ -17,7 +17,7 @@ from heavytail.studies.plan_size import PhaseSize, plan_sizes
 from heavytail.studies.progress import ProgressListener
 from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.results import score_matrices
-from heavytail.studies.specs.differences import require_same_results
+from heavytail.studies.specs.checks import require_same_results
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.stages import Stage, find_stage, finished_parts

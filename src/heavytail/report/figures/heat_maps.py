@@ -24,8 +24,7 @@ from heavytail.report.number_format import number, percent, short_number
 from heavytail.studies.choice_reviews import ChoiceReview, review_choices
 from heavytail.studies.plan import Choices
 from heavytail.studies.results import Task, final_regret, final_reward
-from heavytail.studies.specs.envs import FamilySpec
-from heavytail.studies.specs.spec import Spec, canonical, env_kind
+from heavytail.studies.specs.spec import FamilySpec, Spec, canonical, env_kind
 from heavytail.studies.tuning import GridScore
 
 MIN_SIDE = 3  # agents and environments; fewer are seen at a glance in their tables

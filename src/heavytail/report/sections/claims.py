@@ -10,8 +10,7 @@ from heavytail.report.sections.section import Section
 from heavytail.report.tables import Link, Table, TableCell, make_number_cell, make_text_cell
 from heavytail.studies.claims import ClaimResult, TestResult, Verdict, Words, find_kind, say_verdict
 from heavytail.studies.results import Task
-from heavytail.studies.specs.claims import Claim
-from heavytail.studies.specs.spec import Spec
+from heavytail.studies.specs.spec import Claim, Spec
 
 CLAIMS = "claims"  # id of the section
 FIGURES = {

@@ -13,7 +13,7 @@ from heavytail.report.theme import AgentStyle
 from heavytail.statistics import exponent_of, growth_exponent
 from heavytail.studies.families import Family
 from heavytail.studies.results import Agent, Aggregation, BoundLine, Task
-from heavytail.studies.seeds import SpawnKey, make_rng
+from heavytail.studies.specs.spec import SpawnKey, make_rng
 
 
 class Growth(NamedTuple):

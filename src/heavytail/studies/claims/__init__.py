@@ -18,9 +18,7 @@ from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.registry import find
 from heavytail.studies.results import LAST_TENTH, Runs, final_regret, gather_runs, mean_reward_in
-from heavytail.studies.seeds import SpawnKey, make_rng
-from heavytail.studies.specs.claims import Claim, Condition
-from heavytail.studies.specs.spec import Spec, StatisticsSpec, envs_for
+from heavytail.studies.specs.spec import Claim, Condition, SpawnKey, Spec, StatisticsSpec, envs_for, make_rng
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,7 +27,7 @@ from heavytail.studies.claims import (
 )
 from heavytail.studies.claims.thresholds import need_value
 from heavytail.studies.results import Runs
-from heavytail.studies.specs.claims import Condition
+from heavytail.studies.specs.spec import Condition
 
 STATISTIC: statistics.Statistic = "interquartile_mean"
 

@@ -19,7 +19,7 @@ from heavytail.studies.claims import (
     reject_bound,
     undecided,
 )
-from heavytail.studies.specs.claims import Condition
+from heavytail.studies.specs.spec import Condition
 
 
 @dataclass(frozen=True)

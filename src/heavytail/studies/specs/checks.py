@@ -1,17 +1,25 @@
-"""Check what the models of a spec cannot see: names, grids, sweeps and claims, against each other."""
+"""Check what the models of a spec cannot see: names, grids, sweeps, claims, and results that are there."""
 
 import math
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from heavytail.checks import is_number
 from heavytail.deep.settings import agent_parameters
 from heavytail.errors import InputError, key_path, short_repr, suggestion
 from heavytail.registry import find
-from heavytail.studies.specs.claims import Condition
-from heavytail.studies.specs.messages import call_with_prefix
-from heavytail.studies.specs.spec import Spec, SweepSpec, VariedAgent, agent_kind, env_kind, envs_for
+from heavytail.studies.specs.messages import error_prefix
+from heavytail.studies.specs.spec import (
+    Condition,
+    Spec,
+    SweepSpec,
+    VariedAgent,
+    agent_kind,
+    canonical,
+    env_kind,
+    envs_for,
+)
 from heavytail.training.true_values import TRUE
 
 MAX_POINTS = 10_000  # of a grid
@@ -28,7 +36,8 @@ def check_spec(spec: Spec, where: str) -> Spec:
         )
     for key, env in spec.envs.items():
         if env_kind(env.env) == "tabular":
-            call_with_prefix(f"{where}: envs.{key}", partial(find, "env", env.env))
+            with error_prefix(f"{where}: envs.{key}"):
+                find("env", env.env)
         elif spec.regret == "gaps":
             raise InputError(
                 f'{where}: regret is "gaps", which are known of MDPs only, and not of envs.{key}'
@@ -45,7 +54,8 @@ def check_spec(spec: Spec, where: str) -> Spec:
 
 def _check_agent(spec: Spec, agent: VariedAgent, where: str) -> None:
     """An agent must exist, run in environments of its kind, and know its parameters."""
-    known = call_with_prefix(where, partial(_parameter_names, agent.agent))
+    with error_prefix(where):
+        known = _parameter_names(agent.agent)
     _require_known(agent.envs or [], spec.envs, f"{where}.envs")
     if len(possible := envs_for(spec, agent)) < len(agent.envs or [""]):
         others = ", ".join(env for env in agent.envs or spec.envs if env not in possible)
@@ -63,7 +73,8 @@ def _check_agent(spec: Spec, agent: VariedAgent, where: str) -> None:
                 " them out"
             )
     if isinstance(agent, SweepSpec):
-        call_with_prefix(where, partial(_check_axes, agent))
+        with error_prefix(where):
+            _check_axes(agent)
 
 
 def _check_points(agent: VariedAgent, where: str) -> None:
@@ -104,7 +115,8 @@ def _check_axis(name: str, values: Sequence[Any]) -> None:
 
 
 def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
-    kind = call_with_prefix(f"{where}.test", partial(find, "claim", condition.test)).builder()
+    with error_prefix(f"{where}.test"):
+        kind = find("claim", condition.test).builder()
     _require_known([condition.agent], spec.agents, f"{where}.agent")
     _require_known(condition.envs or [], spec.envs, f"{where}.envs")
     if condition.than or kind.compares:
@@ -114,7 +126,8 @@ def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
     if not common:
         raise InputError(f"{where}: {' and '.join(both)} run in no environment together")
     _require_known(condition.envs or [], common, f"{where}.envs: where {' and '.join(both)} run")
-    call_with_prefix(where, partial(kind.check, condition))
+    with error_prefix(where):
+        kind.check(condition)
     if (condition.metric == "counter") != bool(condition.counter):
         raise InputError(
             f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a"
@@ -136,3 +149,54 @@ def _parameter_names(agent: str) -> list[str] | None:
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return None
     return [name for name in parameters if name != "problem"]
+
+
+# Against the spec that results were computed with
+
+
+def require_same_results(stored: Spec, spec: Spec, folder: Path) -> None:
+    """Raise InputError if results depend on what differs from the spec that a folder has.
+
+    Words, claims and statistics may change at any time.
+    """
+    old, new = (result_relevant(each.model_dump(mode="json")) for each in (stored, spec))
+    if different := list_differences(old, new):
+        raise InputError(
+            f"{folder} holds another study: {'; '.join(different[:3])}"
+            f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
+            f" with --out (--reuse {folder} takes over what it has), or go on with the old one by: heavytail"
+            f" resume {folder}"
+        )
+
+
+def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Select what results depend on in a spec.
+
+    Not its words, claims, statistics and bounds, nor how environments are grouped.
+    """
+    words = {"title", "description", "claims", "statistics", "quick", "families", "plugins"}
+    work = {key: value for key, value in spec.items() if key not in words}
+    inside = {"label", "setting", "bounds", "family", "at"}
+    for table in ("envs", "agents", "maps"):
+        work[table] = {
+            name: {k: v for k, v in each.items() if k not in inside}
+            for name, each in spec.get(table, {}).items()
+        }
+    return work
+
+
+def list_differences(old: Any, new: Any, where: str = "") -> list[str]:
+    """Describe the differences between two specs."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = dict.fromkeys([*old, *new])
+        return [
+            line
+            for key in keys
+            for line in list_differences(old.get(key), new.get(key), f"{where}.{key}" if where else key)
+        ]
+    return [] if old == new else [f"{where} was {_shorten(old)} and is {_shorten(new)}"]
+
+
+def _shorten(value: Any) -> str:
+    text = "not there" if value is None else canonical(value)
+    return text if len(text) <= 60 else text[:57] + "..."

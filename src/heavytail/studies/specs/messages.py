@@ -1,17 +1,24 @@
 """Errors of a spec as one line: what is wrong, where, and what would be right."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
 from heavytail.errors import InputError, key_path, short_repr, suggestion
-from heavytail.studies.specs.claims import Claim, Condition
-from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen
-from heavytail.studies.specs.spec import AgentSpec, Spec, StatisticsSpec, SweepSpec, TuningSpec
-
-T = TypeVar("T")
+from heavytail.studies.specs.spec import (
+    AgentSpec,
+    Claim,
+    Condition,
+    EnvSpec,
+    FamilySpec,
+    Frozen,
+    Spec,
+    StatisticsSpec,
+    SweepSpec,
+    TuningSpec,
+)
 
 
 def describe_point(point: Mapping[str, Any]) -> str:
@@ -45,12 +52,6 @@ def error_prefix(where: str) -> Iterator[None]:
         raise InputError(_one_line(error, where)) from None
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-
-
-def call_with_prefix(where: str, call: Callable[[], T]) -> T:
-    """Call a function; its errors begin with where they are."""
-    with error_prefix(where):
-        return call()
 
 
 def _one_line(error: ValidationError, where: str) -> str:

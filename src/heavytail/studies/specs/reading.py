@@ -4,18 +4,15 @@ import math
 import re
 import tomllib
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from heavytail.errors import InputError, key_path, short_repr
+from heavytail.studies.given_mdps import with_given_envs
 from heavytail.studies.plugins import import_plugins
 from heavytail.studies.specs.checks import check_spec
-from heavytail.studies.specs.claims import Condition
-from heavytail.studies.specs.envs import expand_family, with_members
-from heavytail.studies.specs.given_envs import with_given_envs
-from heavytail.studies.specs.messages import call_with_prefix, error_prefix
-from heavytail.studies.specs.spec import AgentSpec, Spec, SweepSpec
+from heavytail.studies.specs.messages import error_prefix
+from heavytail.studies.specs.spec import AgentSpec, Condition, Spec, SweepSpec, expand_family, with_members
 
 M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # what names environments
 MAX_DEPTH = 20  # tables in tables
@@ -92,10 +89,10 @@ def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 def _with_families(spec: Spec) -> Spec:
     """Add the members of families to the environments, and put them in place of the families' names."""
-    members = {
-        key: call_with_prefix(f"families.{key}", partial(expand_family, key, family))
-        for key, family in spec.families.items()
-    }
+    members = {}
+    for key, family in spec.families.items():
+        with error_prefix(f"families.{key}"):
+            members[key] = expand_family(key, family)
     if both := sorted({*members} & {*spec.envs}):
         raise InputError(f"{both[0]} is the key of an environment and of a family; it must be of one of them")
 

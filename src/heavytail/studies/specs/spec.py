@@ -1,25 +1,73 @@
-"""The spec of a study as models, and what follows from it by itself: kinds, places and grid points."""
+"""The spec of a study as models, and what follows from it by itself: kinds, places, grid points and seeds."""
 
 import itertools
 import json
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from heavytail.checks import is_number
 from heavytail.deep.envs import is_environment
 from heavytail.deep.settings import AGENTS
+from heavytail.errors import InputError
 from heavytail.statistics.inputs import MAX_RESAMPLES
-from heavytail.studies.specs.claims import Claim
-from heavytail.studies.specs.envs import EnvSpec, FamilySpec, Frozen, Name, Parameters, Seeds, Whole
 
+Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=80)]
+Whole: TypeAlias = Annotated[int, Ge(1), Le(2**53)]
+Seeds: TypeAlias = Annotated[int, Ge(1), Le(100_000)]
+Parameters: TypeAlias = dict[str, Any]
 Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
-
-
 Regret: TypeAlias = Literal["rewards", "gaps"]  # what it is measured by; see heavytail.planning.regret
+Metric: TypeAlias = Literal["final_regret", "last_tenth", "first_tenth", "first_hundredth", "counter"]
+LENGTHS = ("steps", "episodes")
+
+
+class Frozen(BaseModel):
+    """A model that does not change, and refuses unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class BoundsSpec(Frozen):
+    """The bounds of `heavytail.bounds` that are drawn beside the regret of agents."""
+
+    shown: Annotated[list[str], Field(min_length=1)]
+    # rewards have a moment of order 1 + epsilon; halfway to their tail index if left out
+    epsilon: Annotated[float, Gt(0), Le(1)] | None = None
+    delta: Annotated[float, Gt(0), Lt(1)] = 0.05
+
+
+class EnvSpec(Frozen):
+    """An environment of a study."""
+
+    env: str = ""  # the environment's id; its key in the file if left out
+    label: str = ""
+    parameters: Parameters = {}
+    episodes: Whole | None = None  # the study's if left out
+    steps: Whole | None = None
+    seeds: Seeds | None = None  # the study's if left out
+    bounds: BoundsSpec | None = None
+    family: str = ""  # the key of the family that it belongs to
+    at: float | None = None  # its value on the axis of the family
+
+
+class FamilySpec(EnvSpec):
+    """Environments that differ in one number; others may vary with it."""
+
+    # lists of one length: parameters, steps or episodes; the first is the axis
+    vary: Annotated[dict[str, list[Any]], Field(min_length=1)]
+    over_gap: bool = False  # whether regret is also shown over what the second best policy would lose
+
+    @property
+    def axis(self) -> str:
+        """The name of what its members differ in."""
+        return next(iter(self.vary))
 
 
 class VariedAgent(Frozen):
@@ -78,6 +126,56 @@ class StatisticsSpec(Frozen):
     resamples: Annotated[int, Ge(1), Le(MAX_RESAMPLES)] = 2000
     permutations: Annotated[int, Ge(1), Le(MAX_RESAMPLES)] = 20_000
     significance: Annotated[float, Gt(0), Lt(1)] = 0.05
+
+
+class Condition(Frozen):
+    """One thing that must hold for a claim, on every environment it names.
+
+    `test` is a kind of claim (`heavytail.studies.claims`). "better": `agent` beats `than`; "no_gain": it does
+    not, by more than `margin` of the optimum; "no_worse": `agent` is at least as good, but for `margin` of
+    what the other reaches; "at_least" and "at_most": its median reaches `value`, as a
+    share of the optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one;
+    "rate_at_least" and "rate_at_most": the share of runs whose counter is above 0; "ratio_at_most": its
+    median regret is at most `value` times that of `than`, or its mean one; "stuck_at_most": the share of runs
+    that end below 1 - `margin` of the optimum.
+    """
+
+    test: str
+    agent: str
+    than: str = ""
+    envs: Annotated[list[str], Field(min_length=1)] | None = None
+    metric: Metric = "last_tenth"
+    counter: str = ""
+    value: float | None = None
+    of: str = ""  # a bound that the environment shows; the value is then 1 if left out
+    # what must reach the value, by its name among `heavytail.statistics`: the mean where theory speaks of
+    # expected regret
+    statistic: str = "median"
+    margin: Annotated[float, Ge(0)] = 0.01
+
+
+class Found(Frozen):
+    """What each verdict on a claim means, in a plain sentence for the top of the report."""
+
+    reproduced: str
+    not_reproduced: str
+    undecided: str
+
+
+class Claim(Frozen):
+    """A sentence that the study tests."""
+
+    claim: str
+    place: str = ""  # in a paper; such a claim is reproduced, one of the study's own is supported
+    note: str = ""
+    conditions: Annotated[list[Condition], Field(min_length=1)]
+    found: Found | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `found` where it is not: studies without it keep their digest."""
+        values: dict[str, Any] = serialise(self)
+        return {key: value for key, value in values.items() if key != "found" or value is not None}
 
 
 class Spec(Frozen):
@@ -172,3 +270,84 @@ def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     for name, values in grid.items():
         for value in values[1:]:
             yield {**first, name: value}
+
+
+# Families
+
+
+def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
+    """Make the environments of a family, by their keys.
+
+    >>> vary = {"steps": [1000, 4000], "planned_steps": [1000, 4000]}
+    >>> members = expand_family("hard", FamilySpec(env="heavy_bandit", vary=vary))
+    >>> [(name, env.steps, env.parameters) for name, env in members.items()]
+    [('hard.1000', 1000, {'planned_steps': 1000}), ('hard.4000', 4000, {'planned_steps': 4000})]
+    """
+    axis = family.vary[family.axis]
+    if len({len(values) for values in family.vary.values()}) > 1 or len(axis) < 2:
+        raise InputError("vary must hold lists of one length, of two values or more")
+    if not all(is_number(x) and x >= 0 for x in axis) or sorted(set(axis)) != axis:
+        raise InputError(f"vary.{family.axis} is the axis, and must be numbers of at least 0 that ascend")
+    same = {name: getattr(family, name) for name in EnvSpec.model_fields}
+    rows = [{name: values[i] for name, values in family.vary.items()} for i in range(len(axis))]
+    return {
+        f"{key}.{at:g}" if isinstance(at, float) else f"{key}.{at}": _member(key, family, same, row)
+        for at, row in zip(axis, rows, strict=True)
+    }
+
+
+def _member(key: str, family: FamilySpec, same: Mapping[str, Any], row: Mapping[str, Any]) -> EnvSpec:
+    lengths = {name: value for name, value in row.items() if name in LENGTHS}
+    parameters = {**family.parameters, **{name: value for name, value in row.items() if name not in LENGTHS}}
+    place = {
+        "env": family.env or key,
+        "label": f"{family.label or key}, {family.axis} {row[family.axis]:,}",
+        "family": key,
+        "at": float(row[family.axis]),
+    }
+    return EnvSpec.model_validate({**same, **lengths, **place, "parameters": parameters})
+
+
+def with_members(names: Iterable[str], members: Mapping[str, Iterable[str]]) -> list[str]:
+    """Replace names of families by those of their members, and ``FAMILY.last`` by the last of them.
+
+    >>> with_members(["a", "b", "c.last"], {"b": ["b.1", "b.2"], "c": ["c.1", "c.2"]})
+    ['a', 'b.1', 'b.2', 'c.2']
+    """
+    known = {**members, **{f"{family}.last": [*keys][-1:] for family, keys in members.items()}}
+    return [key for name in names for key in known.get(name, [name])]
+
+
+# Seeds
+
+
+class SpawnKey(IntEnum):
+    """What each random stream of a study is for: the seed is spawned once per purpose, so they never overlap.
+
+    The numbers are part of every result and do not change. Sweeps and claims share one: sweeps spawn it by
+    replicate (a second key), claims by claim, condition and environment (three more keys).
+    """
+
+    TUNING = 0
+    EVALUATION = 1
+    SWEEPS = 2
+    CLAIMS = 2
+    MEDIANS = 3
+    FAMILY_MEANS = 4
+    GROWTH = 5
+    CHOICES = 6
+    LEADERBOARD = 7
+
+
+def spawn_seed(seed: int, key: SpawnKey, *place: int) -> np.random.SeedSequence:
+    """The seed of one purpose; `place` tells apart what has streams of its own there.
+
+    >>> spawn_seed(7, SpawnKey.EVALUATION, 3).spawn_key
+    (1, 3)
+    """
+    return np.random.SeedSequence(seed, spawn_key=(int(key), *place))
+
+
+def make_rng(seed: int, key: SpawnKey, *place: int) -> np.random.Generator:
+    """A generator of random numbers for one purpose."""
+    return np.random.default_rng(spawn_seed(seed, key, *place))
