@@ -9,7 +9,7 @@ from heavytail.bounds.bound import Statement, Term, bound_at, log
 from heavytail.bounds.catalogue import Theorem, theorems
 from heavytail.bounds.quantities import Case
 from heavytail.cli import app
-from heavytail.studies.bound_lines import bound_lines
+from heavytail.studies.families import bound_lines
 from heavytail.studies.specs.spec import EnvSpec
 from support.registry_copy import copy_registry
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from heavytail.studies import Study
-from heavytail.studies.choice_reviews import change_probability, review_choices
 from heavytail.studies.specs.reading import make_spec
-from heavytail.studies.tuning import GridScore, choose
+from heavytail.studies.tuning import GridScore, change_probability, choose, review_choices
 from support.small_studies import Notes, small
 
 GRID: dict[str, list[Any]] = {"transition_scale": [0.01, 0.1, 1.0], "constants": ["tight", "practical"]}

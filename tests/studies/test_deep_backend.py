@@ -13,7 +13,7 @@ import heavytail as ht
 from heavytail.deep.curve import make_deep_curve
 from heavytail.errors import InputError
 from heavytail.studies import Study
-from heavytail.studies.backends import backend, deep
+from heavytail.studies.backends import backend, backend_of, deep
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines._scheduling import next_part
 from heavytail.studies.engines.inline import InlineEngine
@@ -278,7 +278,7 @@ class Interrupted(InlineEngine):
                 raise KeyboardInterrupt
 
         for part in parts:
-            part.backend.run(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
+            backend_of(part).run(part, WorkContext(tell, resume_folder / f"{part.id}.npz")).__next__()
             yield from ()
 
 

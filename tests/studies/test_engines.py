@@ -18,7 +18,8 @@ from heavytail.studies.engines._scheduling import Finished, largest_first, next_
 from heavytail.studies.engines._worker import plugins_for
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
-from heavytail.studies.plan import Part, evaluation_cells
+from heavytail.studies.part import Part
+from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from support.processes import run
 from support.small_studies import Files, Notes, files, finished, small

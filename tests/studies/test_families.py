@@ -15,8 +15,7 @@ from heavytail.bounds import bounds_of, compute_bound
 from heavytail.errors import InputError
 from heavytail.report.report_data import collect_report_data
 from heavytail.studies.backends.tabular import TabularBackend
-from heavytail.studies.bound_lines import bound_lines, check_bounds, lines_across
-from heavytail.studies.families import make_families
+from heavytail.studies.families import bound_lines, check_bounds, lines_across, make_families
 from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.specs.checks import list_differences, result_relevant
@@ -156,8 +155,7 @@ def test_a_bound_that_is_not_there_is_one_line() -> None:
     with pytest.raises(
         InputError,
         match=(
-            r"^spec: envs\.hard\.400: a claim compares regret with the bound 'lower_bound', which is not"
-            r" among"
+            r"^spec: claims\.0\.conditions\.0 compares regret with the bound 'lower_bound', which is not among"
         ),
     ):
         check_plan(make_spec(raw))

@@ -13,7 +13,7 @@ import heavytail as ht
 from heavytail.mdp.mdp_file import digest_mdp
 from heavytail.registry import registered
 from heavytail.studies import Study
-from heavytail.studies.given_mdps import to_bytes
+from heavytail.studies.specs.given_mdps import to_bytes
 from heavytail.studies.specs.reading import make_spec
 from support.processes import python
 from support.small_studies import files, small

@@ -8,7 +8,7 @@ machine's mathematical library, whose last bit may differ from one to the next. 
 and sums of rewards to nine digits: enough for any change of an algorithm to show, as a single other action
 moves them by far more.
 
-If results are meant to change: raise ``RESULTS_VERSION`` in ``src/heavytail/studies/plan.py``, so that
+If results are meant to change: raise ``RESULTS_VERSION`` in ``src/heavytail/studies/part.py``, so that
 nobody's stored parts are taken for new ones, say so in the changelog, and write the file anew with ``python
 tests/studies/test_golden.py --write``.
 """
@@ -24,8 +24,9 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.registry import find, own_builders
-from heavytail.studies.parts import run_part
-from heavytail.studies.plan import RESULTS_VERSION, Part, evaluation_cells
+from heavytail.studies.part import RESULTS_VERSION, Part
+from heavytail.studies.part_table import run_part
+from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.plugins import import_plugins
 from heavytail.studies.specs.reading import make_spec
@@ -35,7 +36,7 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "results.json"
 ENVS: dict[str, Any] = {"six_arms": {}, "double_chain": {}, "two_state": {"steps": 3000}}
 BONUS_SCALE = 0.003  # small, so that agents get beyond trying everything
 CHANGED = (
-    "{}: results changed. If that is intended, raise RESULTS_VERSION in src/heavytail/studies/plan.py, say"
+    "{}: results changed. If that is intended, raise RESULTS_VERSION in src/heavytail/studies/part.py, say"
     " so in CHANGELOG.md, and write the golden file anew: python tests/studies/test_golden.py --write"
 )
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from heavytail.cli import app
 from heavytail.errors import InputError
 from heavytail.studies import Study
-from heavytail.studies.parts import schema_with_keys
+from heavytail.studies.part_table import SCHEMA_WITH_KEYS
 from heavytail.studies.specs.reading import make_spec
 from support.page_reader import read
 from support.small_studies import done, files, small
@@ -138,7 +138,7 @@ def test_it_cannot_be_run(packed: Path) -> None:
 def test_pandas_polars_and_duckdb_read_it(folder: Path, packed: Path) -> None:
     expected = pd.read_parquet(folder / "parts").query("phase != 'map'").groupby("agent")["regret"].sum()
     frame = pd.read_parquet(packed)
-    names = schema_with_keys().names
+    names = SCHEMA_WITH_KEYS.names
     assert list(frame.columns[: len(names)]) == names
     assert all(name.startswith("sweep_") for name in frame.columns[len(names) :])
     assert frame["phase"].value_counts().to_dict() == {"tuning": 80, "evaluation": 120, "map": 6}
@@ -185,7 +185,7 @@ def test_words_may_change_when_it_is_packed_and_work_may_not(
 def test_a_study_without_sweeps_has_the_columns_of_its_parts(tmp_path: Path) -> None:
     study = done(small(agents={"random": {}}), tmp_path / "plain")
     file = study.pack()
-    assert pq.read_schema(file).names == schema_with_keys().names
+    assert pq.read_schema(file).names == SCHEMA_WITH_KEYS.names
     pd.testing.assert_frame_equal(Study.open(file).curves(), study.curves(), check_exact=True)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, packed
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 from heavytail.studies.sweeps import KEY
 from support.small_studies import Notes, done, files, small
 

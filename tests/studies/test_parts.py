@@ -12,15 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult
-from heavytail.studies.parts import (
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import (
+    SCHEMA,
+    SCHEMA_WITH_KEYS,
     counters_of,
     part_to_parquet,
-    schema,
-    schema_with_keys,
     to_frame,
     to_table,
 )
-from heavytail.studies.plan import Part, evaluation_cells
+from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import canonical
 from support.examples import examples
@@ -68,7 +69,7 @@ outcomes = st.lists(curves() | st.text(max_size=5).map(Failed), min_size=1, max_
 
 def row_by_row(part: Part, found: Sequence[RunResult]) -> pa.Table:
     rows = [row for run, outcome in zip(part.runs, found, strict=True) for row in rows_of(part, run, outcome)]
-    columns = schema_with_keys()
+    columns = SCHEMA_WITH_KEYS
     return pa.table({name: [row[name] for row in rows] for name in columns.names}, schema=columns)
 
 
@@ -141,7 +142,7 @@ def test_counters_are_the_columns_that_they_are_row_by_row(
 @given(st.lists(st.dictionaries(st.sampled_from(NAMES), st.floats(-9, 9)), max_size=6), st.data())
 def test_counters_of_slices_are_those_of_their_rows(rows: list[dict[str, float]], data: Any) -> None:
     whole = pa.table(
-        {"counters": pa.array([list(row.items()) for row in rows], schema().field("counters").type)}
+        {"counters": pa.array([list(row.items()) for row in rows], SCHEMA.field("counters").type)}
     )
     cuts = data.draw(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=3))
     table = pa.concat_tables([whole.slice(0, 0), *(whole.slice(first, n) for first, n in cuts)])

@@ -14,7 +14,8 @@ from heavytail.planning.reward_moments import reward_moments
 from heavytail.registry import Registered, find
 from heavytail.studies import plan
 from heavytail.studies.backends.tabular import TabularBackend
-from heavytail.studies.plan import Cell, Part, evaluation_cells, tuning_cells, unique_parts
+from heavytail.studies.part import RESULTS_VERSION, Part
+from heavytail.studies.plan import Cell, evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
 from support.examples import examples
@@ -94,7 +95,7 @@ def test_an_id_changes_with_everything_that_results_depend_on(place: tuple[str, 
 
 def test_an_id_changes_with_the_version_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
     before = ids(small())
-    monkeypatch.setitem(plan.RESULTS_VERSION, "tabular", plan.RESULTS_VERSION["tabular"] + 1)
+    monkeypatch.setitem(RESULTS_VERSION, "tabular", RESULTS_VERSION["tabular"] + 1)
     assert not set(before) & set(ids(small()))
 
 

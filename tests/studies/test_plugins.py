@@ -188,7 +188,7 @@ def outside_all_above() -> AllRunsAbove:
     "outside_engine": '''
 from heavytail.registry import register
 from heavytail.studies.engines import PartDone
-from heavytail.studies.parts import run_part
+from heavytail.studies.part_table import run_part
 
 
 class LastFirst:

@@ -13,8 +13,8 @@ import pytest
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.studies import Study
-from heavytail.studies.parts import run_part, schema, schema_with_keys
-from heavytail.studies.plan import RESULTS_VERSION, Part
+from heavytail.studies.part import RESULTS_VERSION, Part
+from heavytail.studies.part_table import SCHEMA, SCHEMA_WITH_KEYS, run_part
 from heavytail.studies.store import Store
 from support.small_studies import files, small, to_frame
 
@@ -33,7 +33,7 @@ def test_any_reader_of_parquet_folders_reads_it(done: Study) -> None:
     """With nothing of heavytail: pandas, and Arrow's datasets, on which most others build."""
     frame = to_frame(done.store.folder)
     table = ds.dataset(done.store.parts).to_table()
-    assert list(frame.columns) == table.column_names == schema_with_keys().names
+    assert list(frame.columns) == table.column_names == SCHEMA_WITH_KEYS.names
     assert len(frame) == table.num_rows == (4 * 2 + 4 * 3) * 10
     assert frame["run"].nunique() == 4 * 2 + 4 * 3
     assert frame["error"].isna().all()
@@ -199,14 +199,14 @@ def test_half_a_study_has_no_curves_and_says_how_much_is_there(tmp_path: Path) -
 
 def test_an_empty_table_has_the_columns_of_a_full_one(tmp_path: Path) -> None:
     table: Any = Store(tmp_path).table([])
-    assert table.schema == schema()
+    assert table.schema == SCHEMA
 
 
 def test_parts_from_before_they_had_keys_are_read(done: Study, tmp_path: Path) -> None:
     """They are neither done again nor read otherwise, and packed they have keys as well."""
     folder = shutil.copytree(done.store.folder, tmp_path / "old")
     for path in (folder / "parts").iterdir():
-        pq.write_table(pq.read_table(path, columns=schema().names), path)
+        pq.write_table(pq.read_table(path, columns=SCHEMA.names), path)
         sidecar = folder / "sidecars" / f"{path.stem}.json"
         old = json.loads(sidecar.read_text())
         del old["part"]["keys"]

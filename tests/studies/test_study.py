@@ -11,7 +11,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.studies.engines import PartDone
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.progress import ProgressListener
 from heavytail.studies.specs.reading import make_spec

@@ -23,7 +23,8 @@ from heavytail.planning.reward_moments import reward_moments
 from heavytail.studies import Study, plan
 from heavytail.studies.backends.backend import RunCurve
 from heavytail.studies.backends.tabular import TabularBackend
-from heavytail.studies.plan import Part, evaluation_cells, plan_sweeps, tuning_cells, unique_parts
+from heavytail.studies.part import Part
+from heavytail.studies.plan import evaluation_cells, plan_sweeps, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.progress import BarListener
 from heavytail.studies.specs.reading import make_spec

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heavytail.errors import InputError
-from heavytail.studies.parts import schema
+from heavytail.studies.part_table import SCHEMA
 from heavytail.studies.plan import Cell, tuning_cells
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.tuning import GridScore, choose, final_regrets, score_cells
@@ -33,7 +33,7 @@ def table_for(cells: list[Cell], regrets: Regrets) -> pa.Table:
             values += rows
     errors = [None if value is not None else "ValueError: no" for value in values]
     columns = {"run": runs, "regret": pa.array(values, pa.float64()), "error": pa.array(errors, pa.string())}
-    return pa.concat_tables([schema().empty_table(), pa.table(columns)], promote_options="default")
+    return pa.concat_tables([SCHEMA.empty_table(), pa.table(columns)], promote_options="default")
 
 
 def best_point(regrets: Regrets) -> int | None:

@@ -17,7 +17,7 @@ from heavytail.studies import backends
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext
 
 if TYPE_CHECKING:
-    from heavytail.studies.plan import Part
+    from heavytail.studies.part import Part
 
 CAP, BEST = 200, 110  # steps of an episode
 SPEC: dict[str, Any] = {

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 
 from heavytail.studies import Study
 from heavytail.studies.engines import Message, PartDone, PartProgress
-from heavytail.studies.parts import run_part
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import run_part
 from heavytail.studies.progress import ProgressListener
-from heavytail.studies.stages import Stage
+from heavytail.studies.store import Stage
 
 Files = dict[str, bytes]
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heavytail.report.report import CompanionStudy
-    from heavytail.studies.plan_size import PhaseSize
-    from heavytail.studies.stages import Stage
+    from heavytail.studies.plan_checks import PhaseSize
+    from heavytail.studies.store import Stage
     from heavytail.studies.study import Study
 
 ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."

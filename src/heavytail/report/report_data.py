@@ -15,10 +15,10 @@ from heavytail.report.first_figure import FIRST, choose_first_figure
 from heavytail.report.leaderboard import Standing, make_leaderboard
 from heavytail.report.theme import AgentStyle, assign_styles
 from heavytail.studies.backends import backend_for
-from heavytail.studies.bound_lines import bound_lines
 from heavytail.studies.claims import ClaimResult, evaluate_claims, tested_envs
-from heavytail.studies.families import Family, make_families
-from heavytail.studies.plan import Cell, Phase, run_length, unique_parts
+from heavytail.studies.families import Family, bound_lines, make_families
+from heavytail.studies.part import Phase
+from heavytail.studies.plan import Cell, run_length, unique_parts
 from heavytail.studies.provenance import total_seconds
 from heavytail.studies.results import Aggregation, Task, gather_runs, summarise_agent
 from heavytail.studies.specs.spec import AgentSpec, Spec

@@ -24,22 +24,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from heavytail.checks import as_count, require_memory
 from heavytail.errors import InputError, show_bytes
 from heavytail.files import one_line_write_errors, write_whole
-from heavytail.studies import given_mdps
-from heavytail.studies.part_checks import sidecar_problem, table_problem, unpacked_bytes
-from heavytail.studies.parts import schema, values_digest, with_keys
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import (
+    SCHEMA,
+    sidecar_problem,
+    table_problem,
+    unpacked_bytes,
+    values_digest,
+    with_keys,
+)
 from heavytail.studies.provenance import PER_PART
+from heavytail.studies.specs import given_mdps
 from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.store import TEMPORARY, Store
 from heavytail.studies.sweeps import KEY
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 RESULTS = "results.parquet"  # of a published study, beside its spec
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
@@ -71,7 +77,7 @@ def pack_study(
     store: Store,
     study: Mapping[str, Any],
     parts: Sequence[Part],
-    sweeps: "pa.Table | None",
+    sweeps: pa.Table | None,
     target: Path,
 ) -> None:
     """Write a finished study into one file.
@@ -83,8 +89,6 @@ def pack_study(
         sweeps: the summary of its sweeps, with its metadata.
         target: the file.
     """
-    import pyarrow as pa
-
     tables = [with_keys(store.table([part]), part) for part in parts]
     made: dict[str, int] = {}
     listed = []
@@ -114,19 +118,15 @@ def _mdp_files(study: Mapping[str, Any]) -> dict[str, str]:
     return {name: b64encode(content).decode() for name, content in files.items()}
 
 
-def _sweep_rows(sweeps: "pa.Table") -> "pa.Table":
+def _sweep_rows(sweeps: pa.Table) -> pa.Table:
     """The summary of sweeps as rows of phase "map"."""
-    import pyarrow as pa
-
     named = sweeps.rename_columns([f"{PREFIX}{name}" for name in sweeps.column_names])
     phase = pa.array(["map"] * len(sweeps), pa.string())
     return named.replace_schema_metadata(None).append_column("phase", phase)
 
 
-def to_parquet(table: "pa.Table", header: Mapping[str, Any]) -> bytes:
+def to_parquet(table: pa.Table, header: Mapping[str, Any]) -> bytes:
     """The bytes of a file with these rows and this header, to which the digest is added."""
-    import pyarrow.parquet as pq
-
     out = io.BytesIO()
     floats = [name for name in FLOATS if name in table.column_names]
     texts = [name for name in table.column_names if name not in floats]
@@ -144,7 +144,7 @@ def to_parquet(table: "pa.Table", header: Mapping[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def _digest(table: "pa.Table", header: Mapping[str, Any]) -> str:
+def _digest(table: pa.Table, header: Mapping[str, Any]) -> str:
     """A digest of all that is read from a file."""
     return sha256(f"{values_digest(table)} {canonical(header)}".encode()).hexdigest()
 
@@ -152,7 +152,7 @@ def _digest(table: "pa.Table", header: Mapping[str, Any]) -> str:
 class _Content(NamedTuple):
     """The contents of a packed file."""
 
-    table: "pa.Table"
+    table: pa.Table
     study: dict[str, Any]
     places: dict[str, tuple[int, int]]  # part -> its first row, and how many it has
     sidecars: dict[str, dict[str, Any]]  # without their parts
@@ -228,19 +228,17 @@ class PackedStore(Store):
             self._verified[part.id] = ()
         return None
 
-    def table(self, parts: Sequence[Part]) -> "pa.Table":
+    def table(self, parts: Sequence[Part]) -> pa.Table:
         """The curves of some parts, one behind the other."""
-        import pyarrow as pa
-
         tables = [self._part_table(part) for part in parts]
-        return pa.concat_tables(tables) if tables else schema().empty_table()
+        return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
-    def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
+    def columns(self, parts: Sequence[Part], names: Sequence[str]) -> Iterator[pa.Table]:
         """Some columns of some parts, one part after the other."""
         for part in parts:
             yield self._part_table(part).select(list(names))
 
-    def read_sweeps(self) -> "pa.Table | None":
+    def read_sweeps(self) -> pa.Table | None:
         """The summary of sweeps; None if there is none."""
         table, places = self._content.table, self._content.places.values()
         if self._content.sweeps is None:
@@ -250,12 +248,11 @@ class PackedStore(Store):
         named = rows.rename_columns([name.removeprefix(PREFIX) for name in names])
         return named.replace_schema_metadata({KEY: canonical(self._content.sweeps)})
 
-    def _part_table(self, part: Part) -> "pa.Table":
-        return self._content.table.select(schema().names).slice(*self._content.places[part.id])
+    def _part_table(self, part: Part) -> pa.Table:
+        return self._content.table.select(SCHEMA.names).slice(*self._content.places[part.id])
 
     @cached_property
     def _content(self) -> _Content:
-        import pyarrow as pa
 
         try:
             return _read_packed(self.folder.read_bytes())
@@ -287,9 +284,6 @@ class PackedStore(Store):
 
 def _read_packed(content: bytes) -> _Content:
     """Read a file and verify its digest."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     file = pq.ParquetFile(pa.BufferReader(content))
     text = (file.metadata.metadata or {}).get(KEY)
     if text is None:
@@ -305,7 +299,7 @@ def _read_packed(content: bytes) -> _Content:
         raise ValueError("it has fewer rows than its parts")
     require_memory("its contents", 2 * unpacked_bytes(file))
     table = file.read().replace_schema_metadata(None)
-    if not table.select(schema().names).schema.equals(schema()):
+    if not table.select(SCHEMA.names).schema.equals(SCHEMA):
         raise ValueError("its columns are others")
     if _digest(table, header) != digest:
         raise ValueError("its digest does not fit")

@@ -1,19 +1,102 @@
-"""Check a plan before work starts: build every environment, and every agent in it, once."""
+"""Check a plan before work starts: count its runs, and build every environment and agent once."""
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
-from heavytail.errors import InputError, suggestion
+from heavytail.checks import max_memory
+from heavytail.deep.settings import DEFAULTS, check_widths
+from heavytail.errors import InputError, show_bytes, show_count, show_duration, suggestion
+from heavytail.studies.backends import backend_of
+from heavytail.studies.part import PHASES, Phase
 from heavytail.studies.plan import (
-    PHASES,
     CellRequest,
-    Phase,
+    Planned,
     backend_in,
     bare_part,
+    count_seeds,
+    list_planned,
     phase_length,
     sweep_axes,
 )
 from heavytail.studies.specs.messages import describe_point, one_line_errors
-from heavytail.studies.specs.spec import Spec, env_kind, envs_for, one_at_a_time, single_point
+from heavytail.studies.specs.spec import Kind, Spec, VariedAgent, agent_kind, one_at_a_time
+
+# About: so much of one core, and of the memory of the process that plans and reports.
+SECONDS_PER_STEP: dict[Kind, float] = {"tabular": 5e-8, "deep": 1e-5}
+SECONDS_PER_WEIGHT = 3.7e-9  # of a step of a deep agent, updates included
+SECONDS_PER_RUN = 5e-4  # of planning it and of reading its results
+BYTES_PER_RUN, BYTES_PER_CHECKPOINT = 1000, 1000
+BYTES_PER_SWEEP_RUN = 200  # of which only final values are read
+
+
+class PhaseSize(NamedTuple):
+    """How much a phase of a study is."""
+
+    phase: Phase
+    runs: int
+    steps: int  # of all runs together, at most
+    memory: int  # bytes of its plan and its results, about
+    seconds: float  # on one core, about
+
+    def __str__(self) -> str:
+        work = f"{show_count(self.runs)} runs, {self.steps:.3g} steps, {show_bytes(self.memory)} of memory"
+        return f"{self.phase}: {work}, about {show_duration(self.seconds)} on one core"
+
+
+def plan_sizes(spec: Spec, where: str = "spec") -> list[PhaseSize]:
+    """Count the runs of each phase that a study has; one line if they cannot fit the memory.
+
+    They are counted, not made, so that what cannot fit is known before anything is allocated.
+    """
+    groups = [_group_size(spec, planned, where) for planned in list_planned(spec)]
+    sizes = [_total(phase, [group for group in groups if group.phase == phase]) for phase in PHASES]
+    for size in sizes:
+        if size.memory > (most := max_memory()):
+            raise InputError(
+                f"{where}: the {size.phase} would be {show_count(size.runs)} runs, which take"
+                f" {show_bytes(size.memory)} of memory to plan and to report; here are {show_bytes(most)}, so"
+                " that there must be fewer points, seeds or checkpoints"
+            )
+    return [size for size in sizes if size.runs]
+
+
+def _group_size(spec: Spec, planned: Planned, where: str) -> PhaseSize:
+    """Count the runs of one agent in one environment."""
+    phase, key, env, varied = planned
+    with one_line_errors(f"{where}: envs.{env}"):
+        units = phase_length(spec, env, phase)
+        steps = units * backend_in(spec, env).horizon
+    points = 1 if phase == "evaluation" else math.prod(map(len, varied.values()))
+    runs = points * count_seeds(spec, phase, key, env)
+    curve = BYTES_PER_RUN + BYTES_PER_CHECKPOINT * min(spec.checkpoints, units)
+    agent = spec.maps[key] if phase == "map" else spec.agents[key]
+    return PhaseSize(
+        phase,
+        runs,
+        steps=runs * steps,
+        memory=runs * (BYTES_PER_SWEEP_RUN if phase == "map" else curve),
+        seconds=runs * (SECONDS_PER_RUN + steps * _seconds_per_step(agent)),
+    )
+
+
+def _seconds_per_step(agent: VariedAgent) -> float:
+    kind = agent_kind(agent.agent)
+    if kind == "tabular":
+        return SECONDS_PER_STEP[kind]
+    widths = check_widths(agent.parameters.get("hidden", DEFAULTS["hidden"]), agent.agent)
+    return SECONDS_PER_STEP[kind] + SECONDS_PER_WEIGHT * sum(n * m for n, m in pairwise(widths))
+
+
+def _total(phase: Phase, groups: list[PhaseSize]) -> PhaseSize:
+    return PhaseSize(
+        phase,
+        runs=sum(group.runs for group in groups),
+        steps=sum(group.steps for group in groups),
+        memory=sum(group.memory for group in groups),
+        seconds=sum(group.seconds for group in groups),
+    )
 
 
 def check_plan(spec: Spec, where: str = "spec") -> None:
@@ -21,89 +104,54 @@ def check_plan(spec: Spec, where: str = "spec") -> None:
 
     Agents are built with every value of their grids, and of the axes of sweeps, once.
     """
-    for key in spec.envs:
+    for key, env in spec.envs.items():
         with one_line_errors(f"{where}: envs.{key}"):
-            _check_length(spec, key)
-            _check_bounds(spec, key)
-    for key, agent in spec.agents.items():
-        for env in envs_for(spec, agent):
-            for point in one_at_a_time(agent.grid):
-                place = f"{where}: agents.{key}{describe_point(point)} on {env}"
-                counters = _counter_names(spec, CellRequest(key, env, point), "evaluation", place)
-                _check_claims(spec, key, env, counters, where)
-    for key, sweep in spec.maps.items():
-        for env in envs_for(spec, sweep):
-            for point in one_at_a_time(sweep.axes):
-                place = f"{where}: maps.{key}{describe_point(point)} on {env}"
-                _counter_names(spec, CellRequest(key, env, point), "map", place)
-            with one_line_errors(f"{where}: maps.{key} on {env}"):
-                sweep_axes(spec, key, env)
+            _check_length(spec, key, "evaluation")
+            if env.bounds is not None:
+                from heavytail.studies.families import check_bounds  # here, because few studies have bounds
+
+                check_bounds(env)
+    for planned in list_planned(spec):
+        if planned.phase != "tuning":
+            _check_agent(spec, planned, where)
+            continue
+        with one_line_errors(f"{where}: envs.{planned.env}"):
+            _check_length(spec, planned.env, "tuning")  # its agents are those of the evaluation
 
 
-def _check_length(spec: Spec, key: str) -> None:
+def _check_length(spec: Spec, env: str, phase: Phase) -> None:
     """The first hundredth, or the last tenth, of a run must hold something that can be scored."""
-    backend = backend_in(spec, key)
+    backend, units = backend_in(spec, env), phase_length(spec, env, phase)
     metrics = {condition.metric for claim in spec.claims for condition in claim.conditions}
     least = backend.longest_episode * (100 if "first_hundredth" in metrics else 10)
-    for phase in PHASES:
-        if phase == "tuning" and not has_tuning(spec, key):
-            continue
-        units = phase_length(spec, key, phase)
-        if backend.longest_episode > 1 and units < least:
-            raise InputError(
-                f"runs of {units:,} {backend.unit}s in the {phase} are too short to be scored, as an"
-                f" episode may have {backend.longest_episode}; they need {least:,}"
-            )
+    if backend.longest_episode > 1 and units < least:
+        raise InputError(
+            f"runs of {units:,} {backend.unit}s in the {phase} are too short to be scored, as an episode may"
+            f" have {backend.longest_episode}; they need {least:,}"
+        )
 
 
-def _check_bounds(spec: Spec, key: str) -> None:
-    """An environment must have the bounds that it shows, and show those that claims name."""
-    bounds = spec.envs[key].bounds
-    if bounds is not None:
-        from heavytail.studies.bound_lines import check_bounds  # here, because few studies have bounds
-
-        check_bounds(spec.envs[key])
-    shown = bounds.shown if bounds else []
-    for claim in spec.claims:
-        for condition in claim.conditions:
-            envs = condition.envs or envs_for(spec, spec.agents[condition.agent])
-            if condition.of and key in envs and condition.of not in shown:
-                raise InputError(
-                    f"a claim compares regret with the bound {condition.of!r}, which is not among"
-                    " those it shows; name it in bounds.shown"
-                )
+def _check_agent(spec: Spec, planned: Planned, where: str) -> None:
+    phase, key, env, varied = planned
+    table = "maps" if phase == "map" else "agents"
+    for point in one_at_a_time(varied):
+        with one_line_errors(f"{where}: {table}.{key}{describe_point(point)} on {env}"):
+            part = bare_part(spec, CellRequest(phase, key, env, point))
+            counters = backend_of(part).counter_names(part.agent, part.parameters)
+        if phase == "evaluation":
+            _check_counters(spec, key, counters, where)
+    if phase == "map":
+        with one_line_errors(f"{where}: maps.{key} on {env}"):
+            sweep_axes(spec, key, env)
 
 
-def has_tuning(spec: Spec, env: str) -> bool:
-    """Tell whether any grid is searched in an environment."""
-    return any(
-        single_point(agent.grid) is None and env in envs_for(spec, agent) for agent in spec.agents.values()
-    )
-
-
-def _counter_names(spec: Spec, request: CellRequest, phase: Phase, where: str) -> Sequence[str]:
-    """The counters of an agent, which is built for that."""
-    with one_line_errors(where):
-        part = bare_part(spec, request, phase)
-        return part.backend.counter_names(part.agent, part.parameters)
-
-
-def _check_claims(spec: Spec, key: str, env: str, counters: Sequence[str], where: str) -> None:
+def _check_counters(spec: Spec, key: str, counters: Sequence[str], where: str) -> None:
+    """An agent must count what claims say of it."""
     for i, claim in enumerate(spec.claims):
         for j, condition in enumerate(claim.conditions):
-            if key not in (condition.agent, condition.than):
-                continue
-            if condition.counter and condition.counter not in counters:
+            missing = condition.counter not in ("", *counters)
+            if missing and key in (condition.agent, condition.than):
                 raise InputError(
                     f"{where}: claims.{i}.conditions.{j}.counter: {key} counts no"
                     f" {condition.counter!r}; {suggestion(condition.counter, counters)}"
-                )
-            if (
-                condition.metric == "final_regret"
-                and env in (condition.envs or [env])
-                and env_kind(spec.envs[env].env) == "deep"
-            ):
-                raise InputError(
-                    f"{where}: claims.{i}.conditions.{j}.metric is 'final_regret', but nobody knows"
-                    f" the best policy of {env}; take 'last_tenth'"
                 )

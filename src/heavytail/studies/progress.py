@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import printable
 from heavytail.studies.engines import Message, PartDone, PartProgress
-from heavytail.studies.plan import Cell, Part, Phase, Sweep
-from heavytail.studies.plan_size import PhaseSize
+from heavytail.studies.part import Part, Phase
+from heavytail.studies.plan import Cell, Sweep
+from heavytail.studies.plan_checks import PhaseSize
 from heavytail.studies.specs.spec import Spec
-from heavytail.studies.stages import Stage
+from heavytail.studies.store import Stage
 
 if TYPE_CHECKING:
     from rich.console import Console

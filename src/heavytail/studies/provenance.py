@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import heavytail
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 
 PER_PART = frozenset({"sha256", "bytes", "part", "seconds", "parts"})
 HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ between the parts of a study

@@ -20,19 +20,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from heavytail.errors import InputError
 from heavytail.files import write_whole
-from heavytail.studies import given_mdps
-from heavytail.studies.part_checks import sidecar_problem, size_problem, table_problem
-from heavytail.studies.parts import schema, table_to_parquet, with_keys
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part, Phase
+from heavytail.studies.part_table import (
+    SCHEMA,
+    sidecar_problem,
+    size_problem,
+    table_problem,
+    table_to_parquet,
+    with_keys,
+)
+from heavytail.studies.plan import Cell, Sweep, unique_parts
+from heavytail.studies.specs import given_mdps
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 FORMAT = 1
 TEMPORARY = ".unfinished"
@@ -143,11 +150,8 @@ class Store:
         """Write a file atomically."""
         self._write(self.folder / name, content)
 
-    def read_sweeps(self) -> "pa.Table | None":
+    def read_sweeps(self) -> pa.Table | None:
         """Read the summary of sweeps; None if it is missing or no Parquet file."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         try:
             return pq.read_table(pa.BufferReader((self.folder / SWEEPS).read_bytes()))
         except (FileNotFoundError, pa.ArrowException, ValueError):
@@ -179,7 +183,7 @@ class Store:
         """
         if other.integrity_problem(part):
             return False
-        table = other.table([part]).cast(schema())  # read from Parquet, the fields of a map have other names
+        table = other.table([part]).cast(SCHEMA)  # read from Parquet, the fields of a map have other names
         [sidecar] = other.sidecars([part])
         about = {name: value for name, value in sidecar.items() if name not in ("sha256", "bytes", "part")}
         self.write(part, table_to_parquet(with_keys(table, part)), about)
@@ -208,9 +212,6 @@ class Store:
 
     def _content_problem(self, part: Part) -> str | None:
         """Find what is wrong with the files of a part."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         sidecar = json.loads(self._sidecar_file(part).read_text(encoding="utf-8"))
         content = self._part_file(part).read_bytes()
         if sha256(content).hexdigest() != sidecar["sha256"]:
@@ -223,19 +224,14 @@ class Store:
             problem = str(error)[:80]
         return problem and f"altered ({problem})"
 
-    def table(self, parts: Sequence[Part]) -> "pa.Table":
+    def table(self, parts: Sequence[Part]) -> pa.Table:
         """Read the curves of some parts, one behind the other."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        names = schema().names
+        names = SCHEMA.names
         tables = [pq.read_table(self._part_file(part), columns=names) for part in parts]
-        return pa.concat_tables(tables) if tables else schema().empty_table()
+        return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
-    def columns(self, parts: Sequence[Part], names: Sequence[str]) -> "Iterator[pa.Table]":
+    def columns(self, parts: Sequence[Part], names: Sequence[str]) -> Iterator[pa.Table]:
         """Read some columns of some parts, one part after the other."""
-        import pyarrow.parquet as pq
-
         for part in parts:
             yield pq.read_table(self._part_file(part), columns=list(names), use_threads=False)
 
@@ -294,3 +290,36 @@ class Store:
             kept = f"what is done is kept; when it can be, go on with: heavytail resume {self.folder}"
             advice = kept if self.exists() else "nothing was begun; choose another folder with --out"
             raise InputError(f"{target} cannot be written: {error.strerror}; {advice}") from None
+
+
+# Stages
+
+
+NOT_DAMAGED = ("missing", "unfinished")  # what is wrong with parts that are still to be computed
+
+
+class Stage(NamedTuple):
+    """A phase of a study: its cells, its parts, and those that are missing."""
+
+    phase: Phase
+    cells: list[Cell] | list[Sweep]
+    parts: list[Part]
+    missing: list[Part]
+    damaged: dict[str, str]  # part id -> what is wrong
+
+
+def find_stage(store: Store, phase: Phase, cells: list[Cell] | list[Sweep]) -> Stage:
+    """Look which parts of a phase the store has."""
+    parts = unique_parts(cells)
+    problems = {part.id: problem for part in parts if (problem := store.integrity_problem(part))}
+    damaged = {name: what for name, what in problems.items() if what not in NOT_DAMAGED}
+    return Stage(phase, cells, parts, [part for part in parts if part.id in problems], damaged)
+
+
+def finished_parts(store: Store, phase: Phase, cells: list[Cell] | list[Sweep]) -> list[Part]:
+    """List all parts of a phase; an error if the store lacks any."""
+    stage = find_stage(store, phase, cells)
+    if stage.missing:
+        done, every = len(stage.parts) - len(stage.missing), len(stage.parts)
+        raise InputError(f"{store.folder}: {done} of {every} parts of the {phase} are done; {store.advice()}")
+    return stage.parts

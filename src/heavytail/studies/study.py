@@ -10,27 +10,24 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from heavytail.errors import InputError
 from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
 from heavytail.studies.packed import open_store, pack_study, require_study
-from heavytail.studies.parts import to_frame
+from heavytail.studies.part_table import to_frame
 from heavytail.studies.plan import Cell, Sweep, evaluation_cells, plan_sweeps, tuning_cells
-from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.plan_size import PhaseSize, plan_sizes
+from heavytail.studies.plan_checks import PhaseSize, check_plan, plan_sizes
 from heavytail.studies.progress import ProgressListener
 from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.results import score_matrices
 from heavytail.studies.specs.checks import require_same_results
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
-from heavytail.studies.stages import Stage, find_stage, finished_parts
-from heavytail.studies.store import Store
+from heavytail.studies.store import Stage, Store, find_stage, finished_parts
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
-    from heavytail.studies.choice_reviews import ChoiceReview
     from heavytail.studies.sweeps import Summary
-    from heavytail.studies.tuning import GridScore
+    from heavytail.studies.tuning import ChoiceReview, GridScore
 
 CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
 CURVE_PHASES: tuple[CurvePhase, ...] = ("tuning", "evaluation")
@@ -271,7 +268,7 @@ class Study:
 
     def choice_reviews(self) -> "list[ChoiceReview]":
         """How far each choice can be trusted: whether other seeds would change it, edges of grids, groups."""
-        from heavytail.studies.choice_reviews import review_choices  # here: pyarrow starts slowly
+        from heavytail.studies.tuning import review_choices  # here: pyarrow starts slowly
 
         return review_choices(self.spec, self.scores(), self.choices())
 

@@ -19,14 +19,14 @@ import pyarrow.parquet as pq
 from heavytail.arrays import Floats, Ints
 from heavytail.errors import InputError
 from heavytail.statistics.heavy import quantile
-from heavytail.studies.part_checks import is_sidecar
-from heavytail.studies.parts import counters_of, values_digest
-from heavytail.studies.plan import Part, Sweep, unique_parts
+from heavytail.studies.backends import backend_of
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import counters_of, is_sidecar, values_digest
+from heavytail.studies.plan import Sweep, unique_parts
 from heavytail.studies.provenance import PER_PART
 from heavytail.studies.results import LAST_TENTH
 from heavytail.studies.specs.spec import canonical
-from heavytail.studies.stages import Stage, find_stage, finished_parts
-from heavytail.studies.store import SWEEPS, Store
+from heavytail.studies.store import SWEEPS, Stage, Store, find_stage, finished_parts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,7 @@ def _summarise(sweep: Sweep, tables: Iterable[pa.Table]) -> pa.Table:
     values = pa.concat_tables(ends, promote_options="default")
     points = np.array(list(itertools.product(*sweep.axes.values())))
     part, n = sweep.parts[0], len(points)
-    best = part.backend.best(np.array([part.units]))
+    best = backend_of(part).best(np.array([part.units]))
     assert best is not None  # sweeps are of tabular agents, where it is known
 
     def by_point(column: str) -> Floats:
@@ -188,7 +188,7 @@ def _last_tenths(part: Part, table: pa.Table, n_runs: int) -> Floats:
     if n_runs == 0:
         return np.zeros(0)
     at = table["at"].to_numpy().reshape(n_runs, -1)[0]
-    best = part.backend.best(at)
+    best = backend_of(part).best(at)
     assert best is not None  # sweeps are of tabular agents, where it is known
     weights = _gained_weights(at, *LAST_TENTH)
     rewards = table["mean_reward"].to_numpy().reshape(n_runs, -1)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree, odd_value
 from heavytail.studies import Study, packed
-from heavytail.studies.parts import values_digest
+from heavytail.studies.part_table import values_digest
 from heavytail.studies.store import SWEEPS
 from heavytail.studies.sweeps import KEY
 

@@ -14,10 +14,11 @@ from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
 from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.deep import DeepLearner
 from heavytail.files import write_arrays
-from heavytail.studies.backends.backend import WorkContext
+from heavytail.studies.backends import backend_of
+from heavytail.studies.backends.backend import SET_ASIDE, WorkContext
 from heavytail.studies.backends.deep import DeepBackend
-from heavytail.studies.plan import Part, evaluation_cells
-from heavytail.studies.resume_files import SET_ASIDE
+from heavytail.studies.part import Part
+from heavytail.studies.plan import evaluation_cells
 from heavytail.studies.specs.reading import make_spec
 
 SHARE = 0.5
@@ -45,7 +46,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
 
 def begin(part: Part, path: Path, say: Callable[[str], None] = lambda words: None) -> DeepLearner:
     """Begin a part as a worker does."""
-    backend = part.backend
+    backend = backend_of(part)
     assert isinstance(backend, DeepBackend)
     return backend._begin(part, WorkContext(lambda share: None, path, say))
 

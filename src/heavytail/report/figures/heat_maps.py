@@ -21,11 +21,10 @@ from heavytail.arrays import Floats
 from heavytail.checks import is_number
 from heavytail.report.figures.figure import Figure, Panel, Segment, TileAxis, Tiles
 from heavytail.report.number_format import number, percent, short_number
-from heavytail.studies.choice_reviews import ChoiceReview, review_choices
 from heavytail.studies.plan import Choices
 from heavytail.studies.results import Task, final_regret, final_reward
 from heavytail.studies.specs.spec import FamilySpec, Spec, canonical, env_kind
-from heavytail.studies.tuning import GridScore
+from heavytail.studies.tuning import ChoiceReview, GridScore, review_choices
 
 MIN_SIDE = 3  # agents and environments; fewer are seen at a glance in their tables
 MIN_SHARE = 1e-3  # of the largest regret at a point: luck can make one negative, and all below it are alike

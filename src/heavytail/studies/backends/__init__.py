@@ -8,6 +8,7 @@ from typing import Any
 from heavytail.studies.backends.backend import Backend
 from heavytail.studies.backends.deep import DeepBackend
 from heavytail.studies.backends.tabular import TabularBackend
+from heavytail.studies.part import Part
 from heavytail.studies.specs.spec import Kind, canonical, env_kind
 
 BACKENDS: dict[Kind, Callable[[str, dict[str, Any]], Backend]] = {
@@ -19,6 +20,11 @@ BACKENDS: dict[Kind, Callable[[str, dict[str, Any]], Backend]] = {
 def backend_for(env: str, parameters: Mapping[str, Any]) -> Backend:
     """The backend of an environment with these parameters; built once."""
     return _build(env, canonical(parameters))
+
+
+def backend_of(part: Part) -> Backend:
+    """The backend that computes the runs of a part."""
+    return _build(*part.environment)
 
 
 @lru_cache(maxsize=256)

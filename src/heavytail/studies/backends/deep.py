@@ -38,14 +38,15 @@ from heavytail.studies.backends.backend import (
     RunResult,
     WorkContext,
     failure,
+    require_owner,
+    take_up,
     throttled,
 )
-from heavytail.studies.resume_files import require_owner, take_up
+from heavytail.studies.part import Part
 from heavytail.training.curve import place_checkpoints
 
 if TYPE_CHECKING:
     from heavytail.deep import DeepCurve, DeepLearner
-    from heavytail.studies.plan import Part
 
 MAX_RUNS = 128
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
@@ -84,13 +85,13 @@ class DeepBackend:
         """Episodes that ended, and rewards that the transform changed, or what is believed of rewards."""
         return (EPISODES, *(BELIEFS if AGENTS[agent].models_rewards else (TRUNCATED,)))
 
-    def checkpoints(self, part: "Part") -> Ints:
+    def checkpoints(self, part: Part) -> Ints:
         """The steps at which the runs of a part are recorded: ends of periods."""
         period: int = part.parameters["target_every"]
         periods = part.parameters["total_steps"] // period
         return place_checkpoints(0, periods, min(part.checkpoints, periods), part.spacing) * period
 
-    def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
+    def run(self, part: Part, context: WorkContext) -> Iterator[RunResult]:
         """Compute all runs side by side."""
         _keep_to_one_thread()
         try:
@@ -109,7 +110,7 @@ class DeepBackend:
 
         return made_with()
 
-    def _learn(self, part: "Part", context: WorkContext) -> "DeepCurve":
+    def _learn(self, part: Part, context: WorkContext) -> "DeepCurve":
         learner = self._begin(part, context)
         save = _make_saver(learner, context.resume_file)
 
@@ -119,7 +120,7 @@ class DeepBackend:
 
         return learner.learn(at=self.checkpoints(part).tolist(), on_chunk=on_chunk)
 
-    def _begin(self, part: "Part", context: WorkContext) -> "DeepLearner":
+    def _begin(self, part: Part, context: WorkContext) -> "DeepLearner":
         """Load the batch as it was left, or start a new one."""
         from heavytail import deep  # here, because its agents import JAX
 
@@ -131,7 +132,7 @@ class DeepBackend:
         learner.note = part.id
         return learner
 
-    def _load(self, part: "Part", resume_file: Path) -> "DeepLearner":
+    def _load(self, part: Part, resume_file: Path) -> "DeepLearner":
         """Load the batch as it was left; InputError if the file is not of this part."""
         from heavytail.deep import DeepLearner  # here, because it imports JAX
 
@@ -178,7 +179,7 @@ def _counters(curve: "DeepCurve", i: int) -> dict[str, Floats]:
     return {**episodes, **{name: getattr(curve.beliefs, name)[i] for name in BELIEFS}}
 
 
-def _varied(part: "Part") -> list[dict[str, Any]]:
+def _varied(part: Part) -> list[dict[str, Any]]:
     """That in which the runs of a part differ, run by run."""
     return [
         {**variant, "seed": int(part.seed_for(r).generate_state(1)[0])}

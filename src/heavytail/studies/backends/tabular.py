@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from heavytail.arrays import Floats, Ints
 from heavytail.envs import make_changing_mdp
@@ -13,12 +13,10 @@ from heavytail.mdp.problem import Problem, make_problem
 from heavytail.planning.regret import best_rates, best_rewards, regret_by_gaps
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
+from heavytail.studies.part import Part, Run
 from heavytail.training.curve import place_checkpoints
 from heavytail.training.make_agent import make_agent
 from heavytail.training.true_values import with_true_values
-
-if TYPE_CHECKING:
-    from heavytail.studies.plan import Part, Run
 
 
 class TabularBackend:
@@ -41,7 +39,7 @@ class TabularBackend:
         """The MDP for runs that record gaps."""
         return regret_by_gaps(self.mdp)
 
-    def mdp_for(self, part: "Part") -> ChangingMDP:
+    def mdp_for(self, part: Part) -> ChangingMDP:
         """The MDP in which the runs of a part step."""
         return self.mdp_with_gaps if part.regret == "gaps" else self.mdp
 
@@ -68,11 +66,11 @@ class TabularBackend:
         """The names of what the agent counts."""
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
 
-    def checkpoints(self, part: "Part") -> Ints:
+    def checkpoints(self, part: Part) -> Ints:
         """The episodes or steps after which the runs of a part are recorded."""
         return place_checkpoints(0, part.units, part.checkpoints, part.spacing)
 
-    def run(self, part: "Part", context: WorkContext) -> Iterator[RunResult]:
+    def run(self, part: Part, context: WorkContext) -> Iterator[RunResult]:
         """Compute one run after the other."""
         for run in part.runs:
             try:
@@ -84,7 +82,7 @@ class TabularBackend:
         """Nothing beyond what all parts record."""
         return {}
 
-    def _run(self, part: "Part", run: "Run") -> RunCurve:
+    def _run(self, part: Part, run: Run) -> RunCurve:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a study plans its own steps, and nobody sees a worker's
             learner = make_agent(

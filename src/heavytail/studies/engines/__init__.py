@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from heavytail.registry import find
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 
 
 class Result(NamedTuple):

@@ -12,8 +12,9 @@ from heavytail.arrays import Ints, Record
 from heavytail.kernels.rng import Streams, streams
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.registry import find
+from heavytail.studies.backends import backend_of
 from heavytail.studies.backends.tabular import TabularBackend
-from heavytail.studies.plan import Part, Run
+from heavytail.studies.part import Part, Run
 from heavytail.studies.specs.spec import canonical
 from heavytail.training.lanes.batch import Lanes
 from heavytail.training.lanes.layout import Deduplicated, deduplicate, record_shape
@@ -41,13 +42,13 @@ class LaneBatch(NamedTuple):
     def at(self) -> Ints:
         """Their checkpoints."""
         part = self.lanes[0].part
-        return part.backend.checkpoints(part)
+        return backend_of(part).checkpoints(part)
 
     def begin(self) -> Lanes:
         """Put all lanes on the GPU, before their first step."""
         agents = deduplicate([lane.agent for lane in self.lanes], [id(lane.agent) for lane in self.lanes])
         mdp = deduplicate(
-            [_mdp(lane.part) for lane in self.lanes], [id(lane.part.backend) for lane in self.lanes]
+            [_mdp(lane.part) for lane in self.lanes], [lane.part.environment for lane in self.lanes]
         )
         seeds = [(lane.part.seed, lane.part.phase, lane.run.replicate) for lane in self.lanes]
         lanes = deduplicate(list(self.lanes), seeds)
@@ -97,7 +98,7 @@ def _by_seed(lanes: Sequence[LaneRun]) -> LaneBatch:
 
 
 def _lanes(parts: Sequence[Part]) -> Iterator[LaneRun]:
-    agents: dict[tuple[int, str], Record] = {}
+    agents: dict[tuple[tuple[str, str], str], Record] = {}
     for part in parts:
         try:
             yield from [
@@ -107,15 +108,15 @@ def _lanes(parts: Sequence[Part]) -> Iterator[LaneRun]:
             continue
 
 
-def _agent(part: Part, run: Run, known: dict[tuple[int, str], Record]) -> Record:
-    key = id(part.backend), canonical(run.parameters)
+def _agent(part: Part, run: Run, known: dict[tuple[tuple[str, str], str], Record]) -> Record:
+    key = part.environment, canonical(run.parameters)
     if key not in known:
         known[key] = find("agent", part.agent).builder(_tabular(part).problem, **run.parameters)
     return known[key]
 
 
 def _tabular(part: Part) -> TabularBackend:
-    return cast("TabularBackend", part.backend)
+    return cast("TabularBackend", backend_of(part))
 
 
 def _mdp(part: Part) -> ChangingMDP:

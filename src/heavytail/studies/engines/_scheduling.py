@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from heavytail.studies.backends import backend_of
 from heavytail.studies.engines import Event, Message, PartDone, PartProgress, Result
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 
 H = TypeVar("H")  # an engine's handle of a part that is being computed
 
@@ -71,9 +72,9 @@ def next_part(
     Where there is none, the first: its worker waits for the kernels and not for the other's whole part. A
     part that needs its machine for itself waits for it, and other parts wait for that.
     """
-    if one_machine and any(part.backend.is_exclusive for part in busy):
+    if one_machine and any(backend_of(part).is_exclusive for part in busy):
         return None
     compiling = {part.combination for part in busy}
-    free = [part for part in waiting if not (busy and one_machine and part.backend.is_exclusive)]
+    free = [part for part in waiting if not (busy and one_machine and backend_of(part).is_exclusive)]
     ready = (part for part in free if part.combination in compiled or part.combination not in compiling)
     return next(ready, free[0] if free else None)

@@ -15,12 +15,13 @@ from typing import NamedTuple, TypeAlias
 
 from heavytail.errors import InputError
 from heavytail.registry import find
-from heavytail.studies import given_mdps
+from heavytail.studies.backends import backend_of
 from heavytail.studies.backends.backend import WorkContext
 from heavytail.studies.engines import Message, PartProgress, Result
-from heavytail.studies.parts import run_part
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import run_part
 from heavytail.studies.plugins import import_located, locate_plugins
+from heavytail.studies.specs import given_mdps
 from heavytail.studies.specs.spec import env_kind
 
 Send: TypeAlias = Callable[[PartProgress | Message], None]
@@ -59,7 +60,7 @@ def run_part_in_worker(task: Task, send: Send = _tell_nobody) -> Result:
 
 def _made_with(part: Part) -> dict[str, str]:
     try:
-        return part.backend.made_with()
+        return backend_of(part).made_with()
     except Exception:  # noqa: BLE001 - it cannot be built, which is what its runs have recorded
         return {}
 

@@ -22,13 +22,21 @@ from heavytail.checks import Count
 from heavytail.errors import InputError
 from heavytail.kernels.verbs import counter_names
 from heavytail.registry import register
-from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, throttled
+from heavytail.studies.backends import backend_of
+from heavytail.studies.backends.backend import (
+    Failed,
+    RunCurve,
+    RunResult,
+    read_state,
+    take_up,
+    throttled,
+    write_state,
+)
 from heavytail.studies.engines import Event, Message, PartDone, PartProgress
 from heavytail.studies.engines._cuda_batches import LaneBatch, lane_batches, split_batches
 from heavytail.studies.engines.local import LocalEngine
-from heavytail.studies.parts import part_to_parquet
-from heavytail.studies.plan import Part
-from heavytail.studies.resume_files import read_state, take_up, write_state
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import part_to_parquet
 from heavytail.studies.specs.spec import env_kind
 from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED
 from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit
@@ -253,12 +261,12 @@ class _Stopped(Exception):  # noqa: N818 - no error
 def _lane_results(done: BatchDone) -> Iterator[RunResult]:
     """The result of each lane."""
     names, at = counter_names(done.batch.lanes[0].agent), done.batch.at
-    backends = {id(lane.part.backend): lane.part.backend for lane in done.batch.lanes}
-    best = {key: backend.best(at) for key, backend in backends.items()}
+    parts = {lane.part.environment: lane.part for lane in done.batch.lanes}
+    best = {key: backend_of(part).best(at) for key, part in parts.items()}
     for i, (lane, values) in enumerate(zip(done.batch.lanes, done.values, strict=True)):
         if i in done.errors:
             yield Failed(f"{InputError.__name__}: {done.errors[i]}")
             continue
         mean, realised = values[:, MEAN], values[:, REALISED]
         counters = {name: values[:, FIRST_COUNTER + k] for k, name in enumerate(names)}
-        yield RunCurve(at, mean, realised, best[id(lane.part.backend)] - mean, counters)
+        yield RunCurve(at, mean, realised, best[lane.part.environment] - mean, counters)

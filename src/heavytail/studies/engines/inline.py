@@ -6,7 +6,7 @@ from pathlib import Path
 from heavytail.registry import register
 from heavytail.studies.engines import Event, PartDone
 from heavytail.studies.engines._worker import Task, run_part_in_worker
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 
 
 @register("engine", "inline")

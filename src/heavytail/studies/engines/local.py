@@ -16,7 +16,7 @@ from heavytail.studies.engines import Event, Message
 from heavytail.studies.engines._pool import Job, Pool
 from heavytail.studies.engines._scheduling import run_scheduled
 from heavytail.studies.engines._worker import Task, plugins_for
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
 
 
 @register("engine", "local")

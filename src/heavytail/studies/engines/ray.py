@@ -16,11 +16,12 @@ from typing import Any
 from heavytail.checks import Count
 from heavytail.errors import InputError, install_extra
 from heavytail.registry import register
-from heavytail.studies import given_mdps
+from heavytail.studies.backends import backend_of
 from heavytail.studies.engines import Event, Result
 from heavytail.studies.engines._scheduling import Finished, run_scheduled
 from heavytail.studies.engines._worker import Task, plugins_for, run_part_in_worker
-from heavytail.studies.plan import Part
+from heavytail.studies.part import Part
+from heavytail.studies.specs import given_mdps
 
 SECONDS_TO_ANSWER = 10
 MAX_RETRIES = 10  # of a part whose worker or node died: one that kills every worker must end some time
@@ -68,7 +69,7 @@ class RayEngine:
         ray = self._ray
         gpus = (
             1
-            if ray.cluster_resources().get("GPU") and any(part.backend.is_exclusive for part in parts)
+            if ray.cluster_resources().get("GPU") and any(backend_of(part).is_exclusive for part in parts)
             else 0
         )
         task = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=MAX_RETRIES)(run_part_on_ray)

@@ -133,6 +133,18 @@ def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
             f"{where}: metric is {condition.metric!r} and counter is {condition.counter!r}; name a"
             " counter if, and only if, the metric is one"
         )
+    for env in condition.envs or sorted(common):
+        if condition.metric == "final_regret" and env_kind(spec.envs[env].env) == "deep":
+            raise InputError(
+                f"{where}.metric is 'final_regret', but nobody knows the best policy of {env}; take"
+                " 'last_tenth'"
+            )
+        bounds = spec.envs[env].bounds
+        if condition.of and condition.of not in (bounds.shown if bounds else []):
+            raise InputError(
+                f"{where} compares regret with the bound {condition.of!r}, which is not among those that"
+                f" {env} shows; name it in its bounds.shown"
+            )
 
 
 def _require_known(names: Any, choices: Any, where: str) -> None:

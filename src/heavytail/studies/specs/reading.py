@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from heavytail.errors import InputError, key_path, short_repr
-from heavytail.studies.given_mdps import with_given_envs
 from heavytail.studies.plugins import import_plugins
 from heavytail.studies.specs.checks import check_spec
+from heavytail.studies.specs.given_mdps import with_given_envs
 from heavytail.studies.specs.messages import error_prefix
 from heavytail.studies.specs.spec import AgentSpec, Condition, Spec, SweepSpec, expand_family, with_members
 
@@ -48,7 +48,7 @@ def read_both(path: str | Path) -> tuple[Spec, Spec]:
 def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
     """Make the study that a dictionary describes.
 
-    Its environments may also be objects: they become names (`heavytail.studies.given_mdps`). `quick`: with
+    Its environments may also be objects, which become names (`specs.given_mdps`). `quick`: with
     the changes that its table [quick] makes, which are checked in any case.
 
     >>> raw = {"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}

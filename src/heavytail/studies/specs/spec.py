@@ -3,7 +3,7 @@
 import itertools
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
@@ -249,7 +249,7 @@ def single_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
     return {name: values[0] for name, values in grid.items()}
 
 
-def grid_points(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
+def grid_points(grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
     """Every point of a grid, the last key fastest; of an empty one, the point without coordinates.
 
     >>> list(grid_points({"a": [1, 2], "b": [3]}))

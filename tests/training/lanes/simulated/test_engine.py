@@ -20,16 +20,17 @@ from heavytail.errors import InputError
 from heavytail.files import read_arrays, write_arrays
 from heavytail.mdp.changing import changing_mdp
 from heavytail.studies import Study, plan
-from heavytail.studies.backends import backend
+from heavytail.studies.backends import backend, backend_of
+from heavytail.studies.backends.backend import write_state
 from heavytail.studies.engines import Event, PartDone, cuda
 from heavytail.studies.engines._cuda_batches import LaneBatch, lane_batches, split_batches
 from heavytail.studies.engines.cuda import CudaEngine
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
-from heavytail.studies.parts import run_part
-from heavytail.studies.plan import Part, evaluation_cells, unique_parts
+from heavytail.studies.part import Part
+from heavytail.studies.part_table import run_part
+from heavytail.studies.plan import evaluation_cells, unique_parts
 from heavytail.studies.progress import ProgressListener
-from heavytail.studies.resume_files import write_state
 from heavytail.studies.specs.reading import make_spec
 from heavytail.training.lanes import batch, cuda_kernels
 from heavytail.training.lanes.batch import Lanes
@@ -174,10 +175,10 @@ def test_where_memory_is_short_there_are_more_batches(
 def test_a_run_that_fails_is_recorded_as_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One reward is no number; the file says so in the same words."""
     (part,) = parts_for(envs={"double_chain": {}}, seeds=2)
-    (mdp,) = part.backend.mdp.mdps  # type: ignore[attr-defined]
+    (mdp,) = backend_of(part).mdp.mdps  # type: ignore[attr-defined]
     broken = np.where(mdp.laws.parameters[:, :1] > 0, np.nan, mdp.laws.parameters)
     monkeypatch.setattr(
-        part.backend, "mdp", changing_mdp([mdp._replace(laws=mdp.laws._replace(parameters=broken))], [])
+        backend_of(part), "mdp", changing_mdp([mdp._replace(laws=mdp.laws._replace(parameters=broken))], [])
     )
     expected = run_part(part)
     events = list(CudaEngine().run([part], tmp_path))
@@ -358,7 +359,7 @@ def test_a_resume_file_that_cannot_be_used_is_set_aside_and_its_batch_begins_aga
 KILLED = """
 import json, os, signal, sys
 from heavytail.studies import Study, plan
-from heavytail.studies.backends import backend
+from heavytail.studies.backends import backend, backend_of
 from heavytail.studies.engines import cuda
 from heavytail.training.lanes import batch
 

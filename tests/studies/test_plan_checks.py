@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from heavytail.cli import app
 from heavytail.errors import InputError, show_bytes
-from heavytail.studies import Study, plan_size
+from heavytail.studies import Study, plan_checks
 from heavytail.studies.plan import unique_parts
-from heavytail.studies.plan_size import PhaseSize, plan_sizes
+from heavytail.studies.plan_checks import PhaseSize, plan_sizes
 from heavytail.studies.specs.reading import make_spec
 from support.small_studies import Notes, done, small
 
@@ -74,9 +74,9 @@ def test_what_cannot_fit_is_one_line_with_the_numbers(
 def test_what_fits_depends_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = make_spec(small())
     need = max(size.memory for size in plan_sizes(spec))
-    monkeypatch.setattr(plan_size, "max_memory", lambda: need)
+    monkeypatch.setattr(plan_checks, "max_memory", lambda: need)
     plan_sizes(spec)
-    monkeypatch.setattr(plan_size, "max_memory", lambda: need - 1)
+    monkeypatch.setattr(plan_checks, "max_memory", lambda: need - 1)
     with pytest.raises(
         InputError, match=f"; here are {re.escape(show_bytes(need - 1))}, so that there must be fewer"
     ):
