@@ -15,7 +15,7 @@ from heavytail.errors import InputError
 from heavytail.studies import Study
 from heavytail.studies.backends import backend, backend_of, deep
 from heavytail.studies.backends.backend import WorkContext
-from heavytail.studies.engines._scheduling import next_part
+from heavytail.studies.engines._parts import next_part
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.plan import evaluation_cells, tuning_cells, unique_parts
 from heavytail.studies.plan_checks import check_plan

@@ -14,8 +14,7 @@ import pytest
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
 from heavytail.studies.engines import PartDone, Result, make_engine
-from heavytail.studies.engines._scheduling import Finished, largest_first, next_part, run_scheduled
-from heavytail.studies.engines._worker import plugins_for
+from heavytail.studies.engines._parts import Finished, largest_first, next_part, plugins_for, run_scheduled
 from heavytail.studies.engines.inline import InlineEngine
 from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.part import Part
@@ -42,11 +41,11 @@ def test_files_are_the_same_for_any_number_of_workers(
     workers: int, whole: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(plan, "STEPS_PER_PART", 1)
-    notes = Notes()
-    Study(small(), tmp_path).run("local", workers=workers, listener=notes)
+    notes, study = Notes(), Study(small(), tmp_path)
+    study.run("local", workers=workers, listener=notes)
     assert files(tmp_path) == whole
-    assert [stage.phase for stage in notes.stages] == ["tuning", "evaluation"]
-    assert sorted(notes.parts) == sorted(part.id for stage in notes.stages for part in stage.parts)
+    assert [stage["phase"] for stage in notes.stages] == ["tuning", "evaluation"]
+    assert sorted(notes.parts) == sorted(part.id for stage in study.stages() for part in stage.parts)
 
 
 def test_files_are_the_same_when_every_part_is_done_alone(
@@ -219,17 +218,16 @@ HEARS = """
 import os
 import mine, talks
 from heavytail.studies import Study, plan
-from heavytail.studies.progress import ProgressListener
 
-class Hears(ProgressListener):
-    def on_message(self, event):
-        print(event.words)
+def hear(event):
+    if event["event"] == "said":
+        print(event["words"])
 
 plan.STEPS_PER_PART = 1  # a part is a run
 raw = {"name": "x", "episodes": 20, "seeds": 6, "envs": {"six_arms": {}}, "agents": {"talker": {}}}
 for name, value in (("first", "1"), ("second", "2")):
     os.environ["ONLY"] = value
-    Study(raw, name).run(workers=2, listener=Hears())
+    Study(raw, name).run(workers=2, listener=hear)
     os.environ.pop("GONE", None)
 """
 

@@ -153,12 +153,9 @@ def test_a_bound_that_is_not_there_is_one_line() -> None:
     raw = copy.deepcopy(RAW)
     del raw["families"]["hard"]["bounds"]
     with pytest.raises(
-        InputError,
-        match=(
-            r"^spec: claims\.0\.conditions\.0 compares regret with the bound 'lower_bound', which is not among"
-        ),
+        InputError, match=r"^spec: claims\.0\.conditions\.0 .* bound 'lower_bound', which is not"
     ):
-        check_plan(make_spec(raw))
+        make_spec(raw)
     with pytest.raises(InputError, match="there are bounds for MDPs only"):
         check_bounds(EnvSpec(env="cart_pole", bounds=BoundsSpec(shown=["ucrl2"])))
 

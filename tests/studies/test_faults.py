@@ -21,8 +21,6 @@ import pytest
 
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
-from heavytail.studies.engines import PartDone
-from heavytail.studies.progress import ProgressListener
 from heavytail.studies.store import Store
 from support.processes import PATIENCE, python, run, running, signal_group
 from support.small_studies import Files, Notes, files, finished, small, to_frame
@@ -31,16 +29,13 @@ KILLS = 6
 RUNS = """
 import json, sys
 from heavytail.studies import Study, plan
-from heavytail.studies.progress import ProgressListener
 
-class Says(ProgressListener):
-    def on_stage(self, stage):
-        print("stage", flush=True)
-    def on_part_done(self, event):
-        print(event.part.id, flush=True)
+def say(event):
+    if event["event"] in ("stage", "part"):
+        print(event.get("id", "stage"), flush=True)
 
 plan.STEPS_PER_PART = 1  # a part is a run
-Study(json.loads(sys.argv[1]), sys.argv[2]).run(workers=2, listener=Says())
+Study(json.loads(sys.argv[1]), sys.argv[2]).run(workers=2, listener=say)
 """
 
 
@@ -204,9 +199,9 @@ def test_killed_at_each_step_of_writing_it_ends_with_the_same_files(tmp_path: Pa
 
 def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
     """Only the process that the user knows of is killed, by a batch system or for lack of memory."""
-    script = RUNS.replace('print("stage", flush=True)', "pass").replace(
-        "print(event.part.id, flush=True)",
-        "import multiprocessing; print(*(p.pid for p in multiprocessing.active_children()), flush=True)",
+    script = "import multiprocessing" + RUNS.replace('in ("stage", "part")', '== "part"').replace(
+        'print(event.get("id", "stage"), flush=True)',
+        "print(*(p.pid for p in multiprocessing.active_children()), flush=True)",
     )
     with running_study(long_and_short(), tmp_path, script) as child:
         workers = [int(pid) for pid in line_of(child).split()]
@@ -216,13 +211,13 @@ def test_workers_end_with_the_study_that_was_killed(tmp_path: Path) -> None:
         assert eventually(lambda: not any(map(alive, workers)))
 
 
-class KillsAWorker(ProgressListener):
+class KillsAWorker:
     """Kills the first worker after the first part, when all are alive, and sees it dead before it goes on."""
 
     killed = False
 
-    def on_part_done(self, event: PartDone) -> None:
-        if not self.killed:
+    def __call__(self, event: dict[str, Any]) -> None:
+        if event["event"] == "part" and not self.killed:
             self.killed = True
             worker = multiprocessing.active_children()[0]
             worker.kill()
@@ -440,7 +435,7 @@ def test_a_part_damaged_in_tuning_does_not_change_what_follows(tmp_path: Path) -
     (tmp_path / "parts" / f"{study.cells('tuning')[0].parts[0].id}.parquet").write_bytes(b"")
     notes = Notes()
     study.run("inline", listener=notes)
-    assert [len(stage.missing) for stage in notes.stages] == [1, 0]
+    assert [stage["missing"] for stage in notes.stages] == [1, 0]
     assert files(tmp_path) == whole
 
 
@@ -806,10 +801,10 @@ def test_the_same_spec_in_other_words_is_no_other_study(tmp_path: Path) -> None:
 def test_a_mistake_on_the_way_stops_the_workers(tmp_path: Path) -> None:
     """A listener that raises, as any line of a user's may: the study ends, and no worker goes on."""
 
-    class Raises(ProgressListener):
-        def on_part_done(self, event: PartDone) -> None:
-            raise LookupError(textwrap.shorten(event.part.id, 5))
+    def raises(event: dict[str, Any]) -> None:
+        if event["event"] == "part":
+            raise LookupError(textwrap.shorten(event["id"], 5))
 
     with pytest.raises(LookupError) as caught:
-        Study(long_and_short(), tmp_path).run("local", workers=2, listener=Raises())
+        Study(long_and_short(), tmp_path).run("local", workers=2, listener=raises)
     assert eventually(no_worker_is_left), caught

@@ -84,7 +84,7 @@ def test_a_worker_elsewhere_needs_no_folder(folder: Path, tmp_path: Path) -> Non
     (tmp_path / "part").write_text(cell.parts[0].model_dump_json())
     script = """
     from pathlib import Path
-    from heavytail.studies.engines._worker import Task, run_part_in_worker
+    from heavytail.studies.engines._parts import Task, run_part_in_worker
     content, *_ = run_part_in_worker(Task(Path("part").read_text(), mdp=Path("mdp").read_bytes()))
     Path("content").write_bytes(content)
     """

@@ -13,7 +13,7 @@ from heavytail.studies import Study, plan_checks
 from heavytail.studies.plan import unique_parts
 from heavytail.studies.plan_checks import PhaseSize, plan_sizes
 from heavytail.studies.specs.reading import make_spec
-from support.small_studies import Notes, done, small
+from support.small_studies import done, small
 
 SWEEP = {"axes": {"transition_scale": [0.01, 0.1, 1.0], "r_max": [1.0, 2.0]}, "seeds": 5}
 
@@ -94,12 +94,12 @@ def test_what_is_merely_long_says_how_long() -> None:
 def test_listeners_are_told_before_anything_begins(tmp_path: Path) -> None:
     told: list[Any] = []
 
-    class Ears(Notes):
-        def on_plan(self, sizes: Any) -> None:
-            told.append([(size.phase, size.runs) for size in sizes])
+    def hear(event: dict[str, Any]) -> None:
+        if event["event"] == "plan":
+            told.append([(size["phase"], size["runs"]) for size in event["phases"]])
             assert not (tmp_path / "study").exists()
 
-    Study(small(agents={"random": {}}), tmp_path / "study").run("inline", listener=Ears())
+    Study(small(agents={"random": {}}), tmp_path / "study").run("inline", listener=hear)
     assert told == [[("evaluation", 6)]]
 
 

@@ -10,11 +10,12 @@ from typer.testing import CliRunner
 
 from heavytail.cli import app
 from heavytail.studies import Study, progress
-from heavytail.studies.engines import Message
-from heavytail.studies.progress import BarListener, JsonListener, PlainListener, make_bars
+from heavytail.studies.progress import BarListener, PlainListener, choose_listener, make_bars
 from support.small_studies import done, small
 
 HOSTILE = "[/x] [bold]\x1b[31m\n[link=https://example.org]"
+SAID = {"event": "said", "words": HOSTILE}
+DAMAGE = {"event": "damage", "id": "part", "what": HOSTILE}
 SHOWN = r"[/x] [bold]\x1b[31m\n[link=https://example.org]"
 
 
@@ -22,21 +23,22 @@ def test_labels_are_no_markup_beside_bars(tmp_path: Path) -> None:
     out = io.StringIO()
     with make_bars(Console(file=out, width=200)) as bars:
         study = Study(small(agents={"random": {"label": HOSTILE}}), tmp_path)
-        listener = BarListener(study.spec, bars)
+        listener = BarListener(bars)
         study.run("inline", listener=listener)
-        listener.on_message(Message(HOSTILE))
-        listener.on_damage("part", HOSTILE)
+        for event in (SAID, DAMAGE):
+            listener(event)
     assert out.getvalue().count(SHOWN) >= 3
 
 
 def test_messages_are_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:
-    PlainListener().on_message(Message(HOSTILE))
-    PlainListener().on_damage("part", HOSTILE)
-    JsonListener().on_message(Message(HOSTILE))
+    for event in (SAID, DAMAGE):
+        PlainListener()(event)
+    with choose_listener(as_json=True) as listener:
+        listener(SAID)
     plain, damage, as_json = capsys.readouterr().out.splitlines()
     assert plain == SHOWN
     assert damage == f"part part is {SHOWN}, and is done again"
-    assert json.loads(as_json) == {"event": "said", "words": HOSTILE}
+    assert json.loads(as_json) == SAID
 
 
 def test_a_log_says_now_and_then_how_many_parts_are_done(

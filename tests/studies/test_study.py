@@ -10,11 +10,9 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.studies.engines import PartDone
-from heavytail.studies.part import Part
 from heavytail.studies.plan_checks import check_plan
-from heavytail.studies.progress import ProgressListener
 from heavytail.studies.specs.reading import make_spec
+from support.small_studies import Notes
 
 SPEC: dict[str, Any] = {
     "name": "small",
@@ -28,16 +26,6 @@ SPEC: dict[str, Any] = {
         "here": {"agent": "psrl", "envs": ["two"]},
     },
 }
-
-
-class Parts(ProgressListener):
-    """Note which parts were computed."""
-
-    def __init__(self) -> None:
-        self.parts: list[Part] = []
-
-    def on_part_done(self, event: PartDone) -> None:
-        self.parts.append(event.part)
 
 
 DOCS = Path(__file__).parent.parent.parent / "docs" / "studies.md"
@@ -73,9 +61,9 @@ def test_parts_of_other_studies_are_taken_over_where_they_fit(packed: bool, tmp_
         halves.append(half.pack() if packed else half.store.folder)
     grown = {**SPEC, "envs": {**SPEC["envs"], "swim": {"env": "river_swim"}}}
     ht.Study(grown, tmp_path / "whole").run("inline")
-    listener = Parts()
-    ht.Study(grown, tmp_path / "grown").run("inline", reuse=halves, listener=listener)
-    assert {(part.agent, part.env) for part in listener.parts} == {
+    notes = Notes()
+    ht.Study(grown, tmp_path / "grown").run("inline", reuse=halves, listener=notes)
+    assert {(part["agent"], part["env"]) for part in notes.events if part["event"] == "part"} == {
         ("random", "river_swim"),
         ("q_learning", "river_swim"),
         ("psrl", "two_state"),

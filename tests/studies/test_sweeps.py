@@ -355,10 +355,9 @@ class StopsAfter(Notes):
         super().__init__()
         self.left = parts
 
-    def on_part_done(self, event: Any) -> None:
-        super().on_part_done(event)
-        self.left -= 1
-        if not self.left:
+    def __call__(self, event: dict[str, Any]) -> None:
+        super().__call__(event)
+        if len(self.parts) == self.left:
             raise StoppedError
 
 
@@ -369,7 +368,7 @@ def test_an_interrupted_map_goes_on_where_it_was(whole: Path, tmp_path: Path) ->
     assert not (tmp_path / SWEEPS).exists()
     Study.open(tmp_path).run("inline", listener=notes)
     assert not set(stops.parts) & set(notes.parts)
-    stages = {stage.phase: len(stage.missing) for stage in notes.stages}
+    stages = {stage["phase"]: stage["missing"] for stage in notes.stages}
     assert stages == {"evaluation": 0, "map": len(parts(mapped())) - 4}
 
     def results(folder: Path) -> dict[str, bytes]:
@@ -402,7 +401,7 @@ def test_bars_know_maps(tmp_path: Path) -> None:
 
     study = Study(mapped(), tmp_path)
     with Progress(disable=True) as progress:
-        watcher = BarListener(study.spec, progress)
+        watcher = BarListener(progress)
         study.run("inline", listener=watcher)
         tasks = {task.description: task for task in progress.tasks}
     n, steps = len(parts(mapped())), sum(part.steps * len(part.replicates) for part in parts(mapped()))

@@ -10,11 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heavytail.studies import Study
-from heavytail.studies.engines import Message, PartDone, PartProgress
 from heavytail.studies.part import Part
 from heavytail.studies.part_table import run_part
-from heavytail.studies.progress import ProgressListener
-from heavytail.studies.store import Stage
 
 Files = dict[str, bytes]
 
@@ -78,27 +75,27 @@ def to_frame(folder: Path) -> pd.DataFrame:
     return pd.read_parquet(folder / "parts")
 
 
-class Notes(ProgressListener):
+class Notes:
     """Remembers what it was told."""
 
     def __init__(self) -> None:
-        self.stages: list[Stage] = []
+        self.events: list[dict[str, Any]] = []
+        self.stages: list[dict[str, Any]] = []
         self.parts: list[str] = []
         self.damaged: dict[str, str] = {}
         self.shares: list[float] = []  # of parts that were being done
         self.words: list[str] = []
 
-    def on_stage(self, stage: Stage) -> None:
-        self.stages.append(stage)
-
-    def on_part_done(self, event: PartDone) -> None:
-        self.parts.append(event.part.id)
-
-    def on_progress(self, event: PartProgress) -> None:
-        self.shares.append(event.share)
-
-    def on_message(self, event: Message) -> None:
-        self.words.append(event.words)
-
-    def on_damage(self, part: str, what: str) -> None:
-        self.damaged[part] = what
+    def __call__(self, event: dict[str, Any]) -> None:
+        self.events.append(json.loads(json.dumps(event)))
+        match event:
+            case {"event": "stage"}:
+                self.stages.append(event)
+            case {"event": "part", "id": part}:
+                self.parts.append(part)
+            case {"event": "going", "share": share}:
+                self.shares.append(share)
+            case {"event": "said", "words": words}:
+                self.words.append(words)
+            case {"event": "damage", "id": part, "what": what}:
+                self.damaged[part] = what

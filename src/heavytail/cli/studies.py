@@ -213,7 +213,7 @@ def _run(study: "Study", computing: Computing, as_json: bool, again: str) -> Non
     from heavytail.studies.progress import choose_listener  # here, for start-up
 
     try:
-        with choose_listener(study.spec, as_json=as_json) as listener:
+        with choose_listener(as_json=as_json) as listener:
             study.run(**computing._asdict(), listener=listener)
     except KeyboardInterrupt as stop:
         kept = f"what is done is kept. Go on with: {again}" if study.store.exists() else "nothing was begun"

@@ -1,15 +1,25 @@
-"""Listeners are told how a study goes on: bars on a terminal, plain lines, or JSON."""
+"""How a study goes on: events that JSON can hold, and three listeners that show them.
+
+`Study.run` calls its listener with a dictionary for every event:
+
+    plan      the study is about to begin; `phases` are the sizes of its phases, done or not
+    stage     a phase begins: how many parts it has and lacks, and by agent its label, steps, and steps done
+    going     the share of a part that is done; `work` are the steps of the whole part by agent
+    part      a part is done and stored: what it is, where and how fast it was computed, and its `work`
+    said      a line for the user
+    damage    a stored part is damaged, and will be computed again
+"""
 
 import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heavytail.errors import printable
-from heavytail.studies.engines import Message, PartDone, PartProgress
+from heavytail.studies.engines import PartDone
 from heavytail.studies.part import Part, Phase
 from heavytail.studies.plan import Cell, Sweep
 from heavytail.studies.plan_checks import PhaseSize
@@ -20,237 +30,170 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-
-class ProgressListener:
-    """A listener to the progress of a study; this one ignores it."""
-
-    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
-        """The study is about to begin; `sizes` are those of its phases, done or not."""
-
-    def on_stage(self, stage: Stage) -> None:
-        """A phase begins."""
-
-    def on_progress(self, event: PartProgress) -> None:
-        """A part is being computed."""
-
-    def on_message(self, event: Message) -> None:
-        """The engine has a line for the user."""
-
-    def on_part_done(self, event: PartDone) -> None:
-        """A part is done and stored."""
-
-    def on_damage(self, part: str, what: str) -> None:
-        """A stored part is damaged; it will be computed again."""
-
-
+Listener: TypeAlias = Callable[[dict[str, Any]], object]
+Steps: TypeAlias = Mapping[str, int]  # by agent or, in their phase, by sweep
 SECONDS_OF_SILENCE = 30
 ALL = ""  # the bar of all agents together
 
 
+# Events
+
+
+def stage_event(spec: Spec, stage: Stage, steps: Mapping[str, Steps]) -> dict[str, Any]:
+    """A phase begins; `steps` are those of each part."""
+    missing = {part.id for part in stage.missing}
+    total, done = Counter[str](), Counter[str]()
+    for part, by_agent in steps.items():
+        total.update(by_agent)
+        done.update({} if part in missing else by_agent)
+    labels = label_agents(spec, stage.phase)
+    agents = {
+        key: {"label": label, "steps": total[key], "done": done[key]}
+        for key, label in labels.items()
+        if total[key]
+    }
+    parts, lacks = len(stage.parts), len(stage.missing)
+    return {"event": "stage", "phase": stage.phase, "parts": parts, "missing": lacks, "agents": agents}
+
+
+def part_event(done: PartDone, work: Steps) -> dict[str, Any]:
+    """A part is done and stored."""
+    part, _, seconds, about = done
+    what = {"id": part.id, "agent": part.agent, "env": part.env, "runs": len(part.replicates)}
+    speed = {"steps": part.steps * len(part.replicates), "seconds": seconds, **about}
+    return {"event": "part", **what, **speed, "work": dict(work)}
+
+
+def label_agents(spec: Spec, phase: Phase) -> dict[str, str]:
+    """The labels of agents or, in their phase, of sweeps, by key."""
+    labelled = spec.maps if phase == "map" else spec.agents
+    return {key: each.label for key, each in labelled.items()}
+
+
+def steps_by_agent(stage: Stage) -> dict[str, Steps]:
+    """The steps of each part by agent; a run that two agents share counts for the first."""
+    sweeps = [cell for cell in stage.cells if isinstance(cell, Sweep)]
+    if sweeps:
+        return {
+            part.id: {sweep.agent: part.steps * len(part.replicates)}
+            for sweep in sweeps
+            for part in sweep.parts
+        }
+    owner = {run: cell.agent for cell in reversed(stage.cells) if isinstance(cell, Cell) for run in cell.runs}
+    return {part.id: _steps_of_owners(part, owner) for part in stage.parts}
+
+
+def _steps_of_owners(part: Part, owner: Mapping[str, str]) -> Steps:
+    runs = Counter(owner[run.id] for run in part.runs)
+    return {agent: part.steps * n for agent, n in runs.items()}
+
+
+# Listeners
+
+
 @contextmanager
-def choose_listener(spec: Spec, *, as_json: bool) -> Iterator[ProgressListener]:
+def choose_listener(*, as_json: bool) -> Iterator[Listener]:
     """The listener that fits where output goes."""
     if as_json:
-        yield JsonListener()
+        yield lambda event: _print(json.dumps(event))
     elif not sys.stdout.isatty():
         yield PlainListener()
     else:
         with make_bars() as progress:
-            yield BarListener(spec, progress)
+            yield BarListener(progress)
 
 
-class PlainListener(ProgressListener):
-    """A line for each phase and each damaged part, and now and then one that says how far it is."""
+def describe(event: Mapping[str, Any]) -> list[str]:
+    """The lines that an event is in any case."""
+    match event:
+        case {"event": "plan", "phases": phases}:
+            return [f"plan of the {PhaseSize(**size)}" for size in phases]
+        case {"event": "said", "words": words}:
+            return [words]
+        case {"event": "damage", "id": part, "what": what}:
+            return [f"part {part} is {what}, and is done again"]
+    return []
+
+
+class PlainListener:
+    """Lines for all but parts, of which one says now and then how far they are."""
 
     def __init__(self) -> None:
         self.last_line = time.monotonic()
-        self.phase: Phase = "tuning"
-        self.parts, self.parts_done = 0, 0
+        self.phase, self.parts, self.done = "", 0, 0
 
-    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
-        """Print how much each phase is."""
-        for size in sizes:
-            _print(f"plan of the {size}")
-
-    def on_stage(self, stage: Stage) -> None:
-        """Print how many parts are missing."""
-        self.phase, self.parts = stage.phase, len(stage.parts)
-        self.parts_done = self.parts - len(stage.missing)
-        _print(f"{stage.phase}: {len(stage.missing)} of {len(stage.parts)} parts to do")
-
-    def on_part_done(self, event: PartDone) -> None:
-        """Print how many parts are done, if there was no line for a while."""
-        self.parts_done += 1
-        self._print_now_and_then()
-
-    def on_progress(self, event: PartProgress) -> None:
-        """Print how far a part is, if there was no line for a while."""
-        self._print_now_and_then(f", part {event.part}: {event.share:.0%}")
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        """Print what there is to say."""
+        for line in describe(event):
+            _print(line)
+        match event:
+            case {"event": "stage", "phase": phase, "parts": parts, "missing": missing}:
+                self.phase, self.parts, self.done = phase, parts, parts - missing
+                _print(f"{phase}: {missing} of {parts} parts to do")
+            case {"event": "part"}:
+                self.done += 1
+                self._print_now_and_then()
+            case {"event": "going", "id": part, "share": share}:
+                self._print_now_and_then(f", part {part}: {share:.0%}")
 
     def _print_now_and_then(self, more: str = "") -> None:
         if time.monotonic() - self.last_line > SECONDS_OF_SILENCE:
             self.last_line = time.monotonic()
-            _print(f"{self.phase}: {self.parts_done} of {self.parts} parts done{more}")
-
-    def on_message(self, event: Message) -> None:
-        """Print what the engine says."""
-        _print(event.words)
-
-    def on_damage(self, part: str, what: str) -> None:
-        """Print which part is damaged and computed again."""
-        _print(describe_damage(part, what))
-
-
-class JsonListener(ProgressListener):
-    """A JSON object per line: the event and its fields."""
-
-    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
-        """How much each phase is."""
-        self._print("plan", phases=[size._asdict() for size in sizes])
-
-    def on_stage(self, stage: Stage) -> None:
-        """A phase, its parts, and how many of them are missing."""
-        self._print("stage", phase=stage.phase, parts=len(stage.parts), missing=len(stage.missing))
-
-    def on_part_done(self, event: PartDone) -> None:
-        """A part, its size and how long it took."""
-        part = event.part
-        runs, steps = len(part.replicates), _steps(part)
-        self._print(
-            "part",
-            id=part.id,
-            agent=part.agent,
-            env=part.env,
-            runs=runs,
-            steps=steps,
-            seconds=event.seconds,
-            **event.about,
-        )
-
-    def on_progress(self, event: PartProgress) -> None:
-        """A part, and the share of it that is done."""
-        self._print("going", id=event.part, share=event.share)
-
-    def on_message(self, event: Message) -> None:
-        """Print what the engine says."""
-        self._print("said", words=event.words)
-
-    def on_damage(self, part: str, what: str) -> None:
-        """A part that is computed again."""
-        self._print("damage", id=part, what=what)
-
-    def _print(self, event: str, **values: Any) -> None:
-        _print(json.dumps({"event": event, **values}))
+            _print(f"{self.phase}: {self.done} of {self.parts} parts done{more}")
 
 
 def _print(line: str) -> None:
     print(printable(line), flush=True)  # noqa: T201 - this is the output of listeners
 
 
-class BarListener(ProgressListener):
+class BarListener:
     """A bar for the phase and one per agent: steps done, steps a second, time left."""
 
-    def __init__(self, spec: Spec, progress: "Progress") -> None:
-        self.spec = spec
+    def __init__(self, progress: "Progress") -> None:
         self.progress = progress
         self.bars: dict[str, TaskID] = {}
-        self.steps: dict[str, Counter[str]] = {}  # part -> agent -> its steps there
         self.shares: dict[str, float] = {}  # of parts that are being done
-        self.phase: Phase = "tuning"
-        self.parts, self.parts_done = 0, 0
+        self.phase, self.parts, self.done = "", 0, 0
 
-    def on_plan(self, sizes: Sequence[PhaseSize]) -> None:
-        """A line for each phase above the bars."""
-        for size in sizes:
-            self._print(f"plan of the {size}")
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        """Print lines above the bars, and advance them."""
+        for line in describe(event):
+            self.progress.console.print(printable(line), markup=False, highlight=False)
+        match event:
+            case {"event": "stage", "phase": phase, "parts": parts, "missing": missing, "agents": agents}:
+                self.phase, self.parts, self.done = phase, parts, parts - missing
+                self._make_bars(agents)
+            case {"event": "going", "id": part, "share": share, "work": work}:
+                self._advance(part, share, work)
+            case {"event": "part", "id": part, "work": work}:
+                self.done += 1
+                self._advance(part, 1.0, work)
+                self.progress.update(self.bars[ALL], description=self._title())
 
-    def on_stage(self, stage: Stage) -> None:
-        """Make bars for the phase."""
+    def _make_bars(self, agents: Mapping[str, Mapping[str, Any]]) -> None:
         for bar in self.bars.values():
             self.progress.remove_task(bar)
-        self.steps = steps_by_agent(stage)
-        missing = {part.id for part in stage.missing}
-        total = sum(self.steps.values(), Counter[str]())
-        kept = sum((steps for part, steps in self.steps.items() if part not in missing), Counter[str]())
-        self.phase, self.parts = stage.phase, len(stage.parts)
-        self.parts_done = self.parts - len(stage.missing)
-        names = [name for name in (ALL, *label_agents(self.spec, self.phase)) if total[name]]
-        self.bars = {name: self._bar(name, total[name], kept[name]) for name in names}
-
-    def _bar(self, name: str, total: int, kept: int) -> "TaskID":
-        title = self._title() if name == ALL else f"  {printable(label_agents(self.spec, self.phase)[name])}"
-        return self.progress.add_task(title, total=total, completed=kept, speed="")
+        total, done = (sum(agent[name] for agent in agents.values()) for name in ("steps", "done"))
+        rows = {ALL: (self._title(), total, done)} | {
+            key: (f"  {printable(agent['label'])}", agent["steps"], agent["done"])
+            for key, agent in agents.items()
+        }
+        self.bars = {
+            key: self.progress.add_task(title, total=total, completed=done, speed="")
+            for key, (title, total, done) in rows.items()
+        }
 
     def _title(self) -> str:
-        return f"{self.phase}, {self.parts_done} of {self.parts} parts"
+        return f"{self.phase}, {self.done} of {self.parts} parts"
 
-    def on_progress(self, event: PartProgress) -> None:
-        """Advance the bars within a part."""
-        self._advance(event.part, event.share)
-
-    def on_part_done(self, event: PartDone) -> None:
-        """Advance the bars to the end of a part."""
-        self._advance(event.part.id, 1.0)
-        self.parts_done += 1
-        self.progress.update(self.bars[ALL], description=self._title())
-
-    def _advance(self, part: str, share: float) -> None:
+    def _advance(self, part: str, share: float, work: Steps) -> None:
         gained = share - self.shares.get(part, 0.0)
         self.shares[part] = share
-        for name, steps in self.steps[part].items():
-            self.progress.update(self.bars[name], advance=gained * steps)
-            task = next(task for task in self.progress.tasks if task.id == self.bars[name])
-            speed = f"{task.speed / 1e6:,.3g} M steps/s" if task.speed else ""
-            self.progress.update(self.bars[name], speed=speed)
-
-    def on_message(self, event: Message) -> None:
-        """A line above the bars."""
-        self._print(event.words)
-
-    def on_damage(self, part: str, what: str) -> None:
-        """A line above the bars."""
-        self._print(describe_damage(part, what))
-
-    def _print(self, line: str) -> None:
-        self.progress.console.print(printable(line), markup=False, highlight=False)
-
-
-def describe_damage(part: str, what: str) -> str:
-    """Say what becomes of a damaged part."""
-    return f"part {part} is {what}, and is done again"
-
-
-def label_agents(spec: Spec, phase: Phase) -> dict[str, str]:
-    """The labels of agents or, in their phase, of sweeps, by key."""
-    if phase == "map":
-        return {key: sweep.label for key, sweep in spec.maps.items()}
-    return {key: agent.label for key, agent in spec.agents.items()}
-
-
-def steps_by_agent(stage: Stage) -> dict[str, Counter[str]]:
-    """The steps of each part: of all its runs, and of each agent's.
-
-    A run that two agents share counts for the first.
-    """
-    sweeps = [cell for cell in stage.cells if isinstance(cell, Sweep)]
-    if sweeps:
-        return {
-            part.id: Counter({ALL: _steps(part), sweep.agent: _steps(part)})
-            for sweep in sweeps
-            for part in sweep.parts
-        }
-    owner = {run: cell.agent for cell in reversed(stage.cells) if isinstance(cell, Cell) for run in cell.runs}
-    return {part.id: _by_agent(part, owner) for part in stage.parts}
-
-
-def _by_agent(part: Part, owner: Mapping[str, str]) -> Counter[str]:
-    return Counter({ALL: _steps(part)}) + sum(
-        (Counter({owner[run.id]: part.steps}) for run in part.runs), Counter[str]()
-    )
-
-
-def _steps(part: Part) -> int:
-    return part.steps * len(part.replicates)
+        for key, n in {ALL: sum(work.values()), **work}.items():
+            bar = self.bars[key]
+            self.progress.update(bar, advance=gained * n)
+            speed = next(task.speed for task in self.progress.tasks if task.id == bar)
+            self.progress.update(bar, speed=f"{speed / 1e6:,.3g} M steps/s" if speed else "")
 
 
 def make_bars(console: "Console | None" = None) -> "Progress":

@@ -13,7 +13,7 @@ from heavytail.studies.packed import open_store, pack_study, require_study
 from heavytail.studies.part_table import to_frame
 from heavytail.studies.plan import Cell, Sweep, evaluation_cells, plan_sweeps, tuning_cells
 from heavytail.studies.plan_checks import PhaseSize, check_plan, plan_sizes
-from heavytail.studies.progress import ProgressListener
+from heavytail.studies.progress import Listener, Steps, part_event, stage_event, steps_by_agent
 from heavytail.studies.provenance import code_versions, part_versions
 from heavytail.studies.results import score_matrices
 from heavytail.studies.specs.checks import require_same_results
@@ -97,7 +97,7 @@ class Study:
         address: str | None = None,
         lanes: int | None = None,
         reuse: Sequence[str | Path] = (),
-        listener: ProgressListener | None = None,
+        listener: Listener = lambda event: None,
     ) -> None:
         """Compute what is missing.
 
@@ -110,24 +110,24 @@ class Study:
             address: of a Ray cluster.
             lanes: runs at a time on a GPU; 65,536 if left out, or as many as fit its memory.
             reuse: other studies, folders or packed, whose parts are copied where this one has the same.
-            listener: is told about progress.
+            listener: is called with every event (`heavytail.studies.progress`).
         """
         self.store.require_writable()
         sizes = self.check()
         made = make_engine(engine, workers=workers, address=address, lanes=lanes)
-        listener = listener or ProgressListener()
         others = [require_study(path) for path in reuse]
-        listener.on_plan(sizes)
+        listener({"event": "plan", "phases": [size._asdict() for size in sizes]})
         self._prepare()
         self._forget_results()
         with self.store.lock():
             for planned in self._stages():
                 stage = self._adopt(planned, others)
                 for part, problem in stage.damaged.items():
-                    listener.on_damage(part, problem)
-                listener.on_stage(stage)
+                    listener({"event": "damage", "id": part, "what": problem})
+                steps = steps_by_agent(stage)
+                listener(stage_event(self.spec, stage, steps))
                 for event in made.run(stage.missing, self.store.resume_folder):
-                    self._handle(event, listener)
+                    self._handle(event, listener, steps)
                 if stage.phase == "tuning" and stage.missing:
                     self._remark_on_choices(listener)
             if self.sweeps:
@@ -150,21 +150,22 @@ class Study:
             missing=missing, damaged={part: what for part, what in stage.damaged.items() if part in ids}
         )
 
-    def _handle(self, event: Event, listener: ProgressListener) -> None:
+    def _handle(self, event: Event, listener: Listener, steps: Mapping[str, Steps]) -> None:
         """Keep a part that is done, and tell the listener."""
         match event:
-            case PartProgress():
-                listener.on_progress(event)
-            case Message():
-                listener.on_message(event)
+            case PartProgress(part, share):
+                listener({"event": "going", "id": part, "share": share, "work": dict(steps[part])})
+            case Message(words):
+                listener({"event": "said", "words": words})
             case PartDone(part, content, seconds, about):
                 self.store.write(part, content, {"seconds": seconds, **about, **part_versions(part)})
-                listener.on_part_done(event)
+                listener(part_event(event, steps[part.id]))
 
-    def _remark_on_choices(self, listener: ProgressListener) -> None:
+    def _remark_on_choices(self, listener: Listener) -> None:
         for review in self.choice_reviews():
             for remark in review.remarks():
-                listener.on_message(Message(f"tuning of {review.agent} on {review.env}: {remark}"))
+                words = f"tuning of {review.agent} on {review.env}: {remark}"
+                listener({"event": "said", "words": words})
 
     def _prepare(self) -> None:
         """Make the folder of this study, or raise an error that says why it cannot be."""

@@ -66,9 +66,9 @@ def failure(error: Exception) -> Failed:
 class WorkContext(NamedTuple):
     """The context in which a part is computed."""
 
-    report_progress: Callable[[float], None]  # called now and then with the share that is done
+    report_progress: Callable[[float], object]  # called now and then with the share that is done
     resume_file: Path | None  # where a long part may save its state, and find it again
-    say: Callable[[str], None] = lambda words: None  # a line for the user
+    say: Callable[[str], object] = lambda words: None  # a line for the user
 
     @classmethod
     def bare(cls) -> "WorkContext":

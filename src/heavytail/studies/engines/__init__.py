@@ -47,8 +47,6 @@ Event: TypeAlias = PartDone | PartProgress | Message
 class Engine(Protocol):
     """The interface of an engine."""
 
-    workers: int
-
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts, and yield each as soon as it is done.
 

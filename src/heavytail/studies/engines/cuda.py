@@ -93,7 +93,7 @@ class CudaEngine:
 
     def __init__(self, workers: int | None = None, lanes: int | None = None) -> None:
         self.device = find_device()
-        self.max_lanes, self.workers = lanes or MAX_LANES, workers or len(os.sched_getaffinity(0))
+        self.max_lanes, self.processes = lanes or MAX_LANES, LocalEngine(workers)
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""
@@ -105,7 +105,7 @@ class CudaEngine:
                 if isinstance(event, PartDone):
                     del left[event.part.id]
         if left:
-            yield from LocalEngine(self.workers).run(list(left.values()), resume_folder)
+            yield from self.processes.run(list(left.values()), resume_folder)
 
     def _in_lanes(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         updates: queue.SimpleQueue[Update] = queue.SimpleQueue()

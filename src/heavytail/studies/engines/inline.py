@@ -5,7 +5,7 @@ from pathlib import Path
 
 from heavytail.registry import register
 from heavytail.studies.engines import Event, PartDone
-from heavytail.studies.engines._worker import Task, run_part_in_worker
+from heavytail.studies.engines._parts import Task, run_part_in_worker
 from heavytail.studies.part import Part
 
 
@@ -17,8 +17,6 @@ def inline() -> "InlineEngine":
 
 class InlineEngine:
     """This process, one part after the other."""
-
-    workers = 1
 
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts."""

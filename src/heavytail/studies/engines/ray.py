@@ -18,8 +18,7 @@ from heavytail.errors import InputError, install_extra
 from heavytail.registry import register
 from heavytail.studies.backends import backend_of
 from heavytail.studies.engines import Event, Result
-from heavytail.studies.engines._scheduling import Finished, run_scheduled
-from heavytail.studies.engines._worker import Task, plugins_for, run_part_in_worker
+from heavytail.studies.engines._parts import Finished, Task, plugins_for, run_part_in_worker, run_scheduled
 from heavytail.studies.part import Part
 from heavytail.studies.specs import given_mdps
 

@@ -30,7 +30,6 @@ from heavytail.studies.engines.local import LocalEngine
 from heavytail.studies.part import Part
 from heavytail.studies.part_table import run_part
 from heavytail.studies.plan import evaluation_cells, unique_parts
-from heavytail.studies.progress import ProgressListener
 from heavytail.studies.specs.reading import make_spec
 from heavytail.training.lanes import batch, cuda_kernels
 from heavytail.training.lanes.batch import Lanes
@@ -124,11 +123,11 @@ def resume_folder(folder: Path) -> list[Path]:
 
 @pytest.mark.parametrize("lanes", [None, 3])
 def test_the_files_are_those_of_any_engine(lanes: int | None, whole: Files, tmp_path: Path) -> None:
-    hears = Notes()
-    Study(study(), tmp_path).run("cuda", lanes=lanes, listener=hears)
+    hears, mine = Notes(), Study(study(), tmp_path)
+    mine.run("cuda", lanes=lanes, listener=hears)
     assert computed(tmp_path) == whole
-    assert sorted(hears.parts) == sorted(part.id for stage in hears.stages for part in stage.parts)
-    assert [stage.phase for stage in hears.stages] == ["tuning", "evaluation", "map"]
+    assert sorted(hears.parts) == sorted(part.id for stage in mine.stages() for part in stage.parts)
+    assert [stage["phase"] for stage in hears.stages] == ["tuning", "evaluation", "map"]
     assert not resume_folder(tmp_path)
 
 
@@ -260,19 +259,16 @@ def test_what_is_left_of_a_study_makes_the_batches_that_were_left() -> None:
 # Interrupted
 
 
-class Stops(ProgressListener):
+class Stops:
     """Ctrl-C while the n-th line is read."""
 
     def __init__(self, n: int) -> None:
         self.left = n
 
-    def on_message(self, event: Any) -> None:
-        self.left -= 1
+    def __call__(self, event: dict[str, Any]) -> None:
+        self.left -= event["event"] in ("said", "part")
         if self.left == 0:
             raise KeyboardInterrupt
-
-    def on_part_done(self, event: PartDone) -> None:
-        self.on_message(event)
 
 
 @pytest.mark.usefixtures("saves_always")
@@ -431,12 +427,12 @@ def test_an_agent_for_which_there_is_no_kernel_is_left_to_processes(
         return make(agents, *others)
 
     monkeypatch.setattr(cuda_kernels, "lanes_kernel", picky)
-    hears = Notes()
-    Study(study(), tmp_path).run("cuda", listener=hears)
+    hears, mine = Notes(), Study(study(), tmp_path)
+    mine.run("cuda", listener=hears)
     assert computed(tmp_path) == whole
-    ours = {part.id for stage in hears.stages for part in stage.parts if part.agent == "random"}
+    ours = {part.id for stage in mine.stages() for part in stage.parts if part.agent == "random"}
     assert ours
-    assert set(processes) == {part.id for stage in hears.stages for part in stage.parts} - ours
+    assert set(processes) == {part.id for stage in mine.stages() for part in stage.parts} - ours
     assert "heavy_q_learning cannot run in lanes and is left to processes: no kernel for this" in hears.words
 
 
