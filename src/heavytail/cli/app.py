@@ -8,8 +8,9 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, TypeAlias
 
 import typer
 from typer.core import TyperGroup
@@ -34,6 +35,11 @@ ORDER = (
     "compile",
     "bench",
 )
+
+Plugins: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--plugin", help="A module of your own that registers things, here or on Python's path."),
+]
 
 
 class OrderedGroup(TyperGroup):
@@ -160,6 +166,14 @@ def _parse_parameter(text: str) -> tuple[str, Any]:
         return name, json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
     except (ValueError, RecursionError):  # no JSON, or a number or a list of thousands
         return name, value
+
+
+def use_plugins(modules: list[str] | None) -> None:
+    """Import modules, also from the folder that the command is given in."""
+    if modules:
+        from heavytail.studies.plugins import import_plugins  # here, for start-up
+
+        import_plugins(modules, Path.cwd())
 
 
 def print_json(value: Any) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 import heavytail as ht
-from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.cli.app import app, print_json, print_table
 from heavytail.errors import InputError
 
 MIN_SECONDS = 0.3  # per agent
@@ -46,8 +46,7 @@ def bench(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Time a step of every agent on this machine."""
-    with one_line_errors():
-        rows = time_agents(env)
+    rows = time_agents(env)
     if as_json:
         print_json(rows)
     else:

@@ -9,7 +9,7 @@ import typer
 
 import heavytail as ht
 from heavytail.cli._env_files import make_single_mdp
-from heavytail.cli.app import app, one_line_errors, parse_parameters, print_json, print_table
+from heavytail.cli.app import app, parse_parameters, print_json, print_table
 
 if TYPE_CHECKING:
     from heavytail import MDP
@@ -44,14 +44,13 @@ def bounds(
 
     title = " ".join([env, *(parameters or [])])
     options: dict[str, Any] = {"accuracy": accuracy, "changes": changes}
-    with one_line_errors():
-        quantities = quantities_of(_make(env, parse_parameters(parameters)), epsilon)
-        tight = bounds_at(quantities, steps, delta, **options, constants="tight")
-        paper = bounds_at(quantities, steps, delta, **options, constants="paper")
-        if plot:
-            from heavytail.files import save_figure  # here, for start-up
+    quantities = quantities_of(_make(env, parse_parameters(parameters)), epsilon)
+    tight = bounds_at(quantities, steps, delta, **options, constants="tight")
+    paper = bounds_at(quantities, steps, delta, **options, constants="paper")
+    if plot:
+        from heavytail.files import save_figure  # here, for start-up
 
-            save_figure(draw_bounds(quantities, steps, delta, **options, title=title), plot)
+        save_figure(draw_bounds(quantities, steps, delta, **options, title=title), plot)
     if as_json:
         request = {"env": env, "parameters": parameters or [], "steps": steps, "delta": delta, **options}
         print_json({**request, **_as_json(theorems(), tight, paper)})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.cli.app import app, print_json, print_table
 from heavytail.errors import InputError, printable
 
 if TYPE_CHECKING:
@@ -39,10 +39,9 @@ def diagnose(
     from heavytail.tails import read_rewards  # here, because `--help` does without
 
     names = [name.strip() for name in by.split(",") if name.strip()]
-    with one_line_errors():
-        diagnoses, left_out = _diagnose_all(names, read_rewards(file, column, names, skip_empty=skip_empty))
-        if figure:
-            _draw(names, diagnoses, figure)
+    diagnoses, left_out = _diagnose_all(names, read_rewards(file, column, names, skip_empty=skip_empty))
+    if figure:
+        _draw(names, diagnoses, figure)
     if as_json:
         groups = [
             {"group": dict(zip(names, label, strict=True)), **d.to_dict()} for label, d in diagnoses.items()

@@ -8,8 +8,7 @@ import typer
 
 import heavytail as ht
 from heavytail.cli._env_files import is_env_file, read_env_file
-from heavytail.cli._plugins import Plugins, use_plugins
-from heavytail.cli.app import app, one_line_errors, parse_parameters
+from heavytail.cli.app import Plugins, app, parse_parameters, use_plugins
 from heavytail.errors import InputError, one_line, short_repr, suggestion
 from heavytail.registry import find, is_registered, registered
 
@@ -51,24 +50,23 @@ def learn(
     plugin: Plugins = None,
 ) -> None:
     """Train an agent, draw its curve and save both; Ctrl-C saves what there is."""
-    with one_line_errors():
-        use_plugins(plugin)
-        name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
-        folder = out or Path("results") / f"{name}-{agent}"
-        if (folder / AGENT).exists():
-            raise InputError(
-                f"{folder / AGENT} is there already; choose another folder with --out, or go on with it in"
-                " Python, by ht.load"
-            )
-        learner = _make_learner(env, agent, parse_parameters(parameters), seed)
-        amount = _read_amount(learner, episodes, steps)
-        _make_folder(folder)
-        try:
-            learner.learn(**amount, progress=True)
-        finally:  # also after Ctrl-C
-            written = _save(learner, folder)
-            typer.echo(f"{folder}: {', '.join(written)}")
-        _print_summary(learner)
+    use_plugins(plugin)
+    name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
+    folder = out or Path("results") / f"{name}-{agent}"
+    if (folder / AGENT).exists():
+        raise InputError(
+            f"{folder / AGENT} is there already; choose another folder with --out, or go on with it in"
+            " Python, by ht.load"
+        )
+    learner = _make_learner(env, agent, parse_parameters(parameters), seed)
+    amount = _read_amount(learner, episodes, steps)
+    _make_folder(folder)
+    try:
+        learner.learn(**amount, progress=True)
+    finally:  # also after Ctrl-C
+        written = _save(learner, folder)
+        typer.echo(f"{folder}: {', '.join(written)}")
+    _print_summary(learner)
 
 
 def _make_learner(env: str, agent: str, given: dict[str, Any], seed: int) -> "Learner":

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import typer
 
 import heavytail as ht
-from heavytail.cli._plugins import Plugins, use_plugins
-from heavytail.cli.app import app, one_line_errors, print_json, print_table
+from heavytail.cli.app import Plugins, app, print_json, print_table, use_plugins
 from heavytail.description import Description, find_descriptions
 from heavytail.registry import Kind, Registered
 
@@ -45,13 +44,11 @@ def list_things(
     plugin: Plugins = None,
 ) -> None:
     """List what can be built by name; of one thing the text, type and default of every parameter."""
-    with one_line_errors():
-        use_plugins(plugin)
+    use_plugins(plugin)
     if what is None or what in list(What):
         _list_kinds(list(What) if what is None else [What(what)], as_json)
     else:
-        with one_line_errors():
-            _explain(what, as_json)
+        _explain(what, as_json)
 
 
 def _list_kinds(kinds: list[What], as_json: bool) -> None:

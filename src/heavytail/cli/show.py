@@ -7,7 +7,7 @@ import typer
 
 import heavytail as ht
 from heavytail.cli._env_files import is_env_file, make_single_mdp
-from heavytail.cli.app import app, one_line_errors, parse_parameters
+from heavytail.cli.app import app, parse_parameters
 
 
 @app.command()
@@ -32,15 +32,14 @@ def show(
     ] = None,
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""
-    with one_line_errors():
-        mdp = make_single_mdp(env, parse_parameters(parameters), "a picture shows")
-        if isinstance(mdp, ht.LoggedMDP):
-            typer.echo(repr(mdp))
-        from heavytail.files import save_figure  # here, because `--help` does without Matplotlib
-        from heavytail.mdp.diagram import draw_mdp
+    mdp = make_single_mdp(env, parse_parameters(parameters), "a picture shows")
+    if isinstance(mdp, ht.LoggedMDP):
+        typer.echo(repr(mdp))
+    from heavytail.files import save_figure  # here, because `--help` does without Matplotlib
+    from heavytail.mdp.diagram import draw_mdp
 
-        name = Path(env).stem if is_env_file(env) else env
-        title = name if is_env_file(env) else " ".join([env, *(parameters or [])])
-        path = out or Path(f"{name}.svg")
-        save_figure(draw_mdp(mdp, title=title), path)
+    name = Path(env).stem if is_env_file(env) else env
+    title = name if is_env_file(env) else " ".join([env, *(parameters or [])])
+    path = out or Path(f"{name}.svg")
+    save_figure(draw_mdp(mdp, title=title), path)
     typer.echo(str(path))

@@ -1,4 +1,4 @@
-"""The commands about studies: run, resume, status, report, reproduce."""
+"""The commands about studies: run, resume, reproduce, status, report, pack, export."""
 
 import json
 import shlex
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from heavytail.cli.app import app, one_line_errors, print_json, print_table, stop_status
+import heavytail as ht
+from heavytail.cli.app import app, print_json, print_table, stop_status
 from heavytail.errors import install_extra, printable
 
 if TYPE_CHECKING:
@@ -65,13 +66,12 @@ def run(
     ] = False,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""
-    with one_line_errors():
-        study = _study_class().from_toml(spec, out, quick=quick)
-        if dry_run:
-            _print_sizes(study.check(), as_json)
-            return
-        computing = Computing(engine, workers, address, lanes, tuple(reuse or ()))
-        _run_and_finish(study, computing, as_json, report)
+    study = ht.Study.from_toml(spec, out, quick=quick)
+    if dry_run:
+        _print_sizes(study.check(), as_json)
+        return
+    computing = Computing(engine, workers, address, lanes, tuple(reuse or ()))
+    _run_and_finish(study, computing, as_json, report)
 
 
 @app.command()
@@ -86,9 +86,8 @@ def resume(
     report: Report = True,
 ) -> None:
     """Go on with a study that was interrupted."""
-    with one_line_errors():
-        computing = Computing(engine, workers, address, lanes)
-        _run_and_finish(_study_class().open(folder), computing, as_json, report)
+    computing = Computing(engine, workers, address, lanes)
+    _run_and_finish(ht.Study.open(folder), computing, as_json, report)
 
 
 @app.command()
@@ -110,28 +109,26 @@ def reproduce(
     from heavytail.report.report import find_companions  # here, because `--help` does without
     from heavytail.studies.published import left_out, to_reproduce
 
-    with one_line_errors():
-        folder = out or Path("results") / (f"{study}-quick" if quick else study)
-        computing = Computing(engine, workers, address, lanes)
-        fresh = to_reproduce(study, folder, quick=quick)
-        for name in left_out(study):
-            message = f"{name} is not run here, only its published result is shown; to run it"
-            typer.echo(f"{message} {install_extra('deep')}", err=True)
-        for member in fresh:
-            _run(member, computing, as_json, _command())
-        report = _report(fresh[0], None, as_json, list(find_companions(study, fresh)))
-        _finish(fresh[0], as_json, report)
+    folder = out or Path("results") / (f"{study}-quick" if quick else study)
+    computing = Computing(engine, workers, address, lanes)
+    fresh = to_reproduce(study, folder, quick=quick)
+    for name in left_out(study):
+        message = f"{name} is not run here, only its published result is shown; to run it"
+        typer.echo(f"{message} {install_extra('deep')}", err=True)
+    for member in fresh:
+        _run(member, computing, as_json, _command())
+    report = _report(fresh[0], None, as_json, list(find_companions(study, fresh)))
+    _finish(fresh[0], as_json, report)
 
 
 @app.command()
 def status(folder: Finished, *, as_json: Json = False) -> None:
     """Print how much of a study is done, and what failed."""
-    with one_line_errors():
-        study = _study_class().open(folder)
-        rows = [row for stage in study.stages() for row in _progress_rows(stage)]
-        unfinished = any(row["done"] < row["parts"] for row in rows)
-        columns = ["env_key", "agent_key", "replicate", "error"]
-        failures = [] if unfinished else study.failures()[columns].to_dict("records")
+    study = ht.Study.open(folder)
+    rows = [row for stage in study.stages() for row in _progress_rows(stage)]
+    unfinished = any(row["done"] < row["parts"] for row in rows)
+    columns = ["env_key", "agent_key", "replicate", "error"]
+    failures = [] if unfinished else study.failures()[columns].to_dict("records")
     if as_json:
         print_json({"stages": rows, "failures": failures})
         return
@@ -157,14 +154,45 @@ def report(
     ] = None,
 ) -> None:
     """Write the report of a study that is done."""
-    with one_line_errors():
-        typer.echo(str(_report(_study_class().open(folder), out, as_json=False)))
+    typer.echo(str(_report(ht.Study.open(folder), out, as_json=False)))
 
 
-def _study_class() -> "type[Study]":
-    from heavytail.studies.study import Study  # here, because `--help` does without
+@app.command()
+def pack(
+    folder: Finished,
+    *,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The file to write; FOLDER.parquet if left out.")
+    ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option("--spec", help="A spec.toml whose words, claims and statistics replace the study's."),
+    ] = None,
+) -> None:
+    """Pack a finished study into one Parquet file, which report and status read as they read the folder."""
+    from heavytail.studies.specs.reading import read_spec  # here, because `--help` does without
 
-    return Study
+    study = ht.Study.open(folder, None if spec is None else read_spec(spec))
+    typer.echo(str(study.pack(out)))
+
+
+@app.command()
+def export(
+    folder: Finished,
+    *,
+    form: Annotated[str, typer.Option("--format", help="csv, or latex for a paper.")] = "csv",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder to write to; `tables` beside the report if left out."),
+    ] = None,
+) -> None:
+    """Write the tables of a finished study as CSV or LaTeX: results, curves, claims, tests, tuning."""
+    from heavytail.report.export import export_tables  # here, because `--help` does without
+
+    study = ht.Study.open(folder)
+    target = out or study.store.report_path(study.spec.name).with_name("tables")
+    for path in export_tables(study, target, form):
+        typer.echo(str(path))
 
 
 def _command() -> str:
