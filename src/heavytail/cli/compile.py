@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 import heavytail as ht
-from heavytail.cli._plugins import Plugins, use_plugins
-from heavytail.cli.app import app, one_line_errors
+from heavytail.cli.app import Plugins, app, use_plugins
 from heavytail.errors import InputError
 from heavytail.registry import Registered, find, registered
 
@@ -24,13 +23,11 @@ def compile_agents(
 
     Machine code is kept in $HEAVYTAIL_CACHE_DIR, or in the user's cache folder, for this kind of processor.
     """
-    with one_line_errors():
-        use_plugins(plugin)
-        chosen = [find("agent", name) for name in agents] if agents else registered("agent")
-        for entry in chosen:
-            started = time.perf_counter()
-            _compile(entry)
-            typer.echo(f"{entry.name}: {time.perf_counter() - started:.1f} s")
+    use_plugins(plugin)
+    for entry in [find("agent", name) for name in agents] if agents else registered("agent"):
+        started = time.perf_counter()
+        _compile(entry)
+        typer.echo(f"{entry.name}: {time.perf_counter() - started:.1f} s")
 
 
 def _compile(entry: Registered) -> None:

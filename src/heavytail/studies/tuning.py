@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from heavytail.arrays import Floats
 from heavytail.checks import is_number
 from heavytail.errors import InputError, key_path
-from heavytail.statistics.groups import two_groups
+from heavytail.statistics.location import two_groups
 from heavytail.studies.part_table import to_frame
 from heavytail.studies.plan import Cell, Choices
 from heavytail.studies.results import final_reward, gather_runs
