@@ -49,7 +49,7 @@ def fused_cost(mdp: ht.MDP, episodes: int) -> float:
     return per_step(lambda: learner.learn(episodes), episodes * H)
 
 
-def one_by_one(learner: ht.Learner) -> OnlineAgent:
+def one_by_one(learner: ht.Learner) -> OnlineAgent[int]:
     """Return its agent for one transition at a time."""
     return OnlineAgent(learner.agent, learner.streams.agent, learner.problem)
 

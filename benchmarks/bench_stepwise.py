@@ -65,7 +65,7 @@ def textbook_cost(steps: int) -> float:
     return (cpu_seconds() - started) / steps * 1e9
 
 
-def agent_cost(new_agent: Callable[[], ht.OnlineAgent], steps: int) -> float:
+def agent_cost(new_agent: Callable[[], ht.OnlineAgent[Any]], steps: int) -> float:
     """Measure an agent of ours, which counts steps and episodes itself."""
     agent, drawn = new_agent().warm_up(), transitions(steps)
     states = list(agent.states)

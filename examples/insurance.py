@@ -42,7 +42,7 @@ def expected(losses: Floats) -> dict[tuple[str, str], float]:
     return {(building, offer): PREMIUM[building][offer] - paid[building, offer] for building, offer in paid}
 
 
-def insure(agent: ht.OnlineAgent, losses: Floats, contracts: int, seed: int) -> Floats:
+def insure(agent: ht.OnlineAgent[str], losses: Floats, contracts: int, seed: int) -> Floats:
     """Let an agent make offers; return what each was expected to earn less than the best one."""
     rng, means, buildings = np.random.default_rng(seed), expected(losses), list(FIRES)
     best = {building: max(means[building, offer] for offer in DEDUCTIBLE) for building in buildings}

@@ -29,7 +29,7 @@ class Owner(BaseManager):
     """The process that owns the agent."""
 
 
-def start_agent(path: str) -> ht.OnlineAgent:
+def start_agent(path: str) -> ht.OnlineAgent[Any]:
     """Go on with the agent of a file, or start a new one."""
     new = ht.make_online(states=SHOPS, actions=PRICES, horizon=1)
     agent = ht.OnlineAgent.load(path) if Path(path).exists() else new

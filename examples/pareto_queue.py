@@ -33,7 +33,7 @@ def serve(waiting: int, machine: str, rng: np.random.Generator) -> tuple[float, 
     return cost, max(waiting + joined - 1, 0)
 
 
-def manage(agent: ht.OnlineAgent | None, jobs: int, seed: int, machine: str = "") -> Floats:
+def manage(agent: ht.OnlineAgent[str] | None, jobs: int, seed: int, machine: str = "") -> Floats:
     """Let an agent choose machines, or always take the same one; return the costs."""
     rng, waiting, costs = np.random.default_rng(seed), 0, np.zeros(jobs)
     for i in range(jobs):

@@ -53,7 +53,7 @@ class RunningAverages:
         return total / n if n else np.inf
 
 
-def route(agent: ht.OnlineAgent | RunningAverages, requests: int, seed: int) -> Floats:
+def route(agent: ht.OnlineAgent[str] | RunningAverages, requests: int, seed: int) -> Floats:
     """Let an agent route; return how many ms too many each request was expected to take."""
     rng, too_many = np.random.default_rng(seed), np.zeros(requests)
     for i in range(requests):
@@ -66,7 +66,7 @@ def route(agent: ht.OnlineAgent | RunningAverages, requests: int, seed: int) -> 
 
 def main(requests: int = 20_000, runs: int = 20) -> Figure:
     """Route, and draw what was lost."""
-    makers: dict[str, Callable[[int], ht.OnlineAgent | RunningAverages]] = {
+    makers: dict[str, Callable[[int], ht.OnlineAgent[str] | RunningAverages]] = {
         "running averages": RunningAverages,
         "psrl, for light tails": lambda seed: ht.make_online(KINDS, SERVERS, "psrl", seed=seed, horizon=1),
         "heavy_psrl": lambda seed: ht.make_online(KINDS, SERVERS, seed=seed, horizon=1),

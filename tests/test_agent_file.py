@@ -59,7 +59,7 @@ def refused(path: Path, text: bytes | dict[str, Any], arrays: dict[str, Any]) ->
     data = text if isinstance(text, bytes) else json.dumps(text).encode()
     write_arrays(path, {METADATA: np.frombuffer(data, np.uint8), **arrays})
     with pytest.raises(InputError) as caught:
-        ht.load_agent(path)
+        ht.Learner.load(path)
     message = str(caught.value).removeprefix(str(path))
     assert "\n" not in message
     assert len(message) < 400
@@ -188,7 +188,7 @@ def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("heavytail.json.npy", b"\x00" * 10**7)
     with pytest.raises(InputError, match=r"bytes would become 10,000,000$"):
-        ht.load_agent(tmp_path / "bomb.npz")
+        ht.Learner.load(tmp_path / "bomb.npz")
 
 
 def test_a_zip_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_zip_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> Non
         archive.writestr("q.npy", b"\x00" * 10**7)
         archive.filelist[0].file_size = 100
     with pytest.raises(InputError, match="it is compressed"):
-        ht.load_agent(tmp_path / "bomb.npz")
+        ht.Learner.load(tmp_path / "bomb.npz")
 
 
 def test_a_header_that_asks_for_terabytes_is_not_believed(tmp_path: Path) -> None:
@@ -205,4 +205,4 @@ def test_a_header_that_asks_for_terabytes_is_not_believed(tmp_path: Path) -> Non
     with zipfile.ZipFile(tmp_path / "huge.npz", "w") as archive:
         archive.writestr("q.npy", header.getvalue())
     with pytest.raises(InputError, match=r"q.npy is not as long as it says"):
-        ht.load_agent(tmp_path / "huge.npz")
+        ht.Learner.load(tmp_path / "huge.npz")

@@ -4,9 +4,8 @@ import pytest
 from annotated_types import Ge, Lt
 
 import heavytail as ht
-from heavytail.checks import Count, Positive
+from heavytail.checks import Count, Positive, parameter_texts
 from heavytail.description import type_in_words
-from heavytail.docstrings import parameter_texts
 from heavytail.errors import InputError
 
 

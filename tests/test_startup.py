@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from heavytail._startup import gc_paused
+from heavytail.guards import gc_paused
 from support.processes import python
 
 

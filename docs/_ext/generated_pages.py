@@ -111,9 +111,7 @@ def call(entry: Registered) -> str:
             mdp = 'mdp = ht.make_mdp("six_arms")\n'
             return f"{mdp}learner = ht.make_agent({', '.join(['mdp', name, *given])})"
         case "env":
-            changing = isinstance(entry.builder(**entry.example), ht.ChangingMDP)
-            make = "make_changing_mdp" if changing else "make_mdp"
-            return f"mdp = ht.{make}({', '.join([name, *given])})"
+            return f"mdp = ht.make_mdp({', '.join([name, *given])})"
     return f"{entry.kind} = ht.{entry.kind}s.{entry.name}({', '.join(given)})"
 
 

@@ -15,13 +15,13 @@ from importlib import import_module
 from sys import modules
 from typing import TYPE_CHECKING, Any
 
-from heavytail._startup import gc_paused
+from heavytail.guards import gc_paused
 from heavytail.gym.ids import register_ids
 
 if TYPE_CHECKING:
     from heavytail import bounds, deep, estimators, gym, laws, planning, statistics, tails
     from heavytail.description import describe
-    from heavytail.envs import make_changing_mdp, make_mdp
+    from heavytail.envs import make_mdp
     from heavytail.errors import InputError
     from heavytail.loading import load
     from heavytail.mdp import MDP
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from heavytail.mdp.changing import ChangingMDP, changing_mdp
     from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
     from heavytail.mdp.from_log import LoggedMDP, mdp_from_log
-    from heavytail.mdp.mdp_file import load_mdp, save_mdp
     from heavytail.mdp.problem import Problem
     from heavytail.registry import register, registered
     from heavytail.serving.make_online import make_online
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from heavytail.studies.study import Study
     from heavytail.training.curve import Curve
     from heavytail.training.learner import Learner
-    from heavytail.training.make_agent import load_agent, make_agent
+    from heavytail.training.make_agent import make_agent
 
 __version__ = "0.1.0"
 
@@ -56,10 +55,7 @@ _HOME = {
     "changing_mdp": "mdp.changing",
     "describe": "description",
     "load": "loading",
-    "load_agent": "training.make_agent",
-    "load_mdp": "mdp.mdp_file",
     "make_agent": "training.make_agent",
-    "make_changing_mdp": "envs",
     "make_mdp": "envs",
     "make_online": "serving.make_online",
     "mdp_from_arrays": "mdp.builders",
@@ -68,7 +64,6 @@ _HOME = {
     "mdp_from_slots": "mdp.builders",
     "register": "registry",
     "registered": "registry",
-    "save_mdp": "mdp.mdp_file",
 }
 
 __all__ = [
@@ -89,10 +84,7 @@ __all__ = [
     "gym",
     "laws",
     "load",
-    "load_agent",
-    "load_mdp",
     "make_agent",
-    "make_changing_mdp",
     "make_mdp",
     "make_online",
     "mdp_from_arrays",
@@ -102,7 +94,6 @@ __all__ = [
     "planning",
     "register",
     "registered",
-    "save_mdp",
     "statistics",
     "tails",
 ]

@@ -3,7 +3,9 @@
 import inspect
 import math
 import numbers
+import operator
 import os
+import re
 import resource
 import types
 from collections.abc import Callable, Mapping
@@ -14,6 +16,7 @@ from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeAlias,
     TypeVar,
@@ -27,7 +30,6 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.arrays import Bools, Floats, Ints
-from heavytail.docstrings import parameter_texts
 from heavytail.errors import InputError, short_repr, short_text, show_bytes, suggestion
 
 P = ParamSpec("P")
@@ -129,15 +131,17 @@ def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(builder)
     def build(*args: P.args, **kwargs: P.kwargs) -> R:
-        bound = bind_arguments(name, builder, args, kwargs)
-        try:
-            return builder(*bound.args, **bound.kwargs)
-        except MemoryError as error:
-            raise InputError(
-                f"{name} does not fit the memory: {str(error) or 'there is none left'}"
-            ) from None
+        return call_bound(name, builder, bind_arguments(name, builder, args, kwargs))
 
     return build
+
+
+def call_bound(name: str, builder: Callable[..., R], bound: inspect.BoundArguments) -> R:
+    """Call a builder with arguments that are checked."""
+    try:
+        return builder(*bound.args, **bound.kwargs)
+    except MemoryError as error:
+        raise InputError(f"{name} does not fit the memory: {str(error) or 'there is none left'}") from None
 
 
 def bind_arguments(
@@ -182,6 +186,17 @@ def _describe_missing(name: str, doc: str, missing: list[str]) -> str:
         f"{key}= ({short_text(texts[key].rstrip('.'))})" if key in texts else f"{key}=" for key in missing
     ]
     return f"{name} needs {' and '.join(meanings)}; `heavytail list {name}` explains its parameters"
+
+
+def parameter_texts(doc: str) -> dict[str, str]:
+    r"""Return what a docstring (as `inspect.getdoc` gives it) says of each parameter, each on one line.
+
+    >>> parameter_texts("Draw.\n\nArgs:\n    mean: of the\n        law.\n    **others: its own.\n")
+    {'mean': 'of the law.', 'others': 'its own.'}
+    """
+    section = re.search(r"^Args:\n((?: .*\n?|\n)*)", doc, re.MULTILINE)
+    entries = re.split(r"^ {4}\*{0,2}(\w+):", section.group(1) if section else "", flags=re.MULTILINE)[1:]
+    return {name: " ".join(text.split()) for name, text in zip(entries[::2], entries[1::2], strict=True)}
 
 
 @cache
@@ -257,21 +272,29 @@ _CASTS: dict[Any, Callable[[Any, str], Any]] = {float: _float, int: _int, bool: 
 
 def _within(value: Any, bounds: list[Any], where: str) -> Any:
     if value is not None:
-        for bound in bounds:
-            holds, words = _bound(value, bound)
-            if not holds:
-                raise InputError(f"{where} must be {words}, got {short_repr(value)}")
+        for bound in map(read_bound, bounds):
+            if not bound.holds(value, bound.limit):
+                raise InputError(f"{where} must be {bound.words} {bound.limit}, got {short_repr(value)}")
     return value
 
 
-def _bound(value: Any, bound: Any) -> tuple[bool, str]:
+class Bound(NamedTuple):
+    """A bound of an annotation."""
+
+    holds: Callable[[Any, Any], bool]
+    words: str
+    limit: Any
+
+
+def read_bound(bound: Any) -> Bound:
+    """Read one of the bounds that annotations may have."""
     match bound:
         case Gt(gt=limit):
-            return value > limit, f"above {limit}"
+            return Bound(operator.gt, "above", limit)
         case Ge(ge=limit):
-            return value >= limit, f"at least {limit}"
+            return Bound(operator.ge, "at least", limit)
         case Lt(lt=limit):
-            return value < limit, f"below {limit}"
+            return Bound(operator.lt, "below", limit)
         case Le(le=limit):
-            return value <= limit, f"at most {limit}"
+            return Bound(operator.le, "at most", limit)
     raise TypeError(f"an annotation has the bound {bound!r}, which is none of Gt, Ge, Lt, Le")

@@ -5,15 +5,13 @@ signature. So whatever is registered is described.
 """
 
 import inspect
+import re
 import textwrap
 import types
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import Ge, Gt, Le, Lt
-
-from heavytail.checks import MAX_COUNT
-from heavytail.docstrings import parameter_texts, summary
+from heavytail.checks import MAX_COUNT, parameter_texts, read_bound
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.registry import FOLDERS, Kind, Registered, registered
 
@@ -107,6 +105,16 @@ def _describe(entry: Registered) -> Description:
     return Description(entry.kind, entry.name, summary(entry.doc), tuple(parameters))
 
 
+def summary(doc: str) -> str:
+    r"""Return what a docstring says before its sections and examples.
+
+    >>> summary("Draw a law.\n\nAnd more.\n\nArgs:\n    mean: of the law.")
+    'Draw a law.\n\nAnd more.'
+    """
+    sections = re.compile(r"^(?:Args:|Returns:|Raises:|Attributes:|>>> )", re.MULTILINE)
+    return sections.split(doc, maxsplit=1)[0].strip()
+
+
 def type_in_words(hint: Any) -> str:
     """Say which values an annotation allows.
 
@@ -117,8 +125,8 @@ def type_in_words(hint: Any) -> str:
     origin = get_origin(hint)
     if origin is Annotated:
         base, *bounds = get_args(hint)
-        words = " and ".join(filter(None, map(_bound_in_words, bounds)))
-        return f"{type_in_words(base)} {words}".strip()
+        known = (b for b in map(read_bound, bounds) if b.limit != MAX_COUNT)
+        return f"{type_in_words(base)} {' and '.join(f'{b.words} {b.limit:,}' for b in known)}"
     if origin in (Union, types.UnionType):
         return ", or ".join(type_in_words(each) for each in get_args(hint))
     if origin is Literal:
@@ -128,16 +136,3 @@ def type_in_words(hint: Any) -> str:
     if hint is Any:
         return "anything"
     return WORDS.get(origin or hint, getattr(hint, "__name__", str(hint)))
-
-
-def _bound_in_words(bound: Any) -> str:
-    match bound:
-        case Gt(gt=limit):
-            return f"above {limit}"
-        case Ge(ge=limit):
-            return f"at least {limit}"
-        case Lt(lt=limit):
-            return f"below {limit}"
-        case Le(le=limit) if limit != MAX_COUNT:
-            return f"at most {limit:,}"
-    return ""

@@ -2,9 +2,11 @@
 
 import numbers
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
+import gymnasium
 import numpy as np
+from gymnasium import Space
 
 from heavytail.errors import InputError, short_repr
 
@@ -74,3 +76,22 @@ def _to_bool(name: str, value: Any) -> bool:
     if np.ndim(value) or value not in (0, 1):
         raise InputError(f"the environment gave {short_repr(value)} for {name}; it must be True or False")
     return bool(value)
+
+
+class AbsentEnv(gymnasium.Env[Any, Any]):
+    """The environment of a learner that was loaded without it: one to predict for, not to play in."""
+
+    def __init__(self, observations: Space[Any], actions: Space[Any]) -> None:
+        self.observation_space = observations
+        self.action_space = actions
+
+    def reset(self, **given: Any) -> NoReturn:
+        """Say what is missing."""
+        raise InputError(
+            "this learner was loaded without its environment and can only predict; to learn, load it with"
+            " one: ht.load(path, env)"
+        )
+
+    def step(self, action: Any) -> NoReturn:
+        """Say what is missing."""
+        self.reset()

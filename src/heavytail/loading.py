@@ -3,19 +3,29 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heavytail.errors import InputError, short_repr
 from heavytail.files import PARQUET
 
+if TYPE_CHECKING:
+    from heavytail.deep import DeepLearner
+    from heavytail.gym.adapters import FilterReward
+    from heavytail.mdp.mdp_file import AnyMDP
+    from heavytail.serving.online_agent import OnlineAgent
+    from heavytail.studies.study import Study
+    from heavytail.training.learner import Learner
+
+    Loaded: TypeAlias = Learner | OnlineAgent[Any] | AnyMDP | DeepLearner | FilterReward | Study
+
 StrPath: TypeAlias = str | os.PathLike[str]
 
 
-def load(path: StrPath, env: Any = None) -> Any:
+def load(path: StrPath, env: Any = None) -> "Loaded":
     """Load what heavytail wrote, by what the file says it is.
 
     That is a learner, an agent for a loop of one's own, an MDP, deep runs, a wrapper with its counts, or a
-    study.
+    study. For type checkers, ``Learner.load``, ``OnlineAgent.load`` and ``Study.open`` load one of them.
 
     Args:
         path: a file of ``save``, the folder of a study, or the Parquet file in which one was packed.
@@ -50,7 +60,7 @@ def _first_bytes(path: StrPath, count: int) -> bytes | None:
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _load_study(path: StrPath, env: Any) -> Any:
+def _load_study(path: StrPath, env: Any) -> "Study":
     from heavytail.studies.study import Study
 
     if env is not None:
@@ -58,13 +68,13 @@ def _load_study(path: StrPath, env: Any) -> Any:
     return Study.open(os.fspath(path))
 
 
-def _load_learner(path: StrPath, env: Any, agent: Any) -> Any:
+def _load_learner(path: StrPath, env: Any, agent: Any) -> "Learner":
     from heavytail.training.learner import Learner
 
     return Learner.load(path, env)
 
 
-def _load_kind(path: StrPath, env: Any, kind: Any) -> Any:
+def _load_kind(path: StrPath, env: Any, kind: Any) -> "AnyMDP | OnlineAgent[Any]":
     from heavytail.mdp.mdp_file import load_mdp
     from heavytail.serving.online_agent import OnlineAgent
 
@@ -75,13 +85,13 @@ def _load_kind(path: StrPath, env: Any, kind: Any) -> Any:
     return load_mdp(path) if kind == "mdp" else OnlineAgent.load(path)
 
 
-def _load_deep(path: StrPath, env: Any, environment: Any) -> Any:
+def _load_deep(path: StrPath, env: Any, environment: Any) -> "DeepLearner":
     from heavytail.deep import DeepLearner
 
     return DeepLearner.load(path, env)
 
 
-def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> Any:
+def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> "FilterReward":
     from heavytail import gym
     from heavytail.gym.adapters import FilterReward
 
@@ -96,7 +106,7 @@ def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> Any:
 
 
 # By the entry of the description that tells what a file is
-LOADERS: dict[str, Callable[[StrPath, Any, Any], Any]] = {
+LOADERS: "dict[str, Callable[[StrPath, Any, Any], Loaded]]" = {
     "kind": _load_kind,
     "wrapper": _load_wrapper,
     "deep": _load_deep,

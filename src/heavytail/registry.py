@@ -45,6 +45,7 @@ from heavytail.checks import (
     Probability,
     R,
     bind_arguments,
+    call_bound,
     cast_value,
     checked_builder,
 )
@@ -106,10 +107,19 @@ class Registered(NamedTuple):
         """The builder's parameters, with their defaults."""
         return dict(inspect.signature(self.builder).parameters)
 
+    def build(self, *args: Any, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
+        """Build it; return it and its arguments: checked, cast and with the defaults filled in."""
+        builder = inspect.unwrap(self.builder)
+        bound = bind_arguments(self.name, builder, args, kwargs)
+        return call_bound(self.name, builder, bound), _by_name(bound)
+
     def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Return what the builder would be called with: checked, cast and with the defaults filled in."""
-        bound = bind_arguments(self.name, inspect.unwrap(self.builder), args, kwargs)
-        return {**dict(zip(bound.signature.parameters, bound.args, strict=False)), **bound.kwargs}
+        """Return what the builder would be called with."""
+        return _by_name(bind_arguments(self.name, inspect.unwrap(self.builder), args, kwargs))
+
+
+def _by_name(bound: inspect.BoundArguments) -> dict[str, Any]:
+    return {**dict(zip(bound.signature.parameters, bound.args, strict=False)), **bound.kwargs}
 
 
 _table: dict[tuple[str, str], Registered] = {}

@@ -43,7 +43,7 @@ def test_rewards_are_truncated_and_bonuses_paid_as_the_algorithm_says() -> None:
     agent: Any = heavy_q_learning(
         PROBLEM, epsilon=epsilon, moment=moment, reward_scale=0.5, transition_scale=0.25, bonus_scale=2.0
     )
-    steps = OnlineAgent(agent, stream(0), PROBLEM)
+    steps: OnlineAgent[int] = OnlineAgent(agent, stream(0), PROBLEM)
     rewards = ht.laws.student_t(df=1.4).sample(60, seed=1) * 3
     rewards[5] = math.inf
     iota = math.log(2 * 10_000_000 / 0.05)

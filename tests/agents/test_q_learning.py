@@ -22,7 +22,7 @@ REWARDS = st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, 1e300])
 @given(st.lists(st.tuples(VISITS, REWARDS), max_size=40))
 def test_the_update_is_its_formula_and_the_first_largest_entry_is_played(visits: list[Any]) -> None:
     agent: Any = q_learning(PROBLEM, transition_scale=0.1)
-    steps = OnlineAgent(agent, stream(0), PROBLEM)
+    steps: OnlineAgent[int] = OnlineAgent(agent, stream(0), PROBLEM)
     iota = math.log(2 * S * A * 10_000_000 / 0.05)
     q, counts = np.empty((H, S, A)), np.zeros((H, S, A))
     q[0], q[1] = 2.0, 1.0

@@ -195,7 +195,8 @@ def report(name: str, folder: Path) -> dict[str, Any]:
     learner = new(name)
     at_first = same(learner.agent.agent, inner(name, learner))
     run = streams(5)
-    env, steps = MDPStepper(learner.mdp, run), OnlineAgent(learner.agent, run.agent, learner.problem)
+    env = MDPStepper(learner.mdp, run)
+    steps: OnlineAgent[int] = OnlineAgent(learner.agent, run.agent, learner.problem)
     made, restarts, as_new, due = 0, [], [], starts(1, CHANGES)
     next(due)
     following = next(due)
@@ -221,7 +222,7 @@ def report(name: str, folder: Path) -> dict[str, Any]:
     once.learn(40)
     first.learn(23)
     first.save(folder / "agent.npz")
-    second = ht.load_agent(folder / "agent.npz")
+    second = ht.Learner.load(folder / "agent.npz")
     second.learn(17)
     return {
         "at_first": at_first,

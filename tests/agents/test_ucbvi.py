@@ -138,7 +138,8 @@ def _plan(agent: UCBVI, everything: bool) -> None:
 def test_backups_that_are_not_due_would_change_nothing(clipped: bool, r_max: float | None) -> None:
     """To the last bit, in episodes of which some end early, also where the unit of the caps is learnt."""
     problem = ht.Problem(n_states=60, n_actions=2, horizon=6, r_max=r_max)
-    steps = OnlineAgent(ucbvi(problem, clip_optimism=clipped, bonus_scale=0.1), stream(1), problem)
+    agent = ucbvi(problem, clip_optimism=clipped, bonus_scale=0.1)
+    steps: OnlineAgent[int] = OnlineAgent(agent, stream(1), problem)
     rng, s, listed = np.random.default_rng(3), 0, 0
     for _ in range(2000):
         a = steps.act(s)

@@ -55,7 +55,7 @@ def test_the_command_draws(tmp_path: Path, name: str, env: str) -> None:
 
 
 def test_bounds_of_a_file_are_those_of_its_mdp(tmp_path: Path) -> None:
-    ht.save_mdp(ht.make_mdp("two_state"), tmp_path / "mine.npz")
+    ht.make_mdp("two_state").save(tmp_path / "mine.npz")
     of_file, of_name = (
         json.loads(runner.invoke(app, ["bounds", env, "--json"]).output)
         for env in (str(tmp_path / "mine.npz"), "two_state")

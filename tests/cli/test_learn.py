@@ -22,7 +22,7 @@ def test_an_agent_is_trained_drawn_and_saved(tmp_path: Path) -> None:
     assert sorted(path.name for path in out.iterdir()) == ["agent.npz", "curve.csv", "curve.svg"]
     mdp = ht.make_mdp("six_arms", law="student_t", df=1.5)
     learner = ht.make_agent(mdp, "q_learning", seed=3, bonus_scale=0.5)
-    curve, saved = learner.learn(episodes=200), ht.load(out / "agent.npz")
+    curve, saved = learner.learn(episodes=200), ht.Learner.load(out / "agent.npz")
     assert saved.parameters == learner.parameters
     with (out / "curve.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -46,13 +46,13 @@ def test_an_environment_may_be_a_file(tmp_path: Path, monkeypatch: pytest.Monkey
     """An MDP that was saved, or a log whose columns are named, as `show` takes them."""
     monkeypatch.chdir(tmp_path)
     mdp = ht.make_mdp("two_state", horizon=3)
-    ht.save_mdp(ht.changing_mdp([mdp, mdp], [10]), "mine.npz")
+    ht.changing_mdp([mdp, mdp], [10]).save("mine.npz")
     Path("log.csv").write_text("load,server,reward\nlow,a,-1\nlow,b,-2\nhigh,a,-30\nhigh,b,-4\n")
     columns = ["state=load", "action=server", "reward=reward"]
     for words in (["mine.npz"], ["log.csv", *columns]):
         done = runner.invoke(app, ["learn", *words, "-a", "random", "-n", "20"])
         assert done.exit_code == 0, done.output
-        saved = ht.load(f"results/{Path(words[0]).stem}-random/agent.npz")
+        saved = ht.Learner.load(f"results/{Path(words[0]).stem}-random/agent.npz")
         assert (saved.problem.n_states, int(saved.run_state.episodes_or_steps[0])) == (2, 20)
 
 
@@ -60,7 +60,7 @@ def test_the_same_name_in_both_is_told_apart_by_a_prefix(tmp_path: Path) -> None
     words = ["learn", "two_state", "-a", "ucrl2", "--steps", "50", "-o", str(tmp_path / "a")]
     done = runner.invoke(app, [*words, "env.delta=0.2", "agent.delta=0.1"])
     assert done.exit_code == 0, done.output
-    assert ht.load(tmp_path / "a" / "agent.npz").parameters["delta"] == 0.1
+    assert ht.Learner.load(tmp_path / "a" / "agent.npz").parameters["delta"] == 0.1
 
 
 @pytest.mark.parametrize(
@@ -129,5 +129,5 @@ def test_ctrl_c_saves_what_there_is(tmp_path: Path) -> None:
         assert end.code == 130, end.code
     """
     python(script, folder=tmp_path)
-    saved = ht.load(tmp_path / "out" / "agent.npz")
+    saved = ht.Learner.load(tmp_path / "out" / "agent.npz")
     assert 0 < saved.run_state.episodes_or_steps[0] < 1_000_000_000

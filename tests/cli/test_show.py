@@ -61,7 +61,7 @@ def test_a_log_and_the_file_of_an_mdp_are_drawn_with_their_labels(
         "log.svg",
     ]
     log = ht.mdp_from_log("log.csv", state="s", action="a", reward="r", next_state="s2", unvisited="stay")
-    ht.save_mdp(log, "mdp.npz")
+    log.save("mdp.npz")
     assert runner.invoke(app, ["show", "mdp.npz", "--out", "again.svg"]).exit_code == 0
     texts = {text.get_text() for text in draw_mdp(log).findobj(Text) if isinstance(text, Text)}
     assert {"high", "low", "a0: x", "a1: y"} <= texts
@@ -88,8 +88,8 @@ def test_a_mistake_about_a_file_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("log.csv").write_text(LOG)
-    ht.save_mdp(ht.make_mdp("two_state"), "mdp.npz")
-    ht.save_mdp(ht.make_changing_mdp("changing_bandits", planned_steps=100), "changing.npz")
+    ht.make_mdp("two_state").save("mdp.npz")
+    ht.make_mdp("changing_bandits", planned_steps=100).save("changing.npz")
     done = runner.invoke(app, ["show", *arguments])
     assert done.exit_code == 2
     assert message in done.stderr

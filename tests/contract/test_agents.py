@@ -79,7 +79,7 @@ def test_learn_save_load_learn_equals_learning_at_once(agent: str, mdp: str, tmp
     traces.learn(once, 50)
     traces.learn(first, 17)
     first.save(tmp_path / "agent.npz")
-    second = ht.load_agent(tmp_path / "agent.npz")
+    second = ht.Learner.load(tmp_path / "agent.npz")
     traces.learn(second, 33)
     assert once.curve is not None
     assert second.curve is not None
@@ -130,7 +130,7 @@ def test_acting_and_predicting_change_nothing_but_the_stream(agent: str, mdp: st
     learner = traces.new_learner(agent, mdp)
     traces.learn(learner, 20)
     before = {path: array.copy() for path, array in _arrays(learner).items()}
-    steps = OnlineAgent(
+    steps: OnlineAgent[int] = OnlineAgent(
         learner.agent, learner.streams.agent, learner.problem, predictions=learner.streams.predictions
     )
     steps.predict(0, 0)

@@ -3,7 +3,8 @@
 import pytest
 
 import heavytail as ht
-from heavytail.docstrings import parameter_texts, summary
+from heavytail.checks import parameter_texts
+from heavytail.description import summary
 from heavytail.registry import FOLDERS, Registered
 
 # Figures are drawn by the report, which gives them what they need.

@@ -9,6 +9,7 @@ import pytest
 import heavytail as ht
 from heavytail.errors import InputError
 from heavytail.gym.ids import CHANGING, gymnasium_id
+from heavytail.mdp.mdp_file import as_changing
 from heavytail.mdp.validation import check_mdp
 from heavytail.registry import own_builders
 
@@ -22,7 +23,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_it_builds_and_a_learner_walks_through_it(name: str) -> None:
-    changing = ht.make_changing_mdp(name)
+    changing = as_changing(ht.make_mdp(name))
     for mdp in changing.mdps:
         check_mdp(mdp)
     learner = ht.make_agent(changing, "random", seed=1)
@@ -38,9 +39,9 @@ def test_its_docstring_is_a_page_in_fixed_sections(name: str) -> None:
 
 
 def test_its_law_can_be_replaced_and_its_means_stay(name: str) -> None:
-    usual = ht.make_changing_mdp(name)
+    usual = as_changing(ht.make_mdp(name))
     laws = {"law": "student_t", "df": 1.5}, {"law": ht.laws.pareto(1.5, scale=0.1)}
-    for replaced in (ht.make_changing_mdp(name, **law) for law in laws):
+    for replaced in (as_changing(ht.make_mdp(name, **law)) for law in laws):
         assert replaced.at == usual.at
         for mdp, other in zip(usual.mdps, replaced.mdps, strict=True):
             np.testing.assert_allclose(other.mean_rewards, mdp.mean_rewards, atol=1e-12)
@@ -49,22 +50,21 @@ def test_its_law_can_be_replaced_and_its_means_stay(name: str) -> None:
 
 
 def test_it_is_reproducible(name: str) -> None:
-    one, two = ht.make_changing_mdp(name), ht.make_changing_mdp(name)
+    one, two = (as_changing(ht.make_mdp(name)) for _ in range(2))
     for first, second in zip(one.mdps, two.mdps, strict=True):
         for left, right in zip(first[:5], second[:5], strict=True):
             np.testing.assert_array_equal(left, right)
 
 
 def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
-    changing = ht.make_changing_mdp(name)
+    changing = as_changing(ht.make_mdp(name))
     assert (len(changing.mdps) > 1) == name.startswith(CHANGING)
     if len(changing.mdps) > 1:
         assert gymnasium_id(name) not in gymnasium.registry
-        with pytest.raises(
-            InputError,
-            match=f"^{name} is an MDP that changes, and an MDP that stays is needed here; make_changing_mdp",
-        ):
-            ht.make_mdp(name)
+        with pytest.raises(InputError, match="mdp is a ChangingMDP; it must be an MDP"):
+            ht.gym.MDPEnv(name)
+        with pytest.raises(AttributeError, match="ChangingMDP has no 'n_states'; each of its mdps has"):
+            ht.planning.gain(ht.make_mdp(name))
     else:
         env = gymnasium.make(gymnasium_id(name))
         # Our environments have an `mdp`.

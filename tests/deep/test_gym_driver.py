@@ -159,7 +159,7 @@ def test_without_its_environment_a_loaded_run_predicts_and_does_not_learn(tmp_pa
     env.action_space = gymnasium.spaces.Discrete(2, start=3)
     learner = heavy_dqn(env, **SMALL)
     learner.save(tmp_path / "driven.npz")
-    alone = ht.load(tmp_path / "driven.npz")
+    alone = ht.deep.DeepLearner.load(tmp_path / "driven.npz")
     assert repr(alone) == "DeepLearner('CartPole-v1', runs=1, steps=0 of 600)"
     for x in np.random.default_rng(0).normal(size=(20, 4)):
         assert alone.predict(x) == learner.predict(x) >= 3

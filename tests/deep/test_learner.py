@@ -13,6 +13,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
+from heavytail.deep.settings import PER_RUN
 from heavytail.errors import install_extra
 from support.processes import python
 from support.small_deep import SMALL
@@ -96,7 +97,7 @@ def test_a_progress_bar_shows_steps_and_speed(capsys: pytest.CaptureFixture[str]
 def test_parameters_are_completed_without_training() -> None:
     page = ht.deep.complete_parameters("cart_pole", coefficient=1, **SMALL)
     assert json.loads(json.dumps(page)) == page
-    assert set(ht.deep.PER_RUN) < set(page)
+    assert set(PER_RUN) < set(page)
     learner = heavy_dqn("cart_pole", **page)
     settings = {**learner.settings._asdict(), "hidden": [16, 16]}
     assert settings | learner.parameters[0] == page | {"agent": "heavy_dqn"}

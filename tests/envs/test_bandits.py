@@ -28,10 +28,10 @@ def test_regret_counts_worse_arms_and_nothing_else() -> None:
 
 
 def test_best_arms_move_on_at_times_spread_over_the_run() -> None:
-    changing = ht.make_changing_mdp("changing_bandits", changes=4, planned_steps=1001, n_actions=3, gap=1.0)
+    changing = ht.make_mdp("changing_bandits", changes=4, planned_steps=1001, n_actions=3, gap=1.0)
     assert changing.at == (250, 500, 750)
     assert [mdp.mean_rewards[0].argmax() for mdp in changing.mdps] == [0, 1, 2, 0]
-    assert len(ht.make_changing_mdp("changing_bandits", changes=1).mdps) == 1
+    assert len(ht.make_mdp("changing_bandits", changes=1).mdps) == 1
     curve = ht.make_agent(changing, "random", seed=0).learn(steps=1001)
     assert 0.3 < curve.mean_reward[-1] / 1001 < 0.37
 
@@ -40,4 +40,4 @@ def test_too_few_steps_for_the_periods_are_one_line() -> None:
     with pytest.raises(
         InputError, match=r"^changing_bandits: planned_steps is 3; for 5 periods it must be at least 5$"
     ):
-        ht.make_changing_mdp("changing_bandits", changes=5, planned_steps=3)
+        ht.make_mdp("changing_bandits", changes=5, planned_steps=3)

@@ -34,7 +34,7 @@ def test_a_huge_environment_is_refused_or_costs_nothing(env: str, parameter: str
         assert ht.make_mdp(env, horizon=value).horizon == value
         return
     with pytest.raises(InputError) as caught:
-        ht.make_changing_mdp(env, **{k: v for k, v in given.items() if k in parameters(env)})
+        ht.make_mdp(env, **{k: v for k, v in given.items() if k in parameters(env)})
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 200
 
@@ -71,9 +71,9 @@ def test_no_order_of_moments_is_too_small_for_a_message() -> None:
 
 
 def test_many_changes_share_their_bandits() -> None:
-    changing = ht.make_changing_mdp("changing_bandits", changes=100_000, planned_steps=100_000, n_actions=3)
+    changing = ht.make_mdp("changing_bandits", changes=100_000, planned_steps=100_000, n_actions=3)
     assert len({id(mdp) for mdp in changing.mdps}) == 3
-    few = ht.make_changing_mdp("changing_bandits", changes=5, planned_steps=1000)
+    few = ht.make_mdp("changing_bandits", changes=5, planned_steps=1000)
     assert [mdp.mean_rewards.argmax(axis=1).tolist() for mdp in few.mdps] == [[0, 1], [1, 0]] * 2 + [[0, 1]]
 
 

@@ -298,7 +298,7 @@ def test_an_interrupted_run_goes_on_from_its_file(
     again = wrap(make(env_id))
     again.reset()
     again.load(file)
-    made = ht.load(file, make(env_id))
+    made: Any = ht.load(file, make(env_id))
     rest = rollout(env, 100, seed=2)
     for other in (again, made):
         assert type(other) is type(env)
@@ -327,7 +327,7 @@ def test_the_state_of_one_environment_goes_into_a_vector_and_back(tmp_path: Path
     single = DenoiseReward(noisy())
     rollout(single, 50, seed=0)
     single.save(tmp_path / "rewards.npz")
-    vector = ht.load(tmp_path / "rewards.npz", noisy_vector())
+    vector: Any = ht.load(tmp_path / "rewards.npz", noisy_vector())
     np.testing.assert_equal(vector.state_dict(), single.state_dict())
     assert isinstance(vector, VectorEnv)
 
@@ -341,4 +341,5 @@ def test_the_state_of_another_wrapper_is_called_so(tmp_path: Path) -> None:
 
 def test_a_wrapper_without_steps_is_saved_too(tmp_path: Path) -> None:
     DenoiseReward(noisy()).save(tmp_path / "rewards.npz")
-    assert ht.load(tmp_path / "rewards.npz", noisy()).cells == 1
+    again: Any = ht.load(tmp_path / "rewards.npz", noisy())
+    assert again.cells == 1

@@ -61,7 +61,7 @@ def test_a_model_learns_and_goes_on_from_its_files(
     assert all(np.isfinite(tensor.numpy()).all() for tensor in model.get_parameters()["policy"].values())
     model.save(tmp_path / "model.zip")
     env.save(tmp_path / "rewards.npz")
-    again = ht.load(tmp_path / "rewards.npz", bare())
+    again: Any = ht.load(tmp_path / "rewards.npz", bare())
     assert type(again) is type(env)
     np.testing.assert_equal(again.state_dict(), env.state_dict())
     type(model).load(tmp_path / "model.zip", env=again).learn(50)

@@ -28,12 +28,14 @@ SMALL: dict[str, dict[str, Any]] = {"deep_sea": {"size": 5}}
 HEAVY = ht.laws.alpha_stable(1.1)
 
 READABLE = ["six_arms", "double_chain", "river_swim", "two_state", "heavy_bandit tree", "heavy_chain"]
+
+
+def _build(name: str) -> MDP:
+    return ht.make_mdp(name, **SMALL.get(name, {}))
+
+
 PICTURES: dict[str, Callable[[], MDP]] = {
-    **{
-        name: partial(ht.make_mdp, name, **SMALL.get(name, {}))
-        for name in own_builders("env")
-        if not name.startswith("changing_")
-    },
+    **{name: partial(_build, name) for name in own_builders("env") if not name.startswith("changing_")},
     **{name: make for name, make in mdps.MDPS.items() if name != "infinite"},  # no law has such samples
     "six_arms strehl": lambda: ht.make_mdp("six_arms", probabilities="strehl"),
     "two_state heavy": lambda: ht.make_mdp("two_state", n_actions=10, law=HEAVY),

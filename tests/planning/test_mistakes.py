@@ -10,6 +10,7 @@ import heavytail as ht
 from heavytail import planning
 from heavytail.arrays import Ints
 from heavytail.errors import InputError
+from heavytail.planning.policy_enumeration import all_gains
 from support import mdps
 
 CONTINUING = ht.mdp_from_arrays(np.full((3, 2, 3), 1 / 3), np.zeros((3, 2)))
@@ -39,7 +40,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: planning.diameter(mdps.staged()), NO_LONG_RUN),
     (lambda: planning.times_to(mdps.staged(), 0), NO_LONG_RUN),
     (lambda: planning.policy_gap(mdps.staged()), NO_LONG_RUN),
-    (lambda: planning.all_gains(mdps.staged(), 0, 1), NO_LONG_RUN),
+    (lambda: all_gains(mdps.staged(), 0, 1), NO_LONG_RUN),
     (lambda: planning.policy_gain(EPISODIC, [0, 0]), SHAPES + "int64[2]"),
     (lambda: planning.policy_gain(EPISODIC, [0.0, 0.0, 0.0]), SHAPES + "float64[3]"),
     (lambda: planning.policy_gain(EPISODIC, np.zeros((4, 3), np.int64)), SHAPES + "int64[4, 3]"),
@@ -86,7 +87,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: planning.times_to(CONTINUING, 3), "target is 3; states go from 0 to 2"),
     (lambda: planning.times_to(CONTINUING, -1), "target is -1; states go from 0 to 2"),
     (
-        lambda: planning.all_gains(CONTINUING, 0, 9),
+        lambda: all_gains(CONTINUING, 0, 9),
         "the policies of this MDP are numbered from 0 to 2**3; got 0 to 9",
     ),
 ]

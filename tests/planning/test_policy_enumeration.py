@@ -7,6 +7,7 @@ from hypothesis import given
 import heavytail as ht
 from heavytail import planning
 from heavytail.mdp import MDP
+from heavytail.planning.policy_enumeration import all_gains
 from support.planning_twins import (
     FEW_EXAMPLES,
     Model,
@@ -31,9 +32,9 @@ def test_all_gains_come_in_the_order_of_their_digits(model: Model) -> None:
     S, A = model.r.shape
     naive, _ = every_gain_and_bias(model)
     numbers = [sum(a * A**s for s, a in enumerate(policy)) for policy in policies(model)]
-    np.testing.assert_allclose(planning.all_gains(model.mdp(), 0, A**S)[numbers], naive, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(all_gains(model.mdp(), 0, A**S)[numbers], naive, rtol=0, atol=1e-9)
     np.testing.assert_array_equal(
-        planning.all_gains(model.mdp(), A**S - 1, A**S), planning.all_gains(model.mdp(), 0, A**S)[-1:]
+        all_gains(model.mdp(), A**S - 1, A**S), all_gains(model.mdp(), 0, A**S)[-1:]
     )
 
 
@@ -43,8 +44,8 @@ def test_the_numbers_of_policies_may_be_long() -> None:
     mdp = ht.mdp_from_arrays(
         np.tile(np.eye(n)[:, None], (1, 2, 1)), np.stack([np.zeros(n), np.arange(1.0, n + 1)], axis=1)
     )
-    np.testing.assert_allclose(planning.all_gains(mdp, 2**n - 1, 2**n), [np.arange(1.0, n + 1)], rtol=1e-13)
-    np.testing.assert_allclose(planning.all_gains(mdp, 0, 1), np.zeros((1, n)), atol=1e-13)
+    np.testing.assert_allclose(all_gains(mdp, 2**n - 1, 2**n), [np.arange(1.0, n + 1)], rtol=1e-13)
+    np.testing.assert_allclose(all_gains(mdp, 0, 1), np.zeros((1, n)), atol=1e-13)
 
 
 @pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
@@ -73,8 +74,8 @@ def test_a_long_chain_without_choices_has_one_gain() -> None:
         n_actions=1,
     )
     assert planning.policy_gap(mdp) == 0.0
-    assert planning.all_gains(mdp, 0, 0).shape == (0, 100_000)
-    np.testing.assert_allclose(planning.all_gains(mdp, 0, 1), 49_999.5, rtol=1e-12)
+    assert all_gains(mdp, 0, 0).shape == (0, 100_000)
+    np.testing.assert_allclose(all_gains(mdp, 0, 1), 49_999.5, rtol=1e-12)
 
 
 def one_arm_less(arms: int) -> MDP:

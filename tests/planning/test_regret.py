@@ -73,7 +73,7 @@ def test_a_saved_learner_goes_on_with_gaps(tmp_path: Path) -> None:
     learner = ht.make_agent(planning.regret_by_gaps(ht.make_mdp("river_swim")), "psrl", seed=3)
     learner.learn(episodes=20)
     learner.save(tmp_path / "learner.npz")
-    loaded = ht.load(tmp_path / "learner.npz")
+    loaded = ht.Learner.load(tmp_path / "learner.npz")
     np.testing.assert_array_equal(
         loaded.learn(episodes=20).mean_reward, learner.learn(episodes=20).mean_reward
     )
@@ -81,7 +81,7 @@ def test_a_saved_learner_goes_on_with_gaps(tmp_path: Path) -> None:
 
 def test_the_file_of_an_mdp_holds_no_gaps(tmp_path: Path) -> None:
     with pytest.raises(ht.InputError, match="record gaps"):
-        ht.save_mdp(planning.regret_by_gaps(ht.make_mdp("two_state")), tmp_path / "mdp.npz")
+        planning.regret_by_gaps(ht.make_mdp("two_state")).save(tmp_path / "mdp.npz")
 
 
 def test_two_long_runs_have_no_gap() -> None:

@@ -35,11 +35,11 @@ def compiler(monkeypatch: pytest.MonkeyPatch) -> Compiler:
     return thread
 
 
-def make(name: str) -> ht.OnlineAgent:
+def make(name: str) -> ht.OnlineAgent[Any]:
     return example_agent(name, 4, 3, horizon=5)
 
 
-def drive(agent: ht.OnlineAgent, rng: np.random.Generator, steps: int) -> list[Any]:
+def drive(agent: ht.OnlineAgent[Any], rng: np.random.Generator, steps: int) -> list[Any]:
     """Let it act and learn; once of an infinite reward. Return all that it said."""
     said = []
     for i in range(steps):
@@ -51,7 +51,7 @@ def drive(agent: ht.OnlineAgent, rng: np.random.Generator, steps: int) -> list[A
     return said
 
 
-def arrays(agent: ht.OnlineAgent) -> dict[str, bytes]:
+def arrays(agent: ht.OnlineAgent[Any]) -> dict[str, bytes]:
     return {path: array.tobytes() for path, array in flatten("session", agent.session).items()}
 
 

@@ -9,11 +9,11 @@ import pytest
 import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.arrays import record_bytes
-from heavytail.serving.next_episode import session_aside
+from heavytail.serving.session import session_aside
 from support.online import NAMES, example_agent
 
 
-def _between_episodes(name: str) -> ht.OnlineAgent:
+def _between_episodes(name: str) -> ht.OnlineAgent[Any]:
     agent = example_agent(name)
     rng = np.random.default_rng(0)
     for i in range(120):

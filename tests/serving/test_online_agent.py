@@ -13,16 +13,16 @@ import pytest
 import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.errors import InputError
-from heavytail.serving.autosave import Autosave
+from heavytail.serving.session_file import Autosave
 from support.online import NAMES, example_agent
 from support.processes import python, send
 
 
-def _make(name: str = "q_learning", **given: Any) -> ht.OnlineAgent:
+def _make(name: str = "q_learning", **given: Any) -> ht.OnlineAgent[Any]:
     return ht.make_online(**{"states": 3, "actions": 2, "name": name, "seed": 0, "horizon": 4, **given})
 
 
-def _drive(agent: ht.OnlineAgent, steps: int, seed: int) -> list[Any]:
+def _drive(agent: ht.OnlineAgent[Any], steps: int, seed: int) -> list[Any]:
     """Show it random rewards and states; return what it did."""
     rng, s, done = np.random.default_rng(seed), 0, []
     for _ in range(steps):
@@ -34,7 +34,7 @@ def _drive(agent: ht.OnlineAgent, steps: int, seed: int) -> list[Any]:
     return done
 
 
-def _same(left: ht.OnlineAgent, right: ht.OnlineAgent) -> None:
+def _same(left: ht.OnlineAgent[Any], right: ht.OnlineAgent[Any]) -> None:
     mine, other = flatten("session", left.session), flatten("session", right.session)
     for path in mine:
         np.testing.assert_array_equal(mine[path], other[path], err_msg=path)
@@ -136,7 +136,7 @@ def test_copies_that_only_predict_explore_as_the_file_changes(tmp_path: Path) ->
     owner, chosen = ht.make_online(1, 2, "psrl", seed=0, horizon=1), set()
     for _ in range(30):
         owner.save(tmp_path / "agent.npz")
-        action = ht.load(tmp_path / "agent.npz").predict(0)
+        action = ht.OnlineAgent.load(tmp_path / "agent.npz").predict(0)
         owner.update(0, action, 0.0)
         chosen.add(action)
     assert chosen == {0, 1}
@@ -170,8 +170,8 @@ def test_each_kind_of_file_says_what_reads_it(tmp_path: Path) -> None:
     _make().save(tmp_path / "stepwise.npz")
     ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0).save(tmp_path / "learner.npz")
     with pytest.raises(InputError, match="holds an agent for a loop of your own"):
-        ht.load_agent(tmp_path / "stepwise.npz")
-    with pytest.raises(InputError, match="is the file of a learner; read it with heavytail"):
+        ht.Learner.load(tmp_path / "stepwise.npz")
+    with pytest.raises(InputError, match="is the file of a learner; read it with ht.load"):
         ht.OnlineAgent.load(tmp_path / "learner.npz")
 
 
@@ -245,7 +245,7 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
         (lambda: agent.act("a", 1), "there is no step 1; steps are whole numbers from 0 to 0"),
         (lambda: agent.act("a", -1), "there is no step -1"),
         (lambda: agent.update("a", "x", 1.0, "b"), "there is no action 'x'; actions are 'l', 'r'"),
-        (lambda: agent.update("a", [], 1.0, "b"), r"there is no action \[\]"),
+        (lambda: agent.update("a", [], 1.0, "b"), r"there is no action \[\]"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", "1.0", "b"), "a reward must be a number, got '1.0'"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", float("nan"), "b"), "the reward of step 0 .in state 'a'. is nan"),
         (lambda: agent.update("a", "l", 10**400, "b"), "is too large; for infinity say inf"),
@@ -290,7 +290,7 @@ def test_it_is_saved_every_so_many_updates(tmp_path: Path) -> None:
 def test_it_is_saved_every_so_many_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that goes on by a millisecond per update: saved each second, within an eighth of it."""
     now, saved = [0.0], []
-    monkeypatch.setattr("heavytail.serving.autosave.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("heavytail.serving.session_file.time.monotonic", lambda: now[0])
     autosave, due, looks = Autosave("a.npz", None, 1.0, 0), 1, 0
     for updates in range(1, 10_001):
         now[0] = updates / 1000

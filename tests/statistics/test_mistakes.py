@@ -9,6 +9,7 @@ import pytest
 
 from heavytail import statistics as s
 from heavytail.errors import InputError
+from heavytail.statistics.location import location_of
 from support.processes import python
 
 RNG = np.random.default_rng(0)
@@ -19,7 +20,7 @@ TAKE_VALUES: dict[str, Callable[[Any], Any]] = {
     "median": s.median,
     "interquartile_mean": s.interquartile_mean,
     "mean_and_deviation": s.mean_and_deviation,
-    "location_of": lambda x: s.location_of(x, "mean"),
+    "location_of": lambda x: location_of(x, "mean"),
     "quantiles": lambda x: s.quantiles(x, [0.5]),
     "bootstrap_interval": lambda x: s.bootstrap_interval(x, rng=RNG),
     "heavy.median": s.heavy.median,
@@ -78,7 +79,7 @@ def test_what_are_no_two_samples_is_refused(function: Callable[[Any, Any], Any])
 
 
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
-    (lambda: s.location_of(X, "medain"), r"there is no statistic 'medain'; did you mean 'median'\?"),
+    (lambda: location_of(X, "medain"), r"there is no statistic 'medain'; did you mean 'median'\?"),
     (
         lambda: s.bootstrap_interval(X, "std", rng=RNG),
         "there is no statistic 'std'; choose from: interquartile_mean, mean, median",

@@ -54,7 +54,8 @@ def path_of(watched: ht.Learner, units: int, seed: int) -> Any:
     far.
     """
     run = streams(seed)
-    env, steps = MDPStepper(watched.mdp, run), OnlineAgent(watched.agent, run.agent, watched.problem)
+    env = MDPStepper(watched.mdp, run)
+    steps: OnlineAgent[int] = OnlineAgent(watched.agent, run.agent, watched.problem)
     rewards: dict[tuple[int, int], list[float]] = defaultdict(list)
     follows: dict[tuple[int, int], list[int]] = defaultdict(list)
     for _ in range(units):
@@ -232,7 +233,7 @@ def test_the_mdp_stays_in_the_confidence_set_of_heavy_ucrl2(law: str) -> None:
 
 
 def test_mistakes_are_one_line() -> None:
-    changing = ht.make_changing_mdp("changing_bandits")
+    changing = ht.make_mdp("changing_bandits")
     cases: list[tuple[Any, dict[str, Any], str]] = [
         (
             changing,

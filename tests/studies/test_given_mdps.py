@@ -112,7 +112,7 @@ def test_a_missing_or_altered_mdp_is_one_line_elsewhere_and_mended_here(folder: 
     """
     path.unlink()
     assert "cannot be read, an MDP of the study: No such file" in python(script, folder=tmp_path)
-    ht.save_mdp(ht.make_mdp("two_state"), path)
+    ht.make_mdp("two_state").save(path)
     assert "holds another MDP than its name says" in python(script, folder=tmp_path)
     Study(raw(), again).run("inline")
     assert files(again) == files(folder)
@@ -120,7 +120,7 @@ def test_a_missing_or_altered_mdp_is_one_line_elsewhere_and_mended_here(folder: 
 
 def test_gymnasium_environments_changing_mdps_and_files_are_taken(tmp_path: Path) -> None:
     changing = ht.changing_mdp([mine(), mine()], at=[5])
-    ht.save_mdp(mine(), tmp_path / "mine.npz")
+    mine().save(tmp_path / "mine.npz")
     spec = make_spec(
         raw(
             lake=gymnasium.make("FrozenLake-v1"),

@@ -52,7 +52,7 @@ def run_fused(agent: str, mdp: str) -> Trace:
 
 def one_by_one(agent: str, mdp: str) -> Trace:
     learner, recorded, until = _start(agent, mdp)
-    steps = OnlineAgent(learner.agent, learner.streams.agent, learner.problem)
+    steps: OnlineAgent[int] = OnlineAgent(learner.agent, learner.streams.agent, learner.problem)
     step_loop.run(
         steps,
         step_loop.MDPStepper(learner.mdp, learner.streams),

@@ -7,7 +7,8 @@ import pytest
 
 import heavytail as ht
 from heavytail.arrays import Floats
-from heavytail.tails import Tail, fit_excesses, hill_index
+from heavytail.tails import Tail, hill_index
+from heavytail.tails.generalised_pareto import fit_excesses
 
 
 @pytest.fixture(scope="module")

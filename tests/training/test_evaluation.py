@@ -99,7 +99,7 @@ def test_an_environment_that_cannot_be_copied_is_one_line_and_another_may_be_giv
     [
         ({}, "evaluate: this is in episodes, so say episodes="),
         ({"steps": 3}, "evaluate: this is in episodes"),
-        ({"episodes": 0}, "evaluate: episodes is 0; it must be a whole number, at least 1"),
+        ({"episodes": 0}, "evaluate: episodes must be at least 1, got 0"),
         ({"episodes": 1, "confidence": 95}, "evaluate: confidence must be below 1"),
         ({"episodes": 1, "env": 3}, "env= is for Gymnasium environments"),
     ],

@@ -44,8 +44,8 @@ def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
         (learner.learn, "learn: this is in episodes, so say episodes=; got episodes=None, steps=None"),
         (lambda: learner.learn(steps=5), "learn: this is in episodes, so say episodes="),
         (lambda: continuing.learn(5), "learn: this is a continuing problem, so say steps="),
-        (lambda: learner.learn(0), "learn: episodes is 0; it must be a whole number, at least 1"),
-        (lambda: learner.learn(2.5), "learn: episodes is 2.5; it must be a whole number, at least 1"),  # type: ignore[arg-type]
+        (lambda: learner.learn(0), "learn: episodes must be at least 1, got 0"),
+        (lambda: learner.learn(2.5), "learn: episodes must be a whole number, got 2.5"),  # type: ignore[arg-type]
         (lambda: learner.learn(5, checkpoints=0), "checkpoints is 0; it must be at least 1"),
         (
             lambda: learner.learn(5, checkpoints=[3, 2]),
@@ -58,7 +58,7 @@ def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
         (lambda: learner.learn(5, spacing="odd"), "spacing is 'odd'; it must be 'even' or 'log'"),  # type: ignore[arg-type]
         (lambda: learner.predict(3), "there is no state 3; states are whole numbers from 0 to 2"),
         (lambda: learner.predict(1.5), "there is no state 1.5; states are whole numbers from 0 to 2"),  # type: ignore[arg-type]
-        (lambda: learner.learn("x"), "learn: episodes is 'x'; it must be a whole number, at least 1"),  # type: ignore[arg-type]
+        (lambda: learner.learn("x"), "learn: episodes must be a number, got 'x'"),  # type: ignore[arg-type]
         (lambda: learner.learn(5, checkpoints=[1.5]), "checkpoints must be a number of them"),  # type: ignore[list-item]
         (lambda: learner.predict(0, 4), "there is no step 4; steps are whole numbers from 0 to 3"),
     ):
@@ -139,7 +139,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path, mode: str) -> None:
     printed = python(INTERRUPTED.replace("LENGTH", length), folder=tmp_path, NUMBA_DISABLE_JIT=mode)
     done, recorded = map(int, printed.split())
     assert recorded == 1
-    interrupted = ht.load_agent(tmp_path / "interrupted.npz")
+    interrupted = ht.Learner.load(tmp_path / "interrupted.npz")
     whole = ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=0, planned_steps=10**12)
     interrupted.learn(5)
     whole.learn(done + 5)
@@ -212,9 +212,9 @@ def test_a_folder_that_is_not_there_is_named(learner: ht.Learner, tmp_path: Path
     with pytest.raises(InputError, match="cannot be written: No such file"):
         learner.save(tmp_path / "missing" / "agent.npz")
     with pytest.raises(InputError, match=r"nothing\.npz cannot be read: No such file"):
-        ht.load_agent(tmp_path / "nothing.npz")
+        ht.Learner.load(tmp_path / "nothing.npz")
     with pytest.raises(InputError, match="cannot be read: Is a directory"):
-        ht.load_agent(tmp_path)
+        ht.Learner.load(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def _load(data: bytes, folder: Path) -> ht.Learner:
     path = folder / "agent.npz"
     path.write_bytes(data)
-    return ht.load_agent(path)
+    return ht.Learner.load(path)
 
 
 @given(data=st.data())
@@ -277,19 +277,19 @@ def test_a_foreign_file_is_one_line(data: bytes, message: str, tmp_path: Path) -
 def test_foreign_arrays_are_one_line(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
     with pytest.raises(InputError, match="is no agent file of heavytail"):
-        ht.load_agent(tmp_path / "other.npz")
+        ht.Learner.load(tmp_path / "other.npz")
     np.save(tmp_path / "one.npy", np.zeros(3))
     with pytest.raises(InputError, match="is no agent file, or a damaged one: File is not a zip file"):
-        ht.load_agent(tmp_path / "one.npy")
+        ht.Learner.load(tmp_path / "one.npy")
     np.savez(tmp_path / "objects.npz", x=np.array([{}], dtype=object))
     with pytest.raises(
         InputError, match="is no agent file, or a damaged one: Object arrays cannot be loaded"
     ):
-        ht.load_agent(tmp_path / "objects.npz")
+        ht.Learner.load(tmp_path / "objects.npz")
     with zipfile.ZipFile(tmp_path / "plain.zip", "w") as archive:
         archive.writestr("readme.txt", "hello")
     with pytest.raises(InputError, match="is no agent file"):
-        ht.load_agent(tmp_path / "plain.zip")
+        ht.Learner.load(tmp_path / "plain.zip")
 
 
 def _rewrite(path: Path, metadata: dict[str, Any] | None = None, **arrays: Any) -> None:
@@ -343,7 +343,7 @@ def test_an_inconsistent_file_is_one_line(
     path.write_bytes(saved)
     _rewrite(path, metadata, **arrays)
     with pytest.raises(InputError, match=message) as caught:
-        ht.load_agent(path)
+        ht.Learner.load(path)
     assert "\n" not in str(caught.value)
 
 
@@ -365,7 +365,7 @@ def test_a_file_of_another_format_says_so(saved: bytes, tmp_path: Path) -> None:
     ):
         np.savez(path, **{**arrays, METADATA: np.frombuffer(text.encode(), np.uint8)})
         with pytest.raises(InputError, match=message) as caught:
-            ht.load_agent(path)
+            ht.Learner.load(path)
         assert "\n" not in str(caught.value)
 
 

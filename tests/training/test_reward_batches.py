@@ -167,7 +167,7 @@ def test_a_run_saved_in_the_middle_of_a_batch_goes_on_as_if_it_had_not_been(
     traces.learn(once, 200)
     traces.learn(first, 61)
     first.save(tmp_path / "agent.npz")
-    second = ht.load_agent(tmp_path / "agent.npz")
+    second = ht.Learner.load(tmp_path / "agent.npz")
     traces.learn(second, 139)
     traces.assert_same(everything(once), everything(second))
 

@@ -111,14 +111,14 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
     learner = ht.make_agent(Shifted(), "q_learning", horizon=4, r_max=1.0, seed=0)
     learner.learn(50)
     learner.save(tmp_path / "agent.npz")
-    loaded = ht.load_agent(tmp_path / "agent.npz", Shifted())
+    loaded = ht.Learner.load(tmp_path / "agent.npz", Shifted())
     np.testing.assert_array_equal(loaded.agent.q, learner.agent.q)
     np.testing.assert_array_equal(loaded.learn(50).realised_reward, learner.learn(50).realised_reward)
     with pytest.raises(
         InputError,
         match=r"it is for \(2, 2, 4\) states, actions and steps, and the environment has \(16, 4, 4\)",
     ):
-        ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
+        ht.Learner.load(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
     with pytest.raises(InputError, match="this learner is in a Gymnasium environment"):
         loaded.mdp  # noqa: B018 - the look-up is the test
 
@@ -127,7 +127,7 @@ def test_without_its_environment_a_loaded_learner_predicts_and_does_not_learn(tm
     learner = ht.make_agent(Shifted(), "q_learning", horizon=4, r_max=1.0, transition_scale=0.01, seed=0)
     learner.learn(500)
     learner.save(tmp_path / "agent.npz")
-    alone = ht.load_agent(tmp_path / "agent.npz")
+    alone = ht.Learner.load(tmp_path / "agent.npz")
     assert alone.predict(6, 1) == learner.predict(6, 1) == 2
     np.testing.assert_array_equal(alone.policy(), learner.policy())
     assert alone.evaluate(3, env=Shifted()).mean == learner.evaluate(3).mean
@@ -135,7 +135,7 @@ def test_without_its_environment_a_loaded_learner_predicts_and_does_not_learn(tm
         with pytest.raises(InputError, match=r"can only predict; to learn, load it with one: ht\.load"):
             impossible()
     alone.save(tmp_path / "again.npz")
-    again = ht.load(tmp_path / "again.npz", Shifted())
+    again = ht.Learner.load(tmp_path / "again.npz", Shifted())
     np.testing.assert_array_equal(again.learn(50).realised_reward, learner.learn(50).realised_reward)
 
 
@@ -147,7 +147,7 @@ def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
     file.metadata["spaces"] = spaces
     write_agent_file(path, file)
     with pytest.raises(InputError, match="cannot be used"):
-        ht.load_agent(path)
+        ht.Learner.load(path)
 
 
 def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_a_file_that_does_not_tell_its_spaces_needs_its_environment(tmp_path: Pa
     del file.metadata["spaces"]
     write_agent_file(path, file)
     with pytest.raises(InputError, match=r"it was saved in a Gymnasium environment; give that to ht\.load"):
-        ht.load_agent(path)
+        ht.Learner.load(path)
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_loaded_learner_meets_new_noise(tmp_path: Path) -> None:
     learner = ht.make_agent(gymnasium.make("FrozenLake-v1"), "random", seed=np.int64(0))
     learner.learn(40)
     learner.save(tmp_path / "agent.npz")
-    again = ht.load_agent(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
+    again = ht.Learner.load(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
     assert isinstance(again.runner, GymRunner)
     assert again.runner._seed not in (0, None)
     assert len(again.learn(40, checkpoints=40).at) == 40
@@ -327,7 +327,7 @@ def test_learning_through_a_change_in_parts_equals_learning_at_once(parts: list[
     for part in parts:
         learner.learn(part)
         learner.save(tmp_path / "agent.npz")
-        learner = ht.load_agent(tmp_path / "agent.npz")
+        learner = ht.Learner.load(tmp_path / "agent.npz")
     whole = ht.make_agent(changing, "q_learning", seed=2)
     whole.learn(100)
     np.testing.assert_array_equal(learner.agent.q, whole.agent.q)

@@ -18,7 +18,7 @@ def test_the_moment_is_that_of_a_study(agent: str) -> None:
 
 
 def test_the_number_of_changes_is_that_of_the_mdp() -> None:
-    mdp = ht.make_changing_mdp("changing_bandits", planned_steps=1000)
+    mdp = ht.make_mdp("changing_bandits", planned_steps=1000)
     learner = ht.make_agent(mdp, "restarting", agent="ucrl2", epsilon=1.0, changes="true", seed=0)
     assert learner.parameters["changes"] == len(mdp.mdps) == 2
 

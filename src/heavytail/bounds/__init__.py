@@ -16,7 +16,7 @@ logarithms, since some numbers have a hundred digits.
 with ``@register("bound", ...)`` adds a bound to both: see `heavytail.bounds.catalogue`.
 """
 
-from heavytail.bounds.bound import Bound, Steps
+from heavytail.bounds.bound import Bound
 from heavytail.bounds.catalogue import Bounds, bounds_at, bounds_of, compute_bound
 from heavytail.bounds.plot import draw_bounds
 from heavytail.bounds.quantities import Quantities, quantities_of
@@ -25,7 +25,6 @@ __all__ = [
     "Bound",
     "Bounds",
     "Quantities",
-    "Steps",
     "bounds_at",
     "bounds_of",
     "compute_bound",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import heavytail as ht
 from heavytail.errors import InputError, suggestion
+from heavytail.mdp.mdp_file import load_mdp
 
 if TYPE_CHECKING:
     from heavytail import MDP, ChangingMDP, LoggedMDP
@@ -26,14 +27,12 @@ def read_env_file(env: str, parameters: dict[str, Any]) -> "MDP | ChangingMDP | 
         return _from_log(env, parameters)
     if parameters:
         raise InputError(f"{env} is built already, so there is nothing to build with {', '.join(parameters)}")
-    return ht.load_mdp(env)
+    return load_mdp(env)
 
 
 def make_single_mdp(env: str, parameters: dict[str, Any], what: str) -> "MDP | LoggedMDP":
     """Make an MDP that stays, by its name or from a file; `what` is of one MDP alone."""
-    if not is_env_file(env):
-        return ht.make_mdp(env, **parameters)
-    mdp = read_env_file(env, parameters)
+    mdp = read_env_file(env, parameters) if is_env_file(env) else ht.make_mdp(env, **parameters)
     if isinstance(mdp, ht.ChangingMDP):
         raise InputError(f"{env} holds {len(mdp.mdps)} MDPs that follow each other; {what} one")
     return mdp

@@ -73,7 +73,7 @@ def _make_learner(env: str, agent: str, given: dict[str, Any], seed: int) -> "Le
     names = {entry.name for entry in registered("env")}
     own = _share_out(env if env in names else None, agent, given)
     if env in names:
-        return ht.make_agent(ht.make_changing_mdp(env, **own["env"]), agent, seed=seed, **own["agent"])
+        return ht.make_agent(ht.make_mdp(env, **own["env"]), agent, seed=seed, **own["agent"])
     if is_env_file(env):
         return ht.make_agent(read_env_file(env, own["env"]), agent, seed=seed, **own["agent"])
     horizon = own["env"].pop("horizon", None)  # the learner's, not a parameter of Gymnasium's
@@ -159,9 +159,9 @@ def _print_summary(learner: "Learner") -> None:
     typer.echo(f"{kind} reward of the last tenth: {rate:.4g} per {unit}")
     if curve.mdp is not None:
         typer.echo(f"regret: {curve.regret[-1]:,.4g}")
-        found = learner.evaluate(**{learner.unit: 1})
-        if found.value is not None:
-            typer.echo(f"the policy as it is now is worth {found.value:.4g} per {unit}")
+        value = learner.policy_value()
+        if value is not None:
+            typer.echo(f"the policy as it is now is worth {value:.4g} per {unit}")
 
 
 def _last_tenth(curve: "Curve") -> tuple[str, float]:

@@ -2,7 +2,7 @@
 
 An environment, an agent and its training are pure functions over records of arrays; a whole training run is
 one compiled loop, and a batch of runs (seeds and hyperparameters side by side) is the same loop with one more
-axis. `complete_parameters` and `PER_RUN` need no JAX, so that runs can be planned without it.
+axis. `complete_parameters` needs no JAX, so that runs can be planned without it.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from sys import modules
 from typing import TYPE_CHECKING, Any
 
-from heavytail.deep.settings import PER_RUN, complete_parameters
+from heavytail.deep.settings import complete_parameters
 from heavytail.errors import InputError, install_extra
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from heavytail.deep.learner import DeepLearner
 
 __all__ = [
-    "PER_RUN",
     "DeepCurve",
     "DeepLearner",
     "complete_parameters",

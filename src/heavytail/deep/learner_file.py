@@ -18,8 +18,8 @@ from heavytail.deep.gym_driver import environment_from_gymnasium
 from heavytail.deep.settings import RunSettings, check_run
 from heavytail.errors import InputError
 from heavytail.files import Arrays
+from heavytail.gym_answers import AbsentEnv
 from heavytail.ranges import COUNT
-from heavytail.training.absent_env import AbsentEnv
 
 if TYPE_CHECKING:
     import gymnasium

@@ -3,16 +3,20 @@
 The docstring of that function is the environment's documentation page.
 """
 
-from typing import Any
+from typing import Any, Literal, overload
 
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.mdp import MDP
-from heavytail.mdp.changing import ChangingMDP, changing_mdp
+from heavytail.mdp.changing import ChangingMDP
 from heavytail.registry import find
 
 
-def make_mdp(name: str, **parameters: Any) -> MDP:
-    """Make an environment by its name.
+@overload
+def make_mdp(name: Literal["changing_bandits"], **parameters: Any) -> ChangingMDP: ...
+@overload
+def make_mdp(name: str, **parameters: Any) -> MDP: ...
+def make_mdp(name: str, **parameters: Any) -> MDP | ChangingMDP:
+    """Make an environment by its name: an MDP, or one that changes.
 
     Args:
         name: the environment's id; ``heavytail.registered("env")`` and ``heavytail list envs`` list them.
@@ -27,33 +31,9 @@ def make_mdp(name: str, **parameters: Any) -> MDP:
     >>> other = ht.make_mdp("six_arms", law="student_t", df=1.5, horizon=10)
     >>> (other.mean_rewards == mdp.mean_rewards).all()
     np.True_
+    >>> ht.make_mdp("changing_bandits", planned_steps=1000).at
+    (500,)
     """
-    mdp = _build(name, parameters)
-    if isinstance(mdp, ChangingMDP):
-        raise InputError(
-            f"{name} is an MDP that changes, and an MDP that stays is needed here;"
-            f" make_changing_mdp({name!r}) is for learning in it"
-        )
-    return mdp
-
-
-def make_changing_mdp(name: str, **parameters: Any) -> ChangingMDP:
-    """Make an environment by its name, as an MDP that may change; most never do.
-
-    Args:
-        name: the environment's id.
-        **parameters: the environment's own, as in `make_mdp`.
-
-    >>> import heavytail as ht
-    >>> ht.make_changing_mdp("six_arms").at, ht.make_changing_mdp("changing_bandits", planned_steps=1000).at
-    ((), (500,))
-    """
-    mdp = _build(name, parameters)
-    return mdp if isinstance(mdp, ChangingMDP) else changing_mdp([mdp], at=[])
-
-
-def _build(name: str, parameters: dict[str, Any]) -> MDP | ChangingMDP:
-    """Call a builder; a law may be given by its name, its parameters beside the environment's."""
     env = find("env", name)
     if isinstance(parameters.get("law"), str) and "law" in env.parameters:
         law = find("law", parameters["law"])

@@ -41,7 +41,7 @@ def changing_bandits(
         The best arm of the period: 1 at every step.
 
         >>> import heavytail as ht
-        >>> changing = ht.make_changing_mdp("changing_bandits", changes=3, planned_steps=3000)
+        >>> changing = ht.make_mdp("changing_bandits", changes=3, planned_steps=3000)
         >>> changing.at, [mdp.mean_rewards.argmax(axis=1).tolist() for mdp in changing.mdps]
         ((1000, 2000), [[0, 1], [1, 0], [0, 1]])
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from sys import modules
 from typing import TYPE_CHECKING, Any
 
-from heavytail._startup import gc_paused
+from heavytail.guards import gc_paused
 
 if TYPE_CHECKING:
     from heavytail.gym.denoise import DenoiseReward

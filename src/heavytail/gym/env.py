@@ -85,7 +85,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         )
         self._labels = mdp.states if isinstance(mdp, LoggedMDP) else None
         own = mdp.mdp if isinstance(mdp, LoggedMDP) else mdp
-        self.mdp = make_mdp(name, **parameters) if own is None else _check_own_mdp(own, parameters)
+        built = _require_mdp(make_mdp(name, **parameters) if own is None else own)
+        self.mdp = built if own is None else _check_own_mdp(built, parameters)
         self.render_mode = render_mode
         # Gymnasium types Discrete as a space of NumPy integers; Python's are in it too, and index tables.
         self.observation_space = cast("gymnasium.Space[int]", gymnasium.spaces.Discrete(self.mdp.n_states))
@@ -179,11 +180,15 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         return a
 
 
-def _check_own_mdp(mdp: Any, parameters: dict[str, Any]) -> MDP:
+def _require_mdp(mdp: Any) -> MDP:
     if not isinstance(mdp, MDP):
         raise InputError(
             f"MDPEnv: mdp is a {type(mdp).__name__}; it must be an MDP, such as make_mdp('six_arms')"
         )
+    return mdp
+
+
+def _check_own_mdp(mdp: MDP, parameters: dict[str, Any]) -> MDP:
     if parameters:
         raise InputError(
             f"MDPEnv: mdp is given, so there is nothing to build with {', '.join(parameters)}; give either"

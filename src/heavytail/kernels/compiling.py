@@ -48,7 +48,7 @@ from numba import njit
 from numba.core.errors import NumbaError
 from numba.extending import register_jitable
 
-from heavytail._startup import gc_paused
+from heavytail.guards import gc_paused
 
 config: Any = numba.config  # its names are made at run time
 log = logging.getLogger("heavytail")

@@ -5,6 +5,7 @@ between two steps, and the state stays.
 """
 
 import math
+import os
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -31,6 +32,16 @@ class ChangingMDP(NamedTuple):
     def played(self) -> tuple[MDP, ...]:
         """The MDPs in which runs step, with what they record."""
         return self.recorded or self.mdps
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, as `MDP.save` does."""
+        from heavytail.mdp.mdp_file import save_mdp  # here, because it knows MDPs of all kinds
+
+        save_mdp(self, path)
+
+    def __getattr__(self, name: str) -> Any:
+        where = "; each of its mdps has: give one, such as `.mdps[0]`" if hasattr(MDP, name) else ""
+        raise AttributeError(f"ChangingMDP has no {name!r}{where}")
 
     def which(self, units: int) -> int:
         """Return the index of the MDP after so many episodes or steps."""

@@ -5,6 +5,7 @@ episode ended there. The probabilities of the MDP are shares of rows, and its re
 rewards of each (state, action, next state): so its tails are those seen in the data.
 """
 
+import os
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 class LoggedMDP:
     """An MDP with the labels of the log that it was made from; made by `mdp_from_log`.
 
-    `make_agent`, `Study`, `save_mdp` and `heavytail.gym.MDPEnv` accept it like an MDP; everything else takes
-    its `mdp`.
+    `make_agent`, `Study` and `heavytail.gym.MDPEnv` accept it like an MDP; everything else takes its `mdp`.
 
     Attributes:
         mdp: the MDP, whose states and actions are counted from 0.
@@ -76,6 +76,15 @@ class LoggedMDP:
         cells = [(s, a) for s in self.states for a in self.actions]
         labels = {"state": [s for s, _ in cells], "action": [a for _, a in cells]}
         return pd.DataFrame({**labels, "n": self.counts.ravel(), "mean_reward": self.mdp.row_means})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it with its labels to a file, as `MDP.save` does.
+
+        Labels that are not numbers, texts or tuples of them are written as texts.
+        """
+        from heavytail.mdp.mdp_file import save_mdp  # here, because it knows MDPs of all kinds
+
+        save_mdp(self, path)
 
     @cached_property
     def _state_labels(self) -> Labels:

@@ -10,6 +10,7 @@ A horizon of 0 means a continuing problem, without episodes.
 """
 
 import math
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,22 @@ class MDP(NamedTuple):
         dense = np.zeros(self.n_states)
         dense[self.start_states] = np.diff(self.start_cumulative, prepend=0.0)
         return dense
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a file, which `heavytail.load`, `Study` and ``heavytail show`` read.
+
+        Args:
+            path: the file; its name ends in ``.npz``.
+
+        >>> import heavytail as ht, tempfile
+        >>> path = tempfile.mkdtemp() + "/six_arms.npz"
+        >>> ht.make_mdp("six_arms").save(path)
+        >>> ht.load(path)
+        MDP(7 states, 6 actions, horizon=25)
+        """
+        from heavytail.mdp.mdp_file import save_mdp  # here, because it knows MDPs of all kinds
+
+        save_mdp(self, path)
 
     def rows(self) -> Ints:
         """Return the row of each slot, [N]."""

@@ -31,25 +31,12 @@ AnyMDP: TypeAlias = MDP | ChangingMDP | LoggedMDP
 
 
 def save_mdp(mdp: AnyMDP, path: str | os.PathLike[str]) -> None:
-    """Write an MDP to a file, which `load_mdp`, `Study` and ``heavytail show`` read.
-
-    Args:
-        mdp: an MDP, one that changes, or one from a log with its labels. Labels other than numbers, text
-            and tuples of them are written as text.
-        path: the file; its name ends in ``.npz``.
-    """
+    """Write an MDP to a file, or leave the old one."""
     write_arrays(path, _all_arrays(mdp))
 
 
 def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
-    """Read what `save_mdp` wrote.
-
-    >>> import heavytail as ht, tempfile
-    >>> path = tempfile.mkdtemp() + "/six_arms.npz"
-    >>> ht.save_mdp(ht.make_mdp("six_arms"), path)
-    >>> ht.load_mdp(path).n_states
-    7
-    """
+    """Read what `save_mdp` wrote."""
     return _restore(read_arrays(path, "MDP file"), os.fspath(path))
 
 
@@ -94,7 +81,7 @@ def _restore(arrays: Arrays, where: str) -> AnyMDP:
 def _read_metadata(arrays: Arrays) -> dict[str, Any]:
     metadata = json.loads(arrays[METADATA].tobytes()) if METADATA in arrays else None
     if not isinstance(metadata, dict) or metadata.get("kind") != KIND or metadata.get("format") != FORMAT:
-        raise InputError(f"it is not an MDP file of format {FORMAT}; write one with save_mdp(mdp, path)")
+        raise InputError(f"it is not an MDP file of format {FORMAT}; write one with mdp.save(path)")
     return metadata
 
 

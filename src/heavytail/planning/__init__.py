@@ -37,14 +37,13 @@ from heavytail.planning.episodic import (
     policy_values,
 )
 from heavytail.planning.hitting_times import diameter, times_to
-from heavytail.planning.policy_enumeration import all_gains, policy_gap
+from heavytail.planning.policy_enumeration import policy_gap
 from heavytail.planning.regret import regret_by_gaps
 from heavytail.planning.reward_moments import reward_moments
 
 __all__ = [
     "AveragePlan",
     "EpisodicPlan",
-    "all_gains",
     "average_plan",
     "diameter",
     "episodic_plan",

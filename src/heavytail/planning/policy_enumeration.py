@@ -59,7 +59,7 @@ def all_gains(mdp: MDP, first: int, last: int) -> Floats:
     The actions of a policy are the digits of its number.
 
     >>> import heavytail as ht
-    >>> ht.planning.all_gains(ht.mdp_from_arrays([[[1.0], [1.0]]], [[0.0, 3.0]]), 0, 2).tolist()
+    >>> all_gains(ht.mdp_from_arrays([[[1.0], [1.0]]], [[0.0, 3.0]]), 0, 2).tolist()
     [[0.0], [3.0]]
     """
     count = require_stationary(mdp).n_actions ** mdp.n_states

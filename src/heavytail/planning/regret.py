@@ -99,7 +99,7 @@ def best_rates(mdp: ChangingMDP) -> list[float]:
     """Compute the average reward of the best policy of each MDP, per episode or per step.
 
     >>> import heavytail as ht
-    >>> [round(rate, 2) for rate in best_rates(ht.make_changing_mdp("six_arms"))]
+    >>> [round(rate, 2) for rate in best_rates(ht.changing_mdp([ht.make_mdp("six_arms")], []))]
     [40.06]
     """
     different = {id(each): each for each in mdp.mdps}

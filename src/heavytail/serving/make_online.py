@@ -1,6 +1,7 @@
 """Make an agent for a loop of one's own, by name."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -9,9 +10,32 @@ from heavytail.mdp.builders import parse_horizon
 from heavytail.mdp.labels import make_labels
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
-from heavytail.serving.online_agent import OnlineAgent
+from heavytail.serving.online_agent import Action, OnlineAgent
+
+if TYPE_CHECKING:
+    from gymnasium import Space, spaces
 
 
+@overload
+def make_online(
+    states: Any,
+    actions: "int | spaces.Discrete",
+    name: str = "heavy_psrl",
+    *,
+    seed: Seed | None = None,
+    horizon: int | None = None,
+    **parameters: Any,
+) -> OnlineAgent[int]: ...
+@overload
+def make_online(
+    states: Any,
+    actions: "Iterable[Action] | Space[Any]",
+    name: str = "heavy_psrl",
+    *,
+    seed: Seed | None = None,
+    horizon: int | None = None,
+    **parameters: Any,
+) -> OnlineAgent[Action]: ...
 def make_online(
     states: Any,
     actions: Any,
@@ -20,7 +44,7 @@ def make_online(
     seed: Seed | None = None,
     horizon: int | None = None,
     **parameters: Any,
-) -> OnlineAgent:
+) -> OnlineAgent[Any]:
     """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
 
     Args:
@@ -45,12 +69,11 @@ def make_online(
     """
     known_states, known_actions = make_labels(states, "states"), make_labels(actions, "actions")
     problem = Problem(len(known_states), len(known_actions), parse_horizon(horizon, 1))
-    entry = find("agent", name)
-    complete = entry.arguments(problem, **parameters)
+    agent, complete = find("agent", name).build(problem, **parameters)
     del complete["problem"]
     run = streams(new_seed() if seed is None else seed)
     return OnlineAgent(
-        entry.builder(problem, **complete),
+        agent,
         run.agent,
         problem,
         predictions=run.predictions,

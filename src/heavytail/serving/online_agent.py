@@ -7,7 +7,8 @@ compiled code.
 
 import copy
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +22,7 @@ from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
-from heavytail.serving.autosave import Autosave
-from heavytail.serving.beliefs import tabulate_beliefs
-from heavytail.serving.frozen_policy import freeze_policy
 from heavytail.serving.live_session import LiveSession
-from heavytail.serving.next_episode import session_aside
-from heavytail.serving.rewards import check_reward
 from heavytail.serving.session import (
     ACT,
     BAD_ACTION,
@@ -40,16 +36,21 @@ from heavytail.serving.session import (
     PREDICT,
     REFUSED,
     Session,
+    check_reward,
     new_session,
+    session_aside,
     session_counters,
 )
-from heavytail.serving.session_file import read_session, write_session
+from heavytail.serving.session_file import Autosave, read_session, write_session
+from heavytail.serving.snapshots import freeze_policy, tabulate_beliefs
 
 if TYPE_CHECKING:
     import pandas as pd
 
+Action = TypeVar("Action", bound=Hashable)
 
-class OnlineAgent(LiveSession):
+
+class OnlineAgent(LiveSession, Generic[Action]):
     """An agent for a loop of your own: ask for one action, show one transition at a time.
 
     `heavytail.make_online` makes one by name. Episodes begin and end by themselves: an update that is
@@ -127,7 +128,7 @@ class OnlineAgent(LiveSession):
         entry(session_counters, self.agent)(self.agent, out)
         return dict(zip(names, out.tolist(), strict=True))
 
-    def warm_up(self) -> "OnlineAgent":
+    def warm_up(self) -> Self:
         """Compile what `act` and `update` need, and return when that is done; returns itself.
 
         Without it calls are slower at first, while a thread compiles, for seconds. Later processes load the
@@ -140,7 +141,7 @@ class OnlineAgent(LiveSession):
         """Start an episode in state `s`, also where the one before has not ended."""
         self._ask(s, None, BEGIN, self._packed)
 
-    def act(self, s: Any, h: int | None = None) -> Any:
+    def act(self, s: Any, h: int | None = None) -> Action:
         """Return the action to take in state `s`, and begin an episode if none is under way.
 
         Args:
@@ -149,14 +150,15 @@ class OnlineAgent(LiveSession):
         """
         try:
             code = s if self._codes is None else self._codes[s]
-            a = self._act(self._address, code, OWN_STEP if h is None else self._steps.code(h, "step"), ACT)
+            step = OWN_STEP if h is None else self._steps.code(h, "step")
+            a: Any = self._act(self._address, code, step, ACT)
         except TypeError:
             a = BAD_ARGUMENT
         if a < 0:
             return self._ask(s, h, ACT, self._packed)
         return a if self._action_codes is None else self.actions[a]
 
-    def predict(self, s: Any, h: int | None = None) -> Any:
+    def predict(self, s: Any, h: int | None = None) -> Action:
         """Return the action that the agent would take; what it does or learns later does not depend on it.
 
         In an episode that is by the plan it has. Between episodes, or where it was only shown what others
@@ -220,7 +222,7 @@ class OnlineAgent(LiveSession):
     def update(
         self,
         s: Any,
-        a: Any,
+        a: Hashable,
         r: float,
         s_next: Any = None,
         h: int | None = None,
@@ -290,7 +292,7 @@ class OnlineAgent(LiveSession):
             write_session(path, self.name, self.parameters, problem, labels, self.session)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "OnlineAgent":
+    def load(cls, path: str | os.PathLike[str]) -> "OnlineAgent[Any]":
         """Read what `save` wrote."""
         name, parameters, problem, labels, session = read_session(path)
         states, actions = labels

@@ -1,13 +1,17 @@
 """The session of an `OnlineAgent`: its record, streams and clock, and what compiled code does with them."""
 
+import copy
 import math
+import numbers
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from heavytail.arrays import Floats, Ints, Record, Stream
+from heavytail.errors import InputError, short_repr
 from heavytail.kernels.packed import as_index, as_real, unpack
 from heavytail.kernels.pools import any_pool_full
+from heavytail.kernels.rng import stream
 from heavytail.kernels.verbs import act, begin, update, write_counters
 from heavytail.mdp.problem import Problem
 from heavytail.ranges import COUNT, FLAG, Range, below
@@ -17,6 +21,9 @@ OWN_STEP = -1  # for h: the step that follows the last update
 BEGIN, ACT, PREDICT = 0, 1, 2
 BAD_ARGUMENT, BAD_ACTION, BUSY = -1, -2, -3  # what `session_act` returns instead of an action
 LEARNT, DUE, REFUSED, FULL, FROZEN = 0, 1, 2, 3, 4  # what became of an update; nothing from REFUSED on
+NAN_REWARD = (
+    "the reward of step {step} (in state {state}) is nan; rewards may be infinite, but must be numbers"
+)
 
 
 class Session(NamedTuple):
@@ -65,6 +72,37 @@ def new_session(agent: Record, rng: Stream, predictions: Stream, problem: Proble
         n_steps=max(problem.horizon, 1),
         episodic=problem.horizon > 0,
     )
+
+
+def session_aside(session: Session, problem: Problem) -> Session:
+    """Return a session that may begin an episode as this one would; it is for asking, not for learning.
+
+    An agent that does something at the beginning is copied, any other shared.
+    """
+    agent = copy.deepcopy(session.agent) if type(session.agent) in begin.methods else session.agent
+    # A stream of its own after each update: a posterior drawn by the same numbers again explores little.
+    rng = stream(np.random.SeedSequence([*map(int, session.rng), int(session.updates[0])]))
+    aside = new_session(agent, rng, session.predictions, problem)
+    aside.updates[0] = session.updates[0]
+    return aside
+
+
+def check_reward(r: Any, s: Any, step: int) -> float:
+    """Return a reward as a float; an error if it is none.
+
+    >>> check_reward(10**400, "idle", step=3)
+    Traceback (most recent call last):
+    heavytail.errors.InputError: the reward 100... is too large; for infinity say inf
+    """
+    if not isinstance(r, numbers.Real):
+        raise InputError(f"a reward must be a number, got {short_repr(r)}")
+    try:
+        reward = float(r)
+    except OverflowError:
+        raise InputError(f"the reward {short_repr(r)} is too large; for infinity say inf") from None
+    if math.isnan(reward):
+        raise InputError(NAN_REWARD.format(step=step, state=short_repr(s)))
+    return reward
 
 
 # Compiled entry points. (A verb cannot be one itself: its method is chosen while compiling.)

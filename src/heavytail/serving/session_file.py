@@ -1,7 +1,14 @@
-"""Files of `OnlineAgent` agents: an agent file that holds a session and the labels of states and actions."""
+"""Files of `OnlineAgent` agents, with a session and the labels of states and actions; when to write them."""
 
+import atexit
 import os
-from typing import Any
+import time
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+from annotated_types import Ge
 
 from heavytail.agent_file import (
     AgentFile,
@@ -9,6 +16,7 @@ from heavytail.agent_file import (
     read_agent_file,
     write_agent_file,
 )
+from heavytail.checks import Count, Positive, cast_value
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.kernels.rng import stream
@@ -16,10 +24,12 @@ from heavytail.kernels.validity import restore_valid
 from heavytail.mdp.labels import Labels, label_from_json, label_to_json
 from heavytail.mdp.problem import Problem
 from heavytail.registry import find
-from heavytail.serving.agent_metadata import check_size, read_metadata
 from heavytail.serving.session import NEVER, Session, new_session
 
 KIND = "stepwise"
+MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
+MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
+LOOKS_PER_SAVE = 8  # how often to look at the clock between two saves
 BothLabels = tuple[Labels, Labels]  # of states and actions
 
 
@@ -48,7 +58,7 @@ def read_session(
     """Read the agent's name, its parameters, its problem, the labels and the session."""
     metadata, arrays = read_agent_file(path)
     if metadata.get("kind") != KIND:
-        raise InputError(f"{os.fspath(path)} is the file of a learner; read it with heavytail.load_agent")
+        raise InputError(f"{os.fspath(path)} is the file of a learner; read it with ht.load")
     try:
         return _restore(metadata, arrays)
     except Exception as error:  # whatever a builder or a check says of what is in a file
@@ -77,3 +87,82 @@ def _read_labels(stored: Any, count: int) -> Labels:
     if not isinstance(stored, list) or len(stored) != count:
         raise InputError(f"its labels are {short_repr(stored)}; there must be {count}")
     return Labels(map(label_from_json, stored))
+
+
+# What the description of an agent file says of the agent and its problem
+
+
+def read_metadata(metadata: dict[str, Any]) -> tuple[str, dict[str, Any], Problem]:
+    """Return the agent's name, its parameters and its problem."""
+    parameters, problem = (_read_table(metadata, key) for key in ("parameters", "problem"))
+    types = {"n_states": Count, "n_actions": Count, "horizon": Annotated[int, Ge(0)], "r_max": float | None}
+    sizes = {key: cast_value(problem[key], hint, f"its {key}") for key, hint in types.items()}
+    return metadata["agent"], parameters, Problem(**sizes)
+
+
+def _read_table(metadata: dict[str, Any], key: str) -> dict[str, Any]:
+    table = metadata[key]
+    if not isinstance(table, dict):
+        raise InputError(f"its {key} is {short_repr(table)}; it must be a table of names and values")
+    return table
+
+
+def check_size(problem: Problem, stored: int) -> None:
+    """Refuse a problem that is far larger than what the file holds, before an agent is built for it."""
+    cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
+    if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
+        raise InputError(
+            f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
+        )
+
+
+class Autosave:
+    """Saves every so many updates, or every so many seconds.
+
+    Looking at the clock takes longer than an update, so it is looked at after as many updates as an eighth of
+    the time is worth at the present rate.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], updates: int | None, seconds: float | None, done: int
+    ) -> None:
+        if (updates is None) == (seconds is None):
+            raise InputError("autosave: give updates= or seconds=, one of them")
+        self.path = Path(path).absolute()  # a daemon may change its folder
+        if not self.path.parent.is_dir():  # now, and not at the first save
+            raise InputError(f"autosave: there is no folder {self.path.parent}")
+        self.updates = None if updates is None else cast_value(updates, Count, "autosave: updates")
+        self.seconds = None if seconds is None else cast_value(seconds, Positive, "autosave: seconds")
+        self.is_on = True
+        self.saved_updates, self.saved_time = done, time.monotonic()
+        self.seen_updates, self.seen_time = done, self.saved_time
+
+    def next_due(self, updates: int, save: Callable[[Path], None]) -> int:
+        """Save if it is time, and return at which update to ask again."""
+        now = time.monotonic()
+        if self.updates is not None:
+            if updates >= self.saved_updates + self.updates:
+                self._save(updates, now, save)
+            return self.saved_updates + self.updates
+        assert self.seconds is not None
+        new, elapsed = updates - self.seen_updates, now - self.seen_time
+        if now - self.saved_time >= self.seconds:
+            self._save(updates, now, save)
+        self.seen_updates, self.seen_time = updates, now
+        wanted = self.seconds / LOOKS_PER_SAVE
+        return updates + max(1, min(2 * new, int(new * wanted / max(elapsed, 1e-9))))
+
+    def _save(self, updates: int, now: float, save: Callable[[Path], None]) -> None:
+        self.saved_updates, self.saved_time = updates, now  # first: a full disk is not tried at each update
+        save(self.path)
+
+    def save_at_exit(self, agent: Any) -> None:
+        """Save what is new when Python exits, if the agent lives until then."""
+        reference = weakref.ref(agent)
+
+        def save() -> None:
+            alive = reference()
+            if self.is_on and alive is not None and alive.updates > self.saved_updates:
+                alive.save(self.path)
+
+        atexit.register(save)

@@ -16,20 +16,10 @@ A statistic is known by its name; ``@register("statistic", "my_statistic")`` add
 """
 
 from heavytail.statistics import heavy
-from heavytail.statistics.growth import exponent_of, growth_exponent
+from heavytail.statistics.growth import growth_exponent
 from heavytail.statistics.inputs import Interval
-from heavytail.statistics.intervals import bootstrap_interval, rate_interval
-from heavytail.statistics.location import (
-    Location,
-    MeanAndDeviation,
-    Statistic,
-    find_statistic,
-    interquartile_mean,
-    location_of,
-    mean_and_deviation,
-    median,
-    quantiles,
-)
+from heavytail.statistics.intervals import bootstrap_interval
+from heavytail.statistics.location import interquartile_mean, mean_and_deviation, median, quantiles
 from heavytail.statistics.permutation import (
     Comparison,
     holm,
@@ -43,17 +33,11 @@ from heavytail.statistics.tasks import stratified_interval, winning_shares
 __all__ = [
     "Comparison",
     "Interval",
-    "Location",
-    "MeanAndDeviation",
-    "Statistic",
     "bootstrap_interval",
-    "exponent_of",
-    "find_statistic",
     "growth_exponent",
     "heavy",
     "holm",
     "interquartile_mean",
-    "location_of",
     "mean_and_deviation",
     "median",
     "paired_permutation_test",

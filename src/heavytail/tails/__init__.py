@@ -12,18 +12,15 @@ shell: ``heavytail diagnose FILE --column reward --by state,action``.
 """
 
 from heavytail.tails.diagnosis import Diagnosis, diagnose
-from heavytail.tails.generalised_pareto import GeneralisedPareto, fit_excesses
 from heavytail.tails.location import RobustMean, robust_mean
 from heavytail.tails.reward_table import read_rewards
 from heavytail.tails.tail import Tail, hill_index
 
 __all__ = [
     "Diagnosis",
-    "GeneralisedPareto",
     "RobustMean",
     "Tail",
     "diagnose",
-    "fit_excesses",
     "hill_index",
     "read_rewards",
     "robust_mean",

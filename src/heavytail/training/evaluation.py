@@ -21,7 +21,7 @@ from heavytail.kernels.verbs import act
 from heavytail.mdp import MDP, first_state, step
 from heavytail.planning.average_reward import policy_gain
 from heavytail.planning.episodic import policy_value
-from heavytail.serving.frozen_policy import BAD_ACTION, FrozenPolicy
+from heavytail.serving.snapshots import BAD_ACTION, FrozenPolicy
 from heavytail.training.runners import GymRunner
 
 BLOCKS = 50  # into which the steps of a continuing problem are divided
@@ -49,10 +49,14 @@ def evaluate_in_mdp(
 ) -> Evaluation:
     """Play so many episodes, or steps in a continuing problem, and compute the exact value."""
     returns = _play_in_mdp(policy.to_record(agent), mdp, units, streams(seed))
-    value = None
-    if not policy.is_random:
-        value = policy_value(mdp, policy.actions) if mdp.horizon else policy_gain(mdp, policy.actions[0])
-    return summarise_returns(returns, confidence, value)
+    return summarise_returns(returns, confidence, value_in_mdp(policy, mdp))
+
+
+def value_in_mdp(policy: FrozenPolicy, mdp: MDP) -> float | None:
+    """Compute the exact mean return of a policy; None where it draws its actions."""
+    if policy.is_random:
+        return None
+    return policy_value(mdp, policy.actions) if mdp.horizon else policy_gain(mdp, policy.actions[0])
 
 
 def evaluate_in_gym(

@@ -13,10 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heavytail._startup import gc_paused
 from heavytail.arrays import Floats, Indices, Ints, Record
 from heavytail.errors import InputError
-from heavytail.guards import deferred_interrupts
+from heavytail.guards import deferred_interrupts, gc_paused
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import entry, kernel
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
@@ -24,7 +23,7 @@ from heavytail.kernels.rng import Streams
 from heavytail.kernels.verbs import act, begin, counter_names, update, write_counters
 from heavytail.mdp import MDP, first_state
 from heavytail.ranges import COUNT, FLAG, Range
-from heavytail.serving.rewards import NAN_REWARD
+from heavytail.serving.session import NAN_REWARD
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill, rewind, step_in_batch
 
 CHUNK_SECONDS = 0.1

@@ -1,39 +1,27 @@
-"""`Learner`: an agent, its environment and its random streams, with the methods of Stable-Baselines3.
+"""`Learner`: an agent, its environment and its random streams."""
 
-These are `learn`, `predict`, `save` and `load`.
-"""
-
-import math
 import os
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-from heavytail.agent_file import (
-    AgentFile,
-    flatten,
-    read_agent_file,
-    write_agent_file,
-)
 from heavytail.arrays import Ints, Record
-from heavytail.errors import InputError, one_line, short_repr
+from heavytail.checks import Count, cast_value
+from heavytail.errors import InputError
 from heavytail.guards import one_thread
 from heavytail.kernels.rng import Seed, Streams
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp import MDP
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
-from heavytail.serving.beliefs import tabulate_beliefs
-from heavytail.serving.frozen_policy import FrozenPolicy, freeze_policy
 from heavytail.serving.online_agent import OnlineAgent
+from heavytail.serving.snapshots import FrozenPolicy, freeze_policy, tabulate_beliefs
 from heavytail.training import fused
 from heavytail.training.advice import note_policy_per_step, question_moment
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
-from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp
-from heavytail.training.learner_file import describe_spaces, restore_learner
+from heavytail.training.evaluation import Evaluation, evaluate_in_gym, evaluate_in_mdp, value_in_mdp
+from heavytail.training.learner_file import read_learner, write_learner
 from heavytail.training.progress import Place, progress_bar
 from heavytail.training.runners import GymRunner, MDPRunner
 
@@ -141,7 +129,10 @@ class Learner:
         if isinstance(self.runner, GymRunner) and self.runner.own_horizon:
             note_policy_per_step(self.name, self.agent, self.problem)
         recorded = fused.new_checkpoints(place_checkpoints(first, until, checkpoints, spacing), self.agent)
-        with self._shown(progress, until) as redraw:
+        bar = (
+            progress_bar(self.name, self.unit, self._place, until) if progress else nullcontext(lambda: None)
+        )
+        with bar as redraw:
 
             def on_chunk(agent: Record) -> None:
                 self.agent = agent
@@ -161,8 +152,8 @@ class Learner:
 
         It is by the plan that it has, as `policy` is. Learning is not affected.
         """
-        own = self.streams
-        steps = OnlineAgent(self.agent, own.agent, self.problem, predictions=own.predictions)
+        rng, spare = self.streams.agent, self.streams.predictions
+        steps: OnlineAgent[int] = OnlineAgent(self.agent, rng, self.problem, predictions=spare)
         steps.session.in_episode[0] = 1
         return self.runner.to_action(steps.predict(self.runner.to_state(observation), step))
 
@@ -215,6 +206,13 @@ class Learner:
             raise InputError("evaluate: env= is for Gymnasium environments; this learner is in an MDP")
         return evaluate_in_mdp(self.agent, policy, self.mdp, units, seed, confidence)
 
+    def policy_value(self) -> float | None:
+        """Compute the exact mean return of the policy as it is now; None where actions are drawn.
+
+        Known in an MDP. A return is the reward of an episode, or of a step in a continuing problem.
+        """
+        return value_in_mdp(self._freeze(), self.mdp)
+
     def _freeze(self) -> FrozenPolicy:
         return freeze_policy(self.agent, self.problem, self.streams.predictions)
 
@@ -239,24 +237,8 @@ class Learner:
 
         That is the agent, its random streams, its progress and, where it is an MDP record, the environment.
         """
-        metadata: dict[str, Any] = {
-            "agent": self.name,
-            "parameters": self.parameters,
-            "problem": self.problem._replace(mdp=None)._asdict(),
-        }
-        arrays = {
-            **flatten("agent", self.agent),
-            **flatten("streams", self.streams),
-            **flatten("run_state", self.run_state),
-        }
-        if isinstance(self.runner, MDPRunner):
-            changing = self.runner.changing_mdp
-            metadata |= {"changes": changing.at, "by_gaps": bool(changing.recorded)}
-            for i, mdp in enumerate(changing.mdps):
-                arrays |= flatten(f"mdp{i}", mdp)
-        else:
-            metadata["spaces"] = describe_spaces(self.runner.env)
-        write_agent_file(path, AgentFile(metadata, arrays))
+        parts = self.name, self.parameters, self.agent, self.runner, self.streams, self.run_state
+        write_learner(path, *parts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], env: Any = None) -> "Learner":
@@ -267,11 +249,7 @@ class Learner:
             env: its Gymnasium environment, if it was in one, which is not in the file: needed to learn on,
                 from a reset, and not to predict.
         """
-        metadata, arrays = read_agent_file(path)
-        try:
-            return cls(*restore_learner(metadata, arrays, env))
-        except Exception as error:  # whatever a builder or a check says of numbers from a file
-            raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
+        return cls(*read_learner(path, env))
 
     def _amount(self, method: str, episodes: Any, steps: Any) -> int:
         given, other = (episodes, steps) if self.problem.horizon else (steps, episodes)
@@ -280,12 +258,8 @@ class Learner:
             raise InputError(
                 f"{method}: this is {kind}, so say {self.unit}=; got episodes={episodes}, steps={steps}"
             )
-        is_number = isinstance(given, (int, float, np.number))
-        if not is_number or not 1 <= given < 2**62 or given != math.floor(given):
-            raise InputError(
-                f"{method}: {self.unit} is {short_repr(given)}; it must be a whole number, at least 1"
-            )
-        return int(given)
+        units: int = cast_value(given, Count, f"{method}: {self.unit}")
+        return units
 
     def _warn_if_past_plan(self, until: int) -> None:
         planned = self.parameters.get("planned_steps")
@@ -305,14 +279,6 @@ class Learner:
         if message := question_moment(self.name, self.parameters, self.runner, float(truncated[-1]), steps):
             self._warned_of_moment = True
             warnings.warn(message, stacklevel=4)
-
-    @contextmanager
-    def _shown(self, progress: bool, until: int) -> Iterator[Callable[[], None]]:
-        if not progress:
-            yield lambda: None
-            return
-        with progress_bar(self.name, self.unit, self._place, until) as redraw:
-            yield redraw
 
     def _place(self) -> Place:
         return Place(int(self.run_state.episodes_or_steps[0]), int(self.run_state.steps[0]))

@@ -1,14 +1,18 @@
-"""What a learner's file holds, checked and put together again."""
+"""Files of learners: what one holds is checked when it is read."""
 
 import math
-from typing import Any
+import os
+from typing import Any, TypeAlias
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
+from heavytail.agent_file import AgentFile, flatten, read_agent_file, write_agent_file
 from heavytail.arrays import Record
 from heavytail.checks import cast_value
-from heavytail.errors import InputError
+from heavytail.errors import InputError, one_line
 from heavytail.files import Arrays
+from heavytail.gym_answers import AbsentEnv
 from heavytail.kernels.rng import Streams, streams
 from heavytail.kernels.validity import restore, restore_valid
 from heavytail.mdp.builders import mdp_from_slots
@@ -17,15 +21,48 @@ from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.planning.regret import regret_by_gaps
 from heavytail.registry import find
-from heavytail.serving.agent_metadata import check_size, read_metadata
+from heavytail.serving.session_file import check_size, read_metadata
 from heavytail.training import fused
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 
+Parts: TypeAlias = tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]
 
-def restore_learner(
-    metadata: dict[str, Any], arrays: Arrays, env: Any
-) -> tuple[str, dict[str, Any], Record, MDPRunner | GymRunner, Streams, fused.RunState]:
-    """Restore the arguments of `Learner` from the contents of a file."""
+
+def write_learner(
+    path: str | os.PathLike[str],
+    name: str,
+    parameters: dict[str, Any],
+    agent: Record,
+    runner: MDPRunner | GymRunner,
+    run_streams: Streams,
+    run_state: fused.RunState,
+) -> None:
+    """Write the file, with the environment where it is an MDP, or leave the old one."""
+    problem = runner.problem._replace(mdp=None)._asdict()
+    metadata: dict[str, Any] = {"agent": name, "parameters": parameters, "problem": problem}
+    records = {"agent": agent, "streams": run_streams, "run_state": run_state}
+    if isinstance(runner, MDPRunner):
+        changing = runner.changing_mdp
+        metadata |= {"changes": changing.at, "by_gaps": bool(changing.recorded)}
+        records |= {f"mdp{i}": mdp for i, mdp in enumerate(changing.mdps)}
+    else:
+        spaces = runner.env.observation_space, runner.env.action_space
+        starts = (int(space.start) for space in spaces)
+        metadata["spaces"] = dict(zip(("first_state", "first_action"), starts, strict=True))
+    arrays = {path: array for key, record in records.items() for path, array in flatten(key, record).items()}
+    write_agent_file(path, AgentFile(metadata, arrays))
+
+
+def read_learner(path: str | os.PathLike[str], env: Any) -> Parts:
+    """Read the arguments of `Learner`."""
+    metadata, arrays = read_agent_file(path)
+    try:
+        return _restore(metadata, arrays, env)
+    except Exception as error:  # whatever a builder or a check says of numbers from a file
+        raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
+
+
+def _restore(metadata: dict[str, Any], arrays: Arrays, env: Any) -> Parts:
     if metadata.get("kind") is not None:
         raise InputError("it is no learner's: it holds an agent for a loop of your own; read it with ht.load")
     name, parameters, problem = read_metadata(metadata)
@@ -59,19 +96,7 @@ def _check_clock(run_state: fused.RunState) -> None:
         raise InputError(f"it says that {steps:,} steps were made in {units:,} episodes or steps")
 
 
-def describe_spaces(env: Any) -> dict[str, int]:
-    """Return what a file says of discrete spaces besides their sizes."""
-    return {
-        "first_state": int(env.observation_space.start),
-        "first_action": int(env.action_space.start),
-    }
-
-
 def _absent_env(problem: Problem, spaces: Any) -> Any:
-    from gymnasium.spaces import Discrete  # here, because MDPs need no Gymnasium, which is slow to import
-
-    from heavytail.training.absent_env import AbsentEnv
-
     states, actions = (cast_value(spaces[key], int, f"its {key}") for key in ("first_state", "first_action"))
     return AbsentEnv(Discrete(problem.n_states, start=states), Discrete(problem.n_actions, start=actions))
 

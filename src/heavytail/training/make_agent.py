@@ -1,15 +1,27 @@
-"""Make a learner by the name of its agent, or from its file."""
+"""Make a learner by the name of its agent.
 
-import os
-from typing import Any
+The word "true" in the place of a number is computed from the MDP: ``moment="true"`` is the largest moment of
+the rewards, of the order and kind that the agent needs; ``changes="true"`` is l, the number of MDPs that
+follow each other.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from heavytail.errors import InputError
 from heavytail.kernels.rng import Seed, streams
+from heavytail.mdp import MDP
+from heavytail.mdp.problem import Problem
+from heavytail.planning.reward_moments import largest_moment
 from heavytail.registry import find
 from heavytail.serving.make_online import new_seed
 from heavytail.training.fused import new_run_state
 from heavytail.training.learner import Learner
 from heavytail.training.runners import MDPRunner, make_runner
-from heavytail.training.true_values import with_true_values
+
+TRUE = "true"
 
 
 def make_agent(
@@ -44,15 +56,63 @@ def make_agent(
     known_seed = new_seed() if seed is None else seed
     runner, entry = make_runner(env, horizon, known_seed), find("agent", name)
     mdps = runner.changing_mdp.mdps if isinstance(runner, MDPRunner) else ()
-    complete = entry.arguments(runner.problem, **with_true_values(name, parameters, runner.problem, mdps))
+    agent, complete = entry.build(runner.problem, **with_true_values(name, parameters, runner.problem, mdps))
     del complete["problem"]
-    agent = entry.builder(runner.problem, **complete)
     return Learner(name, complete, agent, runner, streams(known_seed), new_run_state())
 
 
-def load_agent(path: str | os.PathLike[str], env: Any = None) -> Learner:
-    """Read a learner from the file that ``learner.save(path)`` wrote.
+def with_true_values(
+    agent: str, parameters: Mapping[str, Any], problem: Problem, mdps: Sequence[MDP]
+) -> dict[str, Any]:
+    """Replace "true" among an agent's parameters by what it stands for.
 
-    To learn on, one that was in a Gymnasium environment needs it as `env`; to predict it does not.
+    Args:
+        agent: its id.
+        parameters: its parameters, those that are given.
+        problem: of the environment.
+        mdps: of the environment, in turn; none where it does not show any.
+
+    >>> import heavytail as ht
+    >>> learner = ht.make_agent(ht.make_mdp("six_arms"), "heavy_q_learning", epsilon=0.05, moment="true")
+    >>> round(learner.parameters["moment"], 2)
+    14.24
     """
-    return Learner.load(path, env)
+    given = dict(parameters)
+    for name in ("changes", "moment"):
+        if isinstance(given.get(name), str) and given[name] == TRUE and not mdps:
+            raise InputError(
+                f"{name} is 'true', and this environment is no MDP that would tell; give a number"
+            )
+    if given.get("changes") == TRUE:
+        given["changes"] = len(mdps)
+    if given.get("moment") == TRUE:
+        given["moment"] = _true_moment(agent, given, problem, mdps)
+    return given
+
+
+def _true_moment(agent: str, parameters: Mapping[str, Any], problem: Problem, mdps: Sequence[MDP]) -> float:
+    """Return the largest moment of the rewards, of the order and kind that the agent needs."""
+    entry = find("agent", agent)
+    built = entry.builder(problem, **{**parameters, "moment": 1.0})
+    if "epsilon" not in entry.parameters:
+        raise InputError(
+            f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
+        )
+    kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
+    epsilon = parameters.get("epsilon", entry.parameters["epsilon"].default)
+    order, moment = largest_moment(mdps, epsilon, kind)
+    if not np.isfinite(moment):
+        raise InputError(
+            f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be"
+            " smaller"
+        )
+    return moment
+
+
+def _moment_kinds(record: Any) -> Iterator[str]:
+    """The kinds of moment that the estimators in a record, and in the records in it, need."""
+    if hasattr(record, "moment_kind"):
+        yield record.moment_kind()
+    elif isinstance(record, tuple):
+        for inner in record:
+            yield from _moment_kinds(inner)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from gymnasium.spaces import Discrete
 
 from heavytail.arrays import Record
 from heavytail.errors import InputError, one_line, short_repr
@@ -95,7 +96,7 @@ class GymRunner:
     ) -> None:
         """Learn until `until` units are done, one step at a time."""
         run_state.in_episode[0] = 0
-        steps = OnlineAgent(agent, streams.agent, self.problem)
+        steps: OnlineAgent[int] = OnlineAgent(agent, streams.agent, self.problem)
         step_loop.run(steps, self, self.problem.horizon, run_state, recorded, until, on_chunk)
 
     def reset(self) -> int:
@@ -148,8 +149,6 @@ class GymRunner:
 
 
 def _make_problem(env: Any, horizon: int | None) -> Problem:
-    from gymnasium.spaces import Discrete  # here, because MDPs need no Gymnasium, which is slow to import
-
     if hasattr(env, "num_envs"):
         raise InputError(
             f"make_agent: env is a vector of {env.num_envs} environments; a tabular agent learns in a single"

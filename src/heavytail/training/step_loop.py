@@ -76,7 +76,7 @@ def _step(packed: Any, s: Any, a: Any, h: Any) -> tuple[int, float, bool, float]
 
 
 def run(
-    stepwise: OnlineAgent,
+    stepwise: OnlineAgent[int],
     env: StepEnv,
     horizon: int,
     run_state: RunState,
@@ -99,7 +99,7 @@ def run(
             raise_deferred_interrupt()
 
 
-def _one_step(stepwise: OnlineAgent, env: StepEnv, horizon: int, run_state: RunState) -> None:
+def _one_step(stepwise: OnlineAgent[int], env: StepEnv, horizon: int, run_state: RunState) -> None:
     if run_state.in_episode[0] == 0:
         run_state.state[0], run_state.h[0], run_state.in_episode[0] = env.reset(), 0, 1
         stepwise.begin(int(run_state.state[0]))
@@ -115,7 +115,7 @@ def _one_step(stepwise: OnlineAgent, env: StepEnv, horizon: int, run_state: RunS
     run_state.state[0], run_state.h[0], run_state.in_episode[0] = s_next, h + 1 if horizon else 0, not ended
 
 
-def _record(stepwise: OnlineAgent, run_state: RunState, checkpoints: Checkpoints) -> None:
+def _record(stepwise: OnlineAgent[int], run_state: RunState, checkpoints: Checkpoints) -> None:
     i = int(checkpoints.reached[0])
     if i < len(checkpoints.at) and run_state.episodes_or_steps[0] == checkpoints.at[i]:
         checkpoints.values[i, :FIRST_COUNTER] = run_state.totals

@@ -21,7 +21,7 @@ from heavytail.kernels.rng import streams
 from heavytail.mdp import MDP
 from heavytail.registry import find
 from heavytail.training import fused
-from heavytail.training.lanes.lane_loop import run_lane
+from heavytail.training.lanes.cuda_kernels import run_lane
 from heavytail.training.reward_batches import new_reward_batch
 from support import traces
 from support.growing_agent import growing

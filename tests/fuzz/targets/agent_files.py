@@ -91,7 +91,7 @@ def _mutate_some(arrays: dict[str, Any], rng: Generator) -> dict[str, Any]:
 
 def use(path: Path) -> None:
     """Load an agent, and do all that one can do with it."""
-    learner = ht.load_agent(path)
+    learner = ht.Learner.load(path)
     for s in range(learner.problem.n_states):
         if not 0 <= learner.predict(s) < learner.problem.n_actions:
             raise AssertionError("there is no such action")
@@ -99,7 +99,7 @@ def use(path: Path) -> None:
         learner.beliefs()
     learn(learner, MORE)
     learner.save(path)
-    learn(ht.load_agent(path), 1)
+    learn(ht.Learner.load(path), 1)
 
 
 def learn(learner: ht.Learner, units: int) -> None:

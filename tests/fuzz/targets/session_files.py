@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
     return partial(try_one, files, folder / "hostile.npz")
 
 
-def agents() -> Iterator[ht.OnlineAgent]:
+def agents() -> Iterator[ht.OnlineAgent[Any]]:
     """Make agents with labels and without, with an end and without."""
     yield ht.make_online(STATES, ACTIONS, seed=0)
     yield ht.make_online(4, ACTIONS, "q_learning", seed=0, horizon=3)
@@ -53,7 +54,7 @@ def use(path: Path) -> None:
     drive(ht.OnlineAgent.load(path), 1)
 
 
-def drive(agent: ht.OnlineAgent, updates: int) -> None:
+def drive(agent: ht.OnlineAgent[Any], updates: int) -> None:
     """Show it so many random transitions; the infinities of hostile numbers are no fault."""
     rng, states = np.random.default_rng(0), list(agent.states)
     with np.errstate(all="ignore"):

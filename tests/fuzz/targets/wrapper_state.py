@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 
@@ -51,7 +52,8 @@ def try_one(envs: list[Wrapper], files: list[Arrays], path: Path, rng: Generator
     if rng.random() < 0.15:
         path.write_bytes(mutate_bytes(path.read_bytes(), rng))
     if rng.random() < 0.5:
-        env = load(path, env.env)
+        again: Any = load(path, env.env)
+        env = again
     else:
         env.load(path)
     walk(env, 3)

@@ -10,7 +10,8 @@ from heavytail.report.figures.figure import Styles
 from heavytail.report.number_format import interval, number, percent
 from heavytail.report.tables import Table, TableCell, make_agent_cell, make_number_cell, make_text_cell
 from heavytail.report.theme import AgentStyle
-from heavytail.statistics import exponent_of, growth_exponent
+from heavytail.statistics import growth_exponent
+from heavytail.statistics.growth import exponent_of
 from heavytail.studies.families import Family
 from heavytail.studies.results import Agent, Aggregation, BoundLine, Task
 from heavytail.studies.specs.spec import SpawnKey, make_rng

@@ -6,17 +6,17 @@ from functools import cached_property
 from typing import Any, Literal
 
 from heavytail.arrays import Floats, Ints
-from heavytail.envs import make_changing_mdp
+from heavytail.envs import make_mdp
 from heavytail.kernels.verbs import counter_names
 from heavytail.mdp.changing import ChangingMDP
+from heavytail.mdp.mdp_file import as_changing
 from heavytail.mdp.problem import Problem, make_problem
 from heavytail.planning.regret import best_rates, best_rewards, regret_by_gaps
 from heavytail.registry import find
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.part import Part, Run
 from heavytail.training.curve import place_checkpoints
-from heavytail.training.make_agent import make_agent
-from heavytail.training.true_values import with_true_values
+from heavytail.training.make_agent import make_agent, with_true_values
 
 
 class TabularBackend:
@@ -28,7 +28,7 @@ class TabularBackend:
     is_exclusive = False
 
     def __init__(self, env: str, parameters: Mapping[str, Any]) -> None:
-        self.mdp = make_changing_mdp(env, **parameters)
+        self.mdp = as_changing(make_mdp(env, **parameters))
         self.problem: Problem = make_problem(*self.mdp.mdps)
         self.unit: Literal["episode", "step"] = "episode" if self.problem.horizon else "step"
         self.horizon = max(self.problem.horizon, 1)

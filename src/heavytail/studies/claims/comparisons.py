@@ -15,6 +15,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.registry import register
+from heavytail.statistics.location import Statistic, find_statistic, location_of
 from heavytail.studies.claims import (
     ClaimKind,
     Evidence,
@@ -29,7 +30,7 @@ from heavytail.studies.claims.thresholds import need_value
 from heavytail.studies.results import Runs
 from heavytail.studies.specs.spec import Condition
 
-STATISTIC: statistics.Statistic = "interquartile_mean"
+STATISTIC: Statistic = "interquartile_mean"
 
 
 class Better(ClaimKind):
@@ -77,7 +78,7 @@ class NoWorse(ClaimKind):
         """Test both directions of the difference from the margin."""
         assert evidence.than is not None  # the checks of a spec see to it
         others = metric_values(evidence.condition, evidence.than)
-        reached = abs(float(statistics.location_of(others, STATISTIC))) if len(others) else 0.0
+        reached = abs(float(location_of(others, STATISTIC))) if len(others) else 0.0
         return _compare(evidence, -evidence.condition.margin * reached)
 
     def sentence(self, condition: Condition, words: Words) -> str:
@@ -151,7 +152,7 @@ class RatioAtMost(ClaimKind):
     def check(self, condition: Condition) -> None:
         """A value and regret are needed."""
         need_value(condition, "the other agent's regret")
-        statistics.find_statistic(condition.statistic)
+        find_statistic(condition.statistic)
         if condition.metric != "final_regret":
             raise InputError(f'{condition.test!r} is for regret; say metric = "final_regret"')
         reject_bound(condition)
@@ -159,7 +160,7 @@ class RatioAtMost(ClaimKind):
     def evaluate(self, evidence: Evidence) -> TestResult:
         """Bootstrap the difference of the medians, or means."""
         condition, spec = evidence.condition, evidence.statistics
-        compute = statistics.find_statistic(condition.statistic).compute
+        compute = find_statistic(condition.statistic).compute
         assert evidence.than is not None  # the checks of a spec see to it
         pair = (evidence.runs, evidence.than)
         n = min(len(runs.replicates) for runs in pair)
@@ -173,7 +174,7 @@ class RatioAtMost(ClaimKind):
         tails = [0.5 * (1.0 - spec.confidence), 0.5 * (1.0 + spec.confidence)]
         low, high = np.quantile(tops - evidence.value * bottoms, tails)
         verdict: Verdict = "reproduced" if high <= 0.0 else "not reproduced" if low > 0.0 else "undecided"
-        top, bottom = (float(statistics.location_of(each, condition.statistic)) for each in (a, b))
+        top, bottom = (float(location_of(each, condition.statistic)) for each in (a, b))
         estimate = top / bottom if bottom > 0.0 else np.inf if top > 0.0 else np.nan
         ends = np.quantile(tops / bottoms, tails) if (bottoms > 0.0).all() else (np.nan, np.nan)
         return TestResult(

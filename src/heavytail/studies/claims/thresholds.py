@@ -9,6 +9,7 @@ from heavytail import statistics
 from heavytail.arrays import Bools
 from heavytail.errors import InputError
 from heavytail.registry import register
+from heavytail.statistics.location import find_statistic
 from heavytail.studies.claims import (
     ClaimKind,
     Evidence,
@@ -31,7 +32,7 @@ class LocationKind(ClaimKind):
     def check(self, condition: Condition) -> None:
         """A value is needed, or a bound on regret."""
         need_value(condition, "the optimum")
-        statistics.find_statistic(condition.statistic)
+        find_statistic(condition.statistic)
         if condition.metric != "final_regret":
             reject_bound(condition)
 

@@ -20,7 +20,7 @@ from heavytail.studies.specs.spec import (
     env_kind,
     envs_for,
 )
-from heavytail.training.true_values import TRUE
+from heavytail.training.make_agent import TRUE
 
 MAX_POINTS = 10_000  # of a grid
 MAX_SWEEP_POINTS = 1_000_000

@@ -1,6 +1,6 @@
-"""The policy of an agent as it is now: what it would do in every state, while nothing is learnt."""
+"""An agent as it is now: what it would do in every state, and what it believes of rewards, as tables."""
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,7 +10,11 @@ from heavytail.checks import require_memory
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.verbs import act
+from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BAD_ACTION = "the agent chose an action that does not exist; `act` must return 0 to A - 1"
 
@@ -41,3 +45,14 @@ def _fill(agent: Record, actions: Ints, rng: Stream) -> None:
     for h in range(actions.shape[0]):
         for s in range(actions.shape[1]):
             actions[h, s] = act(agent, s, h, rng)
+
+
+def tabulate_beliefs(name: str, agent: Record, states: Labels, actions: Labels) -> "pd.DataFrame":
+    """Return what the agent of this name believes of each state and action, by their labels."""
+    import pandas as pd  # here, because it takes a third of a second
+
+    if not hasattr(agent, "beliefs"):
+        raise InputError(f"{name} keeps no beliefs about rewards; heavy_psrl does")
+    state, action = np.divmod(np.arange(len(states) * len(actions)), len(actions))
+    labels = {"state": states.name_codes(state), "action": actions.name_codes(action)}
+    return pd.DataFrame({**labels, **agent.beliefs()}).astype({"n": np.int64})
