@@ -171,7 +171,7 @@ def test_each_kind_of_file_says_what_reads_it(tmp_path: Path) -> None:
     ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0).save(tmp_path / "learner.npz")
     with pytest.raises(InputError, match="holds an agent for a loop of your own"):
         ht.Learner.load(tmp_path / "stepwise.npz")
-    with pytest.raises(InputError, match="is the file of a learner; read it with ht.load"):
+    with pytest.raises(InputError, match=r"is the file of a learner; read it with ht\.load"):
         ht.OnlineAgent.load(tmp_path / "learner.npz")
 
 
