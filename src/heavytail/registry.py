@@ -35,20 +35,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from heavytail.checks import (
-    Count,
-    MomentOrder,
-    NonNegative,
-    OpenProbability,
-    P,
-    Positive,
-    Probability,
-    R,
-    bind_arguments,
-    call_bound,
-    cast_value,
-    checked_builder,
-)
+from heavytail.checks import P, R, bind_arguments, call_bound, checked_builder
 from heavytail.errors import InputError, short_repr, suggestion
 
 Kind: TypeAlias = Literal[
@@ -67,26 +54,6 @@ FOLDERS: dict[Kind, str] = {
     "figure": "report.figures",
 }
 PLUGINS = "heavytail.plugins"
-
-__all__ = [
-    "Count",
-    "Kind",
-    "MomentOrder",
-    "NonNegative",
-    "OpenProbability",
-    "Positive",
-    "Probability",
-    "Registered",
-    "cast_value",
-    "find",
-    "give",
-    "is_given",
-    "own_builders",
-    "plugin_modules",
-    "register",
-    "registered",
-    "version_of",
-]
 
 
 class Registered(NamedTuple):

@@ -63,7 +63,7 @@ def test_it_has_an_id_in_gymnasium_unless_it_changes(name: str) -> None:
         assert gymnasium_id(name) not in gymnasium.registry
         with pytest.raises(InputError, match="mdp is a ChangingMDP; it must be an MDP"):
             ht.gym.MDPEnv(name)
-        with pytest.raises(AttributeError, match="ChangingMDP has no 'n_states'; each of its mdps has"):
+        with pytest.raises(AttributeError, match="ChangingMDP has no 'start'; each of its mdps has"):
             ht.planning.gain(ht.make_mdp(name))
     else:
         env = gymnasium.make(gymnasium_id(name))

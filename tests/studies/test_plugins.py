@@ -78,7 +78,8 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.kernels import mean, push, radius, reset
-from heavytail.registry import Count, register
+from heavytail.checks import Count
+    from heavytail.registry import register
 
 
 class Latest(NamedTuple):

@@ -15,11 +15,11 @@ import numpy.typing as npt
 
 from heavytail.arrays import Record, Stream
 from heavytail.errors import InputError, short_repr
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import interpret
 from heavytail.kernels.packed import Packed
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import stream
-from heavytail.kernels.verbs import counter_names
+from heavytail.kernels.verbs import counter_names, write_counters
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
 from heavytail.serving.live_session import LiveSession
@@ -39,7 +39,6 @@ from heavytail.serving.session import (
     check_reward,
     new_session,
     session_aside,
-    session_counters,
 )
 from heavytail.serving.session_file import Autosave, read_session, write_session
 from heavytail.serving.snapshots import freeze_policy, tabulate_beliefs
@@ -125,7 +124,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
         """Return what the agent counts, by name."""
         names = counter_names(self.agent)
         out = np.zeros(len(names))
-        entry(session_counters, self.agent)(self.agent, out)
+        interpret(write_counters, self.agent, out)
         return dict(zip(names, out.tolist(), strict=True))
 
     def warm_up(self) -> Self:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Floats, Ints, Record, Stream
+from heavytail.arrays import Ints, Record, Stream
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.packed import as_index, as_real, unpack
 from heavytail.kernels.pools import any_pool_full
 from heavytail.kernels.rng import stream
-from heavytail.kernels.verbs import act, begin, update, write_counters
+from heavytail.kernels.verbs import act, begin, update
 from heavytail.mdp.problem import Problem
 from heavytail.ranges import COUNT, FLAG, Range, below
 
@@ -152,8 +152,3 @@ def session_update(
     elif session.episodic:
         session.h[0] = step + 1
     return DUE if session.updates[0] >= session.due[0] else LEARNT
-
-
-def session_counters(agent: Record, out: Floats) -> None:
-    """Write what the agent counts."""
-    write_counters(agent, out)

@@ -1,6 +1,7 @@
 """An agent as it is now: what it would do in every state, and what it believes of rewards, as tables."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -8,7 +9,7 @@ from heavytail.agents.optimal import Optimal
 from heavytail.arrays import Ints, Record, Stream
 from heavytail.checks import require_memory
 from heavytail.errors import InputError
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import entry, interpret
 from heavytail.kernels.verbs import act
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
@@ -16,6 +17,7 @@ from heavytail.mdp.problem import Problem
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_INTERPRETED = 2000  # actions; to ask for more in plain Python takes longer than compiling does
 BAD_ACTION = "the agent chose an action that does not exist; `act` must return 0 to A - 1"
 
 
@@ -35,7 +37,8 @@ def freeze_policy(agent: Record, problem: Problem, stream: Stream) -> FrozenPoli
     shape = (max(problem.horizon, 1), problem.n_states)
     require_memory(f"a policy of {shape[0]:,} steps and {shape[1]:,} states", 8.0 * shape[0] * shape[1])
     actions, drawn = np.zeros(shape, np.int64), stream.copy()
-    entry(_fill, agent)(agent, actions, drawn)
+    fill: Any = entry(_fill, agent) if actions.size > MAX_INTERPRETED else partial(interpret, _fill)
+    fill(agent, actions, drawn)
     if not ((actions >= 0) & (actions < problem.n_actions)).all():
         raise InputError(BAD_ACTION)
     return FrozenPolicy(actions, not np.array_equal(stream, drawn))

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Floats, Ints, Record, Stream
+from heavytail.arrays import Floats, Ints, Record
 from heavytail.checks import OpenProbability, cast_value
 from heavytail.errors import InputError
 from heavytail.estimators.estimator import Estimator
 from heavytail.estimators.sketch import sketch
 from heavytail.kernels.array_ops import as_int
-from heavytail.kernels.compiling import entry
+from heavytail.kernels.compiling import entry, interpret
 from heavytail.kernels.rng import Seed, Streams, streams
 from heavytail.kernels.verbs import act
 from heavytail.mdp import MDP, first_state, step
@@ -63,12 +63,12 @@ def evaluate_in_gym(
     agent: Record, policy: FrozenPolicy, runner: GymRunner, episodes: int, seed: Seed, confidence: float
 ) -> Evaluation:
     """Play so many episodes in a Gymnasium environment, from its next reset on."""
-    record, stream = policy.to_record(agent), streams(seed).predictions
-    choose, returns = entry(_choose, record), np.zeros(episodes)
+    rng, returns = streams(seed).predictions, np.zeros(episodes)
     for i in range(episodes):
         s, total = runner.reset(), 0.0
         for h in range(runner.problem.horizon):
-            s, reward, terminated, _ = runner.step(s, choose(record, s, h, stream), h)
+            a = interpret(act, agent, s, h, rng) if policy.is_random else policy.actions[h, s]
+            s, reward, terminated, _ = runner.step(s, int(a), h)
             total += reward
             if terminated or runner.truncated:
                 break
@@ -99,11 +99,7 @@ def _play_in_mdp(policy: Record, mdp: MDP, units: int, run_streams: Streams) -> 
     return totals if mdp.horizon else totals / length
 
 
-# Compiled entry points
-
-
-def _choose(policy: Record, s: int, h: int, rng: Stream) -> int:
-    return int(act(policy, s, h, rng))
+# A compiled entry point
 
 
 def _play(policy: Record, mdp: MDP, run_streams: Streams, state: Ints, length: int, totals: Floats) -> bool:

@@ -10,13 +10,13 @@ from heavytail.arrays import Ints, Record
 from heavytail.checks import Count, cast_value
 from heavytail.errors import InputError
 from heavytail.guards import one_thread
+from heavytail.kernels.compiling import interpret
 from heavytail.kernels.rng import Seed, Streams
-from heavytail.kernels.verbs import counter_names
+from heavytail.kernels.verbs import act, counter_names
 from heavytail.mdp import MDP
 from heavytail.mdp.labels import Labels
 from heavytail.mdp.problem import Problem
-from heavytail.serving.online_agent import OnlineAgent
-from heavytail.serving.snapshots import FrozenPolicy, freeze_policy, tabulate_beliefs
+from heavytail.serving.snapshots import BAD_ACTION, FrozenPolicy, freeze_policy, tabulate_beliefs
 from heavytail.training import fused
 from heavytail.training.advice import note_policy_per_step, question_moment
 from heavytail.training.curve import Curve, Spacing, make_curve, place_checkpoints
@@ -152,10 +152,12 @@ class Learner:
 
         It is by the plan that it has, as `policy` is. Learning is not affected.
         """
-        rng, spare = self.streams.agent, self.streams.predictions
-        steps: OnlineAgent[int] = OnlineAgent(self.agent, rng, self.problem, predictions=spare)
-        steps.session.in_episode[0] = 1
-        return self.runner.to_action(steps.predict(self.runner.to_state(observation), step))
+        s = Labels(range(self.problem.n_states)).code(self.runner.to_state(observation), "state")
+        h = Labels(range(max(self.problem.horizon, 1))).code(step, "step")
+        a = int(interpret(act, self.agent, s, h, self.streams.predictions))
+        if not 0 <= a < self.problem.n_actions:
+            raise InputError(BAD_ACTION)
+        return self.runner.to_action(a)
 
     def policy(self) -> Ints:
         """Return the action that the agent would take in each state: [H, S], or [S] in a continuing problem.
