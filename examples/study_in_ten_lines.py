@@ -6,6 +6,7 @@ parallel, and can be interrupted anywhere.
 """
 
 import tempfile
+from typing import Literal
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 import heavytail as ht
 
 
-def main(episodes: int = 5000, seeds: int = 20, engine: str = "local") -> Figure:
+def main(episodes: int = 5000, seeds: int = 20, engine: Literal["local", "inline"] = "local") -> Figure:
     """Run the study, and draw its regret."""
     spec = {
         "name": "ten-lines",

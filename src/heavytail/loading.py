@@ -1,7 +1,6 @@
 """One way to load everything that heavytail writes, by what the file says it is."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -38,15 +37,43 @@ def load(path: StrPath, env: Any = None) -> "Loaded":
     >>> ht.load(path)
     Learner('random', episodes=0, steps=0)
     """
+    name = os.fspath(path)
     if _first_bytes(path, len(PARQUET)) in (None, PARQUET):
-        return _load_study(path, env)
-    from heavytail.agent_file import read_description  # here, as below: each is slow to import
+        from heavytail.studies.study import Study  # here, as below: each is slow to import
 
-    description = read_description(path)
-    for key, loader in LOADERS.items():
-        if key in description:
-            return loader(path, env, description[key])
-    raise InputError(f"{os.fspath(path)} is no file that this version of heavytail knows")
+        _refuse_env(env, f"{name} is a study, which knows its environments")
+        return Study.open(name)
+    from heavytail.agent_file import read_description
+
+    match read_description(path):
+        case {"kind": "mdp"}:
+            from heavytail.mdp.mdp_file import load_mdp
+
+            _refuse_env(env, f"{name} is complete")
+            return load_mdp(path)
+        case {"kind": "stepwise"}:
+            from heavytail.serving.online_agent import OnlineAgent
+
+            _refuse_env(env, f"{name} is complete")
+            return OnlineAgent.load(path)
+        case {"kind": kind}:
+            raise InputError(f"{name} is of kind {short_repr(kind)}, which is none of heavytail's")
+        case {"wrapper": wrapper}:
+            return _load_wrapper(path, env, wrapper)
+        case {"deep": _}:
+            from heavytail.deep import DeepLearner
+
+            return DeepLearner.load(path, env)
+        case {"agent": _}:
+            from heavytail.training.learner import Learner
+
+            return Learner.load(path, env)
+    raise InputError(f"{name} is no file that this version of heavytail knows")
+
+
+def _refuse_env(env: Any, why: str) -> None:
+    if env is not None:
+        raise InputError(f"{why}; leave env out")
 
 
 def _first_bytes(path: StrPath, count: int) -> bytes | None:
@@ -58,37 +85,6 @@ def _first_bytes(path: StrPath, count: int) -> bytes | None:
         return None
     except (OSError, ValueError) as error:  # ValueError: a zero in the name
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-
-
-def _load_study(path: StrPath, env: Any) -> "Study":
-    from heavytail.studies.study import Study
-
-    if env is not None:
-        raise InputError(f"{os.fspath(path)} is a study, which knows its environments; leave env out")
-    return Study.open(os.fspath(path))
-
-
-def _load_learner(path: StrPath, env: Any, agent: Any) -> "Learner":
-    from heavytail.training.learner import Learner
-
-    return Learner.load(path, env)
-
-
-def _load_kind(path: StrPath, env: Any, kind: Any) -> "AnyMDP | OnlineAgent[Any]":
-    from heavytail.mdp.mdp_file import load_mdp
-    from heavytail.serving.online_agent import OnlineAgent
-
-    if kind not in ("mdp", "stepwise"):
-        raise InputError(f"{os.fspath(path)} is of kind {short_repr(kind)}, which is none of heavytail's")
-    if env is not None:
-        raise InputError(f"{os.fspath(path)} is complete; leave env out")
-    return load_mdp(path) if kind == "mdp" else OnlineAgent.load(path)
-
-
-def _load_deep(path: StrPath, env: Any, environment: Any) -> "DeepLearner":
-    from heavytail.deep import DeepLearner
-
-    return DeepLearner.load(path, env)
 
 
 def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> "FilterReward":
@@ -103,12 +99,3 @@ def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> "FilterReward":
             f"{os.fspath(path)} is the state of {wrapper}; give its environment: load(path, env)"
         )
     return known.from_file(path, env)
-
-
-# By the entry of the description that tells what a file is
-LOADERS: "dict[str, Callable[[StrPath, Any, Any], Loaded]]" = {
-    "kind": _load_kind,
-    "wrapper": _load_wrapper,
-    "deep": _load_deep,
-    "agent": _load_learner,
-}

@@ -1,7 +1,6 @@
 """An agent as it is now: what it would do in every state, and what it believes of rewards, as tables."""
 
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,8 +36,10 @@ def freeze_policy(agent: Record, problem: Problem, stream: Stream) -> FrozenPoli
     shape = (max(problem.horizon, 1), problem.n_states)
     require_memory(f"a policy of {shape[0]:,} steps and {shape[1]:,} states", 8.0 * shape[0] * shape[1])
     actions, drawn = np.zeros(shape, np.int64), stream.copy()
-    fill: Any = entry(_fill, agent) if actions.size > MAX_INTERPRETED else partial(interpret, _fill)
-    fill(agent, actions, drawn)
+    if actions.size > MAX_INTERPRETED:
+        entry(_fill, agent)(agent, actions, drawn)
+    else:
+        interpret(_fill, agent, actions, drawn)
     if not ((actions >= 0) & (actions < problem.n_actions)).all():
         raise InputError(BAD_ACTION)
     return FrozenPolicy(actions, not np.array_equal(stream, drawn))

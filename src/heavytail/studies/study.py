@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from heavytail.errors import InputError
-from heavytail.studies.engines import Engine, Event, Message, PartDone, PartProgress, make_engine
+from heavytail.studies.engines import (
+    Engine,
+    EngineName,
+    Event,
+    Message,
+    PartDone,
+    PartProgress,
+    make_engine,
+)
 from heavytail.studies.packed import open_store, pack_study, require_study
 from heavytail.studies.part_table import to_frame
 from heavytail.studies.plan import Cell, Sweep, evaluation_cells, plan_sweeps, tuning_cells
@@ -91,7 +99,7 @@ class Study:
 
     def run(
         self,
-        engine: str | Engine = "local",
+        engine: EngineName | Engine = "local",
         *,
         workers: int | None = None,
         address: str | None = None,

@@ -5,7 +5,7 @@ One per file: `local`, `ray`, `cuda`, `inline`; a plugin adds one with ``@regist
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from heavytail.registry import find
 from heavytail.studies.part import Part
@@ -41,6 +41,7 @@ class Message(NamedTuple):
     words: str
 
 
+EngineName: TypeAlias = Literal["local", "ray", "cuda", "inline"]  # heavytail's own
 Event: TypeAlias = PartDone | PartProgress | Message
 
 
