@@ -13,7 +13,7 @@ from numba.core.errors import NumbaError
 import heavytail as ht
 from heavytail.arrays import Floats
 from heavytail.kernels import compiling
-from heavytail.kernels.compiling import entry, fingerprint, kernel, record_classes, subroutine
+from heavytail.kernels.compiling import entry, fingerprint, kernel, subroutine
 from heavytail.training import fused
 from heavytail.training.reward_batches import new_reward_batch
 from support.processes import PATIENCE, python
@@ -217,28 +217,25 @@ def test_records_of_main_compile_but_are_not_kept(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("kept/*"))
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
+@pytest.mark.parametrize(("mode", "user"), [(0o777, None), (0o770, None), (0o702, None), (0o700, 12345)])
 def test_a_cache_that_others_can_write_to_is_not_used(
-    mode: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: int, user: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numba unpickles what it finds there."""
+    """Numba unpickles what it finds there. It is said once."""
     tmp_path.chmod(mode)
     monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
-    with pytest.warns(UserWarning, match=f"compiled code is not kept: others can write to {tmp_path}"):
-        assert compiling._kept_folder("0" * 20) is None
+    with monkeypatch.context() as patch:
+        if user is not None:
+            patch.setattr("os.geteuid", lambda: user)
+        with pytest.warns(UserWarning, match=f"code is not kept: others can write to {tmp_path}") as said:
+            assert [compiling._kept_folder(name * 20) for name in "01"] == [None, None]
+    assert len(said) == 1
     assert not list(tmp_path.iterdir())
     tmp_path.chmod(0o700)
     kept = compiling._kept_folder("0" * 20)
     assert kept == tmp_path / ("0" * 20)
     kept.chmod(0o777)
     compiling._warn_that_nothing_is_kept.cache_clear()
-    with pytest.warns(UserWarning, match="compiled code is not kept: others can write to"):
-        assert compiling._kept_folder("0" * 20) is None
-
-
-def test_a_cache_of_someone_else_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("os.geteuid", lambda: 12345)
     with pytest.warns(UserWarning, match="compiled code is not kept: others can write to"):
         assert compiling._kept_folder("0" * 20) is None
 
@@ -252,14 +249,6 @@ def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
     with pytest.warns(UserWarning, match=r"compiled code is not kept: .*; set HEAVYTAIL_CACHE_DIR"):
         compiled = compiling._entry.__wrapped__(_add, (), nogil=True)  # past functools.cache
     assert compiled(1, 2) == 3
-
-
-def test_that_nothing_is_kept_is_said_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tmp_path.chmod(0o777)
-    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path))
-    with pytest.warns(UserWarning, match="compiled code is not kept") as said:
-        kept = [compiling._kept_folder(name * 20) for name in "012"]
-    assert (kept, len(said)) == ([None] * 3, 1)
 
 
 def _add(x: int, y: int) -> int:
@@ -413,17 +402,6 @@ class Inner(NamedTuple):
     x: Floats
 
 
-class Outer(NamedTuple):
-    inner: Inner
-    other: Inner
-    n: int
-
-
-def test_record_classes_are_found_at_any_depth() -> None:
-    inner = Inner(np.zeros(1))
-    assert record_classes(Outer(inner, inner, 1), inner, 3) == (Outer, Inner)
-
-
 def test_the_fingerprint_sees_names_values_and_order() -> None:
     def make(body: str, **names: Any) -> Any:
         scope = dict(names)
@@ -487,13 +465,6 @@ def _twice(values: Floats) -> float:
     return _mean_of_three(values) + _mean_of_three(values[1:])
 
 
-def test_parts_are_compiled_into_an_entry_and_called_from_python() -> None:
-    values = np.array([1.0, 2.0, 6.0, 10.0])
-    assert entry(_twice)(values) == 9.0
-    assert _mean_of_three(values) == 3.0
-    assert _halved(3.0) == 1.5
-
-
 @kernel
 def _member(pair: tuple[float, tuple[int, int]], k: int) -> Any:
     return pair[k]
@@ -505,10 +476,6 @@ def _sum_of_members(x: float) -> float:
     return first + second[0]
 
 
-def test_a_number_in_a_call_may_decide_the_type_that_is_returned() -> None:
-    assert entry(_sum_of_members)(1.5) == 2.5
-
-
 @kernel
 def _with_a_function_inside(x: float) -> float:
     def times_x(y: float) -> float:
@@ -517,5 +484,11 @@ def _with_a_function_inside(x: float) -> float:
     return times_x(2.0)
 
 
-def test_a_kernel_may_hold_a_function() -> None:
+def test_parts_are_compiled_into_an_entry_and_called_from_python() -> None:
+    """A number in a call may decide the type that is returned; a kernel may hold a function."""
+    values = np.array([1.0, 2.0, 6.0, 10.0])
+    assert entry(_twice)(values) == 9.0
+    assert _mean_of_three(values) == 3.0
+    assert _halved(3.0) == 1.5
+    assert entry(_sum_of_members)(1.5) == 2.5
     assert _with_a_function_inside(3.0) == 6.0

@@ -82,6 +82,13 @@ def test_a_contextual_bandit_learns_which_arm_is_best_in_which_context() -> None
     assert dict(zip(bandit.states, bandit.policy(), strict=True)) == best
 
 
+def test_the_last_step_of_a_horizon_is_terminal_said_or_not() -> None:
+    agent, twin = _make(), _make()
+    agent.update(0, 0, 1.0, 1, h=3)
+    twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)
+    np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
+
+
 def test_a_next_state_may_be_left_out_where_none_matters() -> None:
     agent = _make()
     agent.update(0, 0, 1.0, terminated=True)

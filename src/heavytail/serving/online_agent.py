@@ -293,17 +293,8 @@ class OnlineAgent(LiveSession, Generic[Action]):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "OnlineAgent[Any]":
         """Read what `save` wrote."""
-        name, parameters, problem, labels, session = read_session(path)
-        states, actions = labels
-        loaded = cls(
-            session.agent,
-            session.rng,
-            problem,
-            name=name,
-            parameters=parameters,
-            states=states,
-            actions=actions,
-        )
+        session, about = read_session(path)
+        loaded = cls(session.agent, session.rng, **about)
         loaded._packed.replace(session._replace(agent=loaded.agent))
         return loaded
 

@@ -30,7 +30,6 @@ KIND = "stepwise"
 MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
 MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
 LOOKS_PER_SAVE = 8  # how often to look at the clock between two saves
-BothLabels = tuple[Labels, Labels]  # of states and actions
 
 
 def write_session(
@@ -38,7 +37,7 @@ def write_session(
     name: str,
     parameters: dict[str, Any],
     problem: Problem,
-    labels: BothLabels,
+    labels: tuple[Labels, Labels],  # of states and actions
     session: Session,
 ) -> None:
     """Write the file, or leave the old one."""
@@ -52,10 +51,8 @@ def write_session(
     write_agent_file(path, AgentFile(metadata, flatten("session", session)))
 
 
-def read_session(
-    path: str | os.PathLike[str],
-) -> tuple[str, dict[str, Any], Problem, BothLabels, Session]:
-    """Read the agent's name, its parameters, its problem, the labels and the session."""
+def read_session(path: str | os.PathLike[str]) -> tuple[Session, dict[str, Any]]:
+    """Read the session, and what else an `OnlineAgent` is made of."""
     metadata, arrays = read_agent_file(path)
     if metadata.get("kind") != KIND:
         raise InputError(f"{os.fspath(path)} is the file of a learner; read it with ht.load")
@@ -65,20 +62,20 @@ def read_session(
         raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
 
-def _restore(
-    metadata: dict[str, Any], arrays: Arrays
-) -> tuple[str, dict[str, Any], Problem, BothLabels, Session]:
-    name, parameters, problem = read_metadata(metadata)
-    check_size(problem, sum(array.nbytes for array in arrays.values()))
+def _restore(metadata: dict[str, Any], arrays: Arrays) -> tuple[Session, dict[str, Any]]:
+    name, parameters, problem = read_metadata(metadata, arrays)
     states, actions = metadata["labels"]
-    labels = _read_labels(states, problem.n_states), _read_labels(actions, problem.n_actions)
+    labels = {
+        "states": _read_labels(states, problem.n_states),
+        "actions": _read_labels(actions, problem.n_actions),
+    }
     built = find("agent", name).builder(problem, **parameters)
     session: Session = restore_valid("session", new_session(built, stream(0), stream(0), problem), arrays)
     if not (session.rng.any() and session.predictions.any()):
         raise InputError("a random stream is all zeros, and would stay so")
     session.frozen[0] = 0  # it was, while it was written
     session.due[0] = NEVER  # to save again is for its new owner to say
-    return name, parameters, problem, labels, session
+    return session, {"problem": problem, "name": name, "parameters": parameters, **labels}
 
 
 def _read_labels(stored: Any, count: int) -> Labels:
@@ -92,28 +89,22 @@ def _read_labels(stored: Any, count: int) -> Labels:
 # What the description of an agent file says of the agent and its problem
 
 
-def read_metadata(metadata: dict[str, Any]) -> tuple[str, dict[str, Any], Problem]:
-    """Return the agent's name, its parameters and its problem."""
-    parameters, problem = (_read_table(metadata, key) for key in ("parameters", "problem"))
-    types = {"n_states": Count, "n_actions": Count, "horizon": Annotated[int, Ge(0)], "r_max": float | None}
-    sizes = {key: cast_value(problem[key], hint, f"its {key}") for key, hint in types.items()}
-    return metadata["agent"], parameters, Problem(**sizes)
+def read_metadata(metadata: dict[str, Any], arrays: Arrays) -> tuple[str, dict[str, Any], Problem]:
+    """Return the agent's name, its parameters and its problem.
 
-
-def _read_table(metadata: dict[str, Any], key: str) -> dict[str, Any]:
-    table = metadata[key]
-    if not isinstance(table, dict):
-        raise InputError(f"its {key} is {short_repr(table)}; it must be a table of names and values")
-    return table
-
-
-def check_size(problem: Problem, stored: int) -> None:
-    """Refuse a problem that is far larger than what the file holds, before an agent is built for it."""
+    A problem far larger than what the file holds is refused, before an agent is built for it.
+    """
+    table, size = dict[str, Any], Annotated[int, Ge(0)]
+    parameters, sizes = (cast_value(metadata[key], table, f"its {key}") for key in ("parameters", "problem"))
+    types = {"n_states": Count, "n_actions": Count, "horizon": size, "r_max": float | None}
+    problem = Problem(**{key: cast_value(sizes[key], hint, f"its {key}") for key, hint in types.items()})
     cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
+    stored = sum(array.nbytes for array in arrays.values())
     if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
         raise InputError(
             f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
         )
+    return metadata["agent"], parameters, problem
 
 
 class Autosave:

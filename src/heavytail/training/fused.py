@@ -8,7 +8,6 @@ the random streams, the `RunState`), so where a chunk ends changes nothing.
 import math
 import time
 from collections.abc import Callable
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -32,17 +31,7 @@ FIRST_CHUNK = 50  # steps; planning among 100,000 states, one may take 20 ms
 MEAN, REALISED, FIRST_COUNTER = 0, 1, 2  # columns of a curve: two cumulative rewards, then counters
 
 
-class Status(IntEnum):
-    """The reason why a chunk ended."""
-
-    DONE = 0
-    PAUSED = 1
-    FULL = 2
-    NAN = 3
-    BAD_ACTION = 4
-
-
-DONE, PAUSED, FULL, NAN, BAD_ACTION = (int(status) for status in Status)
+DONE, PAUSED, FULL, NAN, BAD_ACTION = range(5)  # why a chunk ended
 ERROR_MESSAGES = {
     NAN: NAN_REWARD,
     BAD_ACTION: (
@@ -190,7 +179,7 @@ def run_chunk(
     until: int,
     max_steps: int,
 ) -> int:
-    """Learn until `until` units are done or `max_steps` more steps are made; return a `Status`."""
+    """Learn until `until` units are done or `max_steps` more steps are made; return why it ended."""
     steps, units, in_episode = run_state.steps[0], run_state.episodes_or_steps[0], run_state.in_episode[0]
     s, k = as_int(run_state.state[0]), as_int(run_state.h[0])
     mean_total, realised_total = run_state.totals[0], run_state.totals[1]

@@ -21,7 +21,7 @@ from heavytail.mdp.problem import Problem
 from heavytail.mdp.validation import check_mdp
 from heavytail.planning.regret import regret_by_gaps
 from heavytail.registry import find
-from heavytail.serving.session_file import check_size, read_metadata
+from heavytail.serving.session_file import read_metadata
 from heavytail.training import fused
 from heavytail.training.runners import GymRunner, MDPRunner, make_runner
 
@@ -65,8 +65,7 @@ def read_learner(path: str | os.PathLike[str], env: Any) -> Parts:
 def _restore(metadata: dict[str, Any], arrays: Arrays, env: Any) -> Parts:
     if metadata.get("kind") is not None:
         raise InputError("it is no learner's: it holds an agent for a loop of your own; read it with ht.load")
-    name, parameters, problem = read_metadata(metadata)
-    check_size(problem, sum(array.nbytes for array in arrays.values()))
+    name, parameters, problem = read_metadata(metadata, arrays)
     run_state = restore_valid("run_state", fused.new_run_state(), arrays)
     run_streams = restore_valid("streams", streams(0), arrays)
     fused.check_run_state(run_state, problem.n_states, problem.horizon)

@@ -104,7 +104,7 @@ class Lanes:
         checkpoints = Deduplicated([new_checkpoints(at, agents.unique[0])], same)
         records = (agents, streams, run_states, checkpoints)
         self.state = LaneState(*(in_lanes(_pad(record)) for record in records))
-        self.error_status = np.zeros(self.size, np.int64)  # the Status that stopped a lane early, else 0
+        self.error_status = np.zeros(self.size, np.int64)  # what stopped a lane early, else 0
 
     def run(self, on_chunk: Callable[[], None] = lambda: None) -> None:
         """Run to the end; `on_chunk` is called after each chunk."""

@@ -52,7 +52,7 @@ def run_lane(
     until: int,
     max_steps: int,
 ) -> int:
-    """Learn until `until` units are done or `max_steps` more steps are made; return a `Status`.
+    """Learn until `until` units are done or `max_steps` more steps are made; return why it ended.
 
     The same as `heavytail.training.fused.run_chunk`.
     """
