@@ -8,7 +8,7 @@ import os
 import re
 import resource
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache, wraps
 from pathlib import Path
@@ -221,6 +221,8 @@ def cast_value(value: Any, hint: Any, where: str) -> Any:
         return None if value is None else cast_value(value, inner, where)
     if origin is Literal:
         return _choice(value, get_args(hint), where)
+    if origin is tuple:
+        return _tuple(value, get_args(hint)[0], where)
     if origin is dict and not isinstance(value, dict):
         raise InputError(f"{where} must be a table of names and values, got {short_repr(value)}")
     if hint in _CASTS:
@@ -234,6 +236,12 @@ def _choice(value: Any, choices: tuple[Any, ...], where: str) -> Any:
     if value not in choices:
         raise InputError(f"{where} is {short_repr(value)}; {suggestion(str(value), map(str, choices))}")
     return value
+
+
+def _tuple(value: Any, hint: Any, where: str) -> tuple[Any, ...]:
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InputError(f"{where} must be a list, got {short_repr(value)}")
+    return tuple(cast_value(each, hint, f"{where}[{i}]") for i, each in enumerate(value))
 
 
 def _float(value: Any, where: str) -> float:

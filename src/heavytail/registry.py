@@ -9,7 +9,8 @@ heavytail's own modules of each kind are found (`FOLDERS`):
     law        laws/              a reward law: (parameters) -> Law
     statistic  statistics/        one number that summarises the runs of a sample
     bound      bounds/            a theorem's bound on regret
-    deep_env   deep/envs/         an environment compiled with JAX, for heavy_dqn
+    deep_agent deep/agents.py     a deep agent: (env, *, parameters) -> DeepLearner
+    deep_env   deep/envs/         an environment compiled with JAX, for deep agents
     engine     studies/engines/   a way to run the parts of a study
     claim      studies/claims/    a kind of claim that a study can test
     figure     report/figures/    a figure of a report
@@ -39,7 +40,17 @@ from heavytail.checks import P, R, bind_arguments, call_bound, checked_builder
 from heavytail.errors import InputError, short_repr, suggestion
 
 Kind: TypeAlias = Literal[
-    "agent", "env", "estimator", "law", "statistic", "bound", "deep_env", "engine", "claim", "figure"
+    "agent",
+    "env",
+    "estimator",
+    "law",
+    "statistic",
+    "bound",
+    "deep_agent",
+    "deep_env",
+    "engine",
+    "claim",
+    "figure",
 ]
 FOLDERS: dict[Kind, str] = {
     "agent": "agents",
@@ -48,6 +59,7 @@ FOLDERS: dict[Kind, str] = {
     "law": "laws",
     "statistic": "statistics",
     "bound": "bounds",
+    "deep_agent": "deep.agents",  # a module, which registers all of them
     "deep_env": "deep.envs",
     "engine": "studies.engines",
     "claim": "studies.claims",
@@ -140,7 +152,7 @@ def find(kind: Kind, name: str) -> Registered:
         return _given[kind, name]
     _import_module_of(kind, name)
     if not is_registered(kind, name):
-        what = "environment" if kind == "env" else kind
+        what = "environment" if kind == "env" else kind.replace("_", " ")
         names = (entry.name for entry in registered(kind))
         broken = "".join(f"; {reason}" for reason in _import_plugins())
         raise InputError(f"there is no {what} {short_repr(name)}; {suggestion(name, names)}{broken}")
@@ -196,8 +208,8 @@ def _check_kind(kind: str) -> None:
 
 @cache
 def _own_modules(kind: Kind) -> tuple[str, ...]:
-    package = importlib.import_module(f"heavytail.{FOLDERS[kind]}")
-    return tuple(m.name for m in pkgutil.iter_modules(package.__path__) if not m.name.startswith("_"))
+    folder = getattr(importlib.import_module(f"heavytail.{FOLDERS[kind]}"), "__path__", ())
+    return tuple(m.name for m in pkgutil.iter_modules(folder) if not m.name.startswith("_"))
 
 
 @cache

@@ -1,4 +1,3 @@
-import inspect
 import json
 from pathlib import Path
 
@@ -29,7 +28,9 @@ def test_an_environment_that_needs_parameters_is_listed_without_facts(tmp_path: 
     assert (row["S"], row["gain"]) == (None, None)
 
 
-@pytest.mark.parametrize("name", ["heavy_q_learning", "six_arms", "pareto", "truncated_mean", "median"])
+@pytest.mark.parametrize(
+    "name", ["heavy_q_learning", "six_arms", "pareto", "truncated_mean", "median", "robust_dqn"]
+)
 def test_one_thing_is_explained_with_every_parameter(name: str) -> None:
     done = runner.invoke(app, ["list", name])
     assert done.exit_code == 0, done.output
@@ -47,14 +48,6 @@ def test_an_explanation_is_machine_readable() -> None:
     assert (law["kind"], law["parameters"][0]["name"]) == ("law", "alpha")
     both = json.loads(runner.invoke(app, ["list", "heavy_ucrl2", "--json"]).output)
     assert [each["kind"] for each in both] == ["agent", "bound"]
-
-
-@pytest.mark.parametrize("name", ["heavy_dqn", "qr_dqn", "robust_dqn"])
-def test_a_deep_agent_is_explained_in_its_own_words(name: str) -> None:
-    about = inspect.getdoc(getattr(ht.deep, name))
-    assert runner.invoke(app, ["list", name]).output == f"{name}, a deep agent\n\n{about}\n"
-    (found,) = json.loads(runner.invoke(app, ["list", name, "--json"]).output)
-    assert found == {"kind": "deep agent", "name": name, "about": about}
 
 
 @pytest.mark.parametrize(

@@ -29,10 +29,11 @@ from heavytail.deep.rewards import (
     stable_noise,
     transform_reward,
 )
-from heavytail.deep.settings import check_run
+from heavytail.deep.settings import RunSettings
 from heavytail.gym.reward_transforms import transform_one
 from support.small_deep import CAPPED, SMALL
 
+RUN = RunSettings(seed=0, noise_scale=0.0, noise_alpha=1.1, learning_rate=1e-4, last_learning_rate=1e-5)
 IDS = {
     "mountain_car": "MountainCar-v0",
     "cart_pole": "CartPole-v1",
@@ -125,7 +126,7 @@ def test_other_noises_have_their_laws(name: str, law: Any) -> None:
 @pytest.mark.parametrize("name", NOISES)
 def test_noise_of_scale_0_is_none_also_where_a_draw_is_infinite(name: str) -> None:
     u, w = to_uniform(jnp.array([[0, 2**32 - 1, 2**32 - 1], [0, 0, 2**32 - 1]], jnp.uint32))
-    transform = TRANSFORMS["none"](check_run({}))
+    transform = TRANSFORMS["none"](RUN)
     settings = RewardSettings(transform, jnp.float32(0.0), jnp.float32(0.1))
     drawn = NOISES[name](u, w, settings.noise_alpha, jnp.float32(1.0))
     assert not np.isfinite(np.asarray(drawn)).all()
@@ -134,7 +135,7 @@ def test_noise_of_scale_0_is_none_also_where_a_draw_is_infinite(name: str) -> No
 
 def test_transforms_are_what_they_say() -> None:
     def one(name: str, reward: float, n: int) -> tuple[float, bool]:
-        transform = TRANSFORMS[name](check_run({"coefficient": 0.015, "epsilon": 0.05, "clip": 5.0}))
+        transform = TRANSFORMS[name](RUN._replace(clip=5.0))
         value, changed = transform_reward(jnp.float32(reward), jnp.int32(n), transform)
         expected, _, beyond = transform_one(transform, reward, n)
         assert (float(value), bool(changed)) == (pytest.approx(expected, rel=1e-6), beyond)  # type: ignore[comparison-overlap]

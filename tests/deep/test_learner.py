@@ -99,8 +99,7 @@ def test_parameters_are_completed_without_training() -> None:
     assert json.loads(json.dumps(page)) == page
     assert set(PER_RUN) < set(page)
     learner = heavy_dqn("cart_pole", **page)
-    settings = {**learner.settings._asdict(), "hidden": [16, 16]}
-    assert settings | learner.parameters[0] == page | {"agent": "heavy_dqn"}
+    assert learner.complete_parameters() == [page]
     assert ht.deep.complete_parameters("cart_pole", **page) == page
 
 
@@ -115,7 +114,7 @@ def test_parameters_are_completed_without_training() -> None:
         ({"noise_alpha": 2.5}, "noise_alpha must be at most 2, got 2.5"),
         ({"epsilon": 0.0}, "epsilon must be above 0"),
         ({"bits": 32}, "bits must be at most 31, got 32"),
-        ({"hidden": 512}, "hidden is 512; it must be the widths of the layers"),
+        ({"hidden": 512}, "hidden must be a list, got 512"),
         ({"hidden": (16, 0)}, r"hidden\[1\] must be at least 1"),
         ({"update_every": 3}, "target_every 50 must be a multiple of update_every 3"),
         ({"start": 10}, "start is 10; it must be at least batch, 64"),

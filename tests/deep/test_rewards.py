@@ -8,7 +8,7 @@ import pytest
 from gymnasium import spaces
 
 from heavytail.deep.agents import heavy_dqn
-from heavytail.deep.envs._environment import Environment, scale_observation
+from heavytail.deep.envs import Environment, scale_observation
 from heavytail.deep.replay import unpack
 from heavytail.deep.rewards import hash_code
 from heavytail.gym.observation_codes import SimHash, make_projection, simhash_signs

@@ -12,9 +12,10 @@ import pytest
 import heavytail as ht
 from heavytail.deep.envs import find_environment
 from heavytail.deep.learner import DeepLearner
-from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss
+from heavytail.deep.network import best_quantiles, middle_mean, quantile_loss
 from heavytail.deep.replay import unpack
-from heavytail.deep.settings import check_run, check_settings
+from heavytail.registry import register
+from support.registry_copy import copy_registry
 from support.small_deep import SHARED
 
 RUNS: list[dict[str, Any]] = [{"seed": 3, "noise_scale": 5.0}, {"seed": 4}]
@@ -52,7 +53,7 @@ def test_a_run_of_a_batch_is_that_run_alone() -> None:
     np.testing.assert_allclose(batch[1], single[0], rtol=1e-3)
 
 
-def test_rewards_times_a_power_of_two_give_the_same_decisions() -> None:
+def test_rewards_times_a_power_of_two_give_the_same_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise is all that is paid, so that its scale is that of rewards; 2^10 is about a thousand."""
     cart_pole = find_environment("cart_pole")
 
@@ -60,10 +61,12 @@ def test_rewards_times_a_power_of_two_give_the_same_decisions() -> None:
         moved, reward, terminated = cart_pole.step(state, action)
         return moved, 0.0 * reward, terminated
 
-    env = cart_pole._replace(name="unpaid", step=step)
+    copy_registry(monkeypatch)
+    register("deep_env", "unpaid")(lambda: cart_pole._replace(name="unpaid", step=step))
     scales = [5.0 * 2.0**power for power in (0, -10, 10)]
-    runs = [check_run({"seed": 1, "noise_scale": scale}, "robust_dqn") for scale in scales]
-    learner = DeepLearner(env, check_settings({**SHARED, "cap": 500}, "robust_dqn"), runs)
+    learner = ht.deep.robust_dqn(
+        "unpaid", runs=[{"seed": 1, "noise_scale": each} for each in scales], **SHARED
+    )
     learner.learn(checkpoints=1)
     kept = jax.tree.map(np.asarray, unpack(learner.states.replay))
     for i in (1, 2):

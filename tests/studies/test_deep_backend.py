@@ -22,7 +22,7 @@ from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.specs.reading import make_spec
 from support.small_studies import Files, Notes, files, finished, small
 
-TINY = {"hidden": [8], "replay": 200, "start": 100, "batch": 16, "bits": 6, "discount": 0.9}
+TINY: dict[str, Any] = {"hidden": [8], "replay": 200, "start": 100, "batch": 16, "bits": 6, "discount": 0.9}
 
 
 def raw_study(**changes: Any) -> dict[str, Any]:

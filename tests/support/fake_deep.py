@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from heavytail.arrays import Ints
-from heavytail.deep.settings import DEFAULTS, agent_parameters
+from heavytail.deep.settings import agent_parameters, complete_parameters
 from heavytail.studies import backends
 from heavytail.studies.backends.backend import RunCurve, RunResult, WorkContext
 
@@ -100,7 +100,8 @@ class MadeUp:
         """The best policy is unknown."""
 
     def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        return {**{name: DEFAULTS[name] for name in agent_parameters("heavy_dqn")}, **parameters}
+        complete = complete_parameters("mountain_car")
+        return {**{name: complete[name] for name in agent_parameters("heavy_dqn")}, **parameters}
 
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
         return ("episodes", "truncated")

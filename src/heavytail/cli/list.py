@@ -1,6 +1,5 @@
 """The command `list`: what can be built by name, and what each parameter of one thing means."""
 
-import inspect
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -64,16 +63,7 @@ def _list_kinds(kinds: list[What], as_json: bool) -> None:
 
 def _explain(name: str, as_json: bool) -> None:
     """Print what is known of everything that has this name."""
-    from heavytail.deep.settings import AGENTS  # here, for start-up
-
-    if name in AGENTS:
-        about = inspect.getdoc(getattr(ht.deep, name))
-        if as_json:
-            print_json([{"kind": "deep agent", "name": name, "about": about}])
-        else:
-            typer.echo(f"{name}, a deep agent\n\n{about}")
-        return
-    found = find_descriptions(name, other_names=(*(kind.value for kind in What), *AGENTS))
+    found = find_descriptions(name, other_names=[kind.value for kind in What])
     if as_json:
         print_json([{**each._asdict(), "parameters": _as_rows(each)} for each in found])
         return
@@ -94,11 +84,15 @@ def _rows(what: What) -> list[dict[str, Any]]:
 
 def _deep_rows() -> list[dict[str, Any]]:
     """Deep agents and compiled environments; their names need no JAX."""
-    from heavytail.deep.settings import AGENTS, ENV_PARAMETERS, agent_parameters  # here, for start-up
+    from heavytail.deep.settings import ENV_PARAMETERS, agent_parameters  # here, for start-up
 
     agents = [
-        {"name": name, "parameters": list(agent_parameters(name)), "about": kind.about}
-        for name, kind in AGENTS.items()
+        {
+            "name": entry.name,
+            "parameters": list(agent_parameters(entry.name)),
+            "about": entry.doc.partition("\n")[0],
+        }
+        for entry in ht.registered("deep_agent")
     ]
     return agents + [_deep_env_row(entry, list(ENV_PARAMETERS)) for entry in ht.registered("deep_env")]
 

@@ -6,15 +6,13 @@ axis. `complete_parameters` needs no JAX, so that runs can be planned without it
 """
 
 from importlib import import_module
-from importlib.util import find_spec
 from sys import modules
 from typing import TYPE_CHECKING, Any
 
+from heavytail.deep.agents import heavy_dqn, qr_dqn, require_jax, robust_dqn
 from heavytail.deep.settings import complete_parameters
-from heavytail.errors import InputError, install_extra
 
 if TYPE_CHECKING:
-    from heavytail.deep.agents import heavy_dqn, qr_dqn, robust_dqn
     from heavytail.deep.curve import DeepCurve
     from heavytail.deep.learner import DeepLearner
 
@@ -27,18 +25,11 @@ __all__ = [
     "robust_dqn",
 ]
 
-_HOME = {
-    "DeepCurve": "curve",
-    "DeepLearner": "learner",
-    "heavy_dqn": "agents",
-    "qr_dqn": "agents",
-    "robust_dqn": "agents",
-}
+_HOME = {"DeepCurve": "curve", "DeepLearner": "learner"}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"heavytail.deep has no {name!r}", name=name, obj=modules[__name__])
-    if find_spec("jax") is None or find_spec("optax") is None:
-        raise InputError(f"heavytail.deep needs JAX; {install_extra('deep')}")
+    require_jax()
     return getattr(import_module(f"heavytail.deep.{_HOME[name]}"), name)

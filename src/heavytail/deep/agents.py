@@ -1,24 +1,62 @@
-"""The deep agents by name: each makes a `DeepLearner` of its kind, with the parameters that it takes."""
+"""The deep agents by name. Each makes a `DeepLearner`; its signature says which parameters it takes.
+
+Needs no JAX before an agent is made, so that runs can be planned without it.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import gymnasium
+from annotated_types import Ge, Gt, Le, Lt
 
+from heavytail.arrays import Floats
+from heavytail.checks import MomentOrder, NonNegative, Positive, Probability
 from heavytail.deep.envs import find_environment
-from heavytail.deep.gym_driver import environment_from_gymnasium
-from heavytail.deep.learner import DeepLearner
-from heavytail.deep.settings import AGENTS, PER_RUN, check_names, check_run, check_settings, with_default_cap
-from heavytail.errors import InputError
+from heavytail.deep.settings import PER_RUN, make_run, make_settings, parameter_names
+from heavytail.errors import InputError, install_extra
+from heavytail.registry import find, register
+
+if TYPE_CHECKING:
+    from heavytail.deep.learner import DeepLearner
+else:
+    DeepLearner = Any  # its module imports JAX
+
+Env: TypeAlias = gymnasium.Env[Any, Any] | str
+Runs: TypeAlias = Sequence[Mapping[str, Any]]
+Ends: TypeAlias = Floats | Sequence[float] | float
+Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # compiled code counts in 32 bits
+Seed: TypeAlias = Annotated[int, Ge(0), Lt(2**32)]
+Share: TypeAlias = Annotated[float, Gt(0), Le(1)]
+StableIndex: TypeAlias = Annotated[float, Gt(0), Le(2)]
+Noise: TypeAlias = Literal["alpha_stable", "student_t", "pareto"]
 
 
+@register("deep_agent", "robust_dqn")
 def robust_dqn(
-    env: "str | gymnasium.Env[Any, Any]" = "mountain_car",
+    env: Env = "mountain_car",
     *,
-    runs: Sequence[Mapping[str, Any]] | None = None,
-    low: Any = None,
-    high: Any = None,
-    **parameters: Any,
+    runs: Runs | None = None,
+    low: Ends | None = None,
+    high: Ends | None = None,
+    seed: Seed = 0,
+    noise_scale: NonNegative = 0.0,
+    noise_alpha: StableIndex = 1.1,
+    learning_rate: NonNegative = 1e-4,
+    last_learning_rate: NonNegative = 1e-5,
+    cap: Count32 | None = None,
+    total_steps: Count32 = 500_000,
+    hidden: tuple[Count32, ...] = (512, 512),
+    discount: Probability = 0.99,
+    batch: Count32 = 64,
+    replay: Count32 = 500_000,
+    start: Count32 = 500,
+    update_every: Count32 = 2,
+    target_every: Count32 = 50,
+    adam_epsilon: Positive = 0.0003125,
+    last_exploration: Probability = 0.01,
+    exploration_share: Share = 0.1,
+    noise_law: Noise = "alpha_stable",
 ) -> DeepLearner:
     """Make a learner by DQN with a robust model of the reward: the one to begin with.
 
@@ -28,89 +66,145 @@ def robust_dqn(
     ``learn().beliefs`` what the model believes.
 
     Args:
-        env: as in `heavy_dqn`.
-        runs: as in `heavy_dqn`.
-        low: as in `heavy_dqn`.
-        high: as in `heavy_dqn`.
-        **parameters: those of `heavy_dqn` but for those of its transforms (`transform`, `coefficient`,
-            `epsilon`, `clip`, `transform_at`, `bits`) and its `loss`, which is Huber's.
+        env: "mountain_car", "cart_pole", "acrobot", "pendulum" or another compiled environment that is
+            registered; "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of
+            observations and Discrete actions, which is driven step by step and can have one run only.
+        runs: the runs of a batch, each with what it changes of the parameters from `seed` to
+            `last_learning_rate`; one run if left out.
+        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
+            Components without bounds are squashed, x / (1 + |x|).
+        high: the upper bounds.
+        seed: of all random numbers of a run.
+        noise_scale: of the noise that is added to rewards; none by default.
+        noise_alpha: the tail index of that noise.
+        learning_rate: at the first step.
+        last_learning_rate: at the last step.
+        cap: steps in an episode; the environment's limit if left out.
+        total_steps: of training, rounded down to a multiple of `target_every`; schedules end there.
+        hidden: widths of the hidden layers.
+        discount: of rewards to come.
+        batch: transitions in an update.
+        replay: transitions remembered.
+        start: steps before updates begin, rounded up to a multiple of `target_every`.
+        update_every: steps between updates.
+        target_every: steps between copies of the network to the target: a period.
+        adam_epsilon: of the optimiser.
+        last_exploration: the final share of random actions; the initial one is 1.
+        exploration_share: of all steps, after which exploration has its final value.
+        noise_law: of the noise; Pareto's is taken less its mean.
 
     >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
     >>> learner = robust_dqn("pendulum", noise_scale=5.0, **small)
     >>> learner.learn(checkpoints=2).beliefs.residual_scale.shape
     (1, 2)
     """
-    return _make_learner("robust_dqn", env, runs, low, high, parameters)
+    return _make_learner("robust_dqn", **locals())
 
 
+@register("deep_agent", "heavy_dqn")
 def heavy_dqn(
-    env: "str | gymnasium.Env[Any, Any]" = "mountain_car",
+    env: Env = "mountain_car",
     *,
-    runs: Sequence[Mapping[str, Any]] | None = None,
-    low: Any = None,
-    high: Any = None,
-    **parameters: Any,
+    runs: Runs | None = None,
+    low: Ends | None = None,
+    high: Ends | None = None,
+    seed: Seed = 0,
+    transform: Literal["none", "clip", "sign", "zero", "truncate_clip"] = "zero",
+    coefficient: Positive = 0.015,
+    epsilon: MomentOrder = 0.05,
+    clip: Positive = 1.0,
+    noise_scale: NonNegative = 0.0,
+    noise_alpha: StableIndex = 1.1,
+    learning_rate: NonNegative = 1e-4,
+    last_learning_rate: NonNegative = 1e-5,
+    cap: Count32 | None = None,
+    total_steps: Count32 = 500_000,
+    hidden: tuple[Count32, ...] = (512, 512),
+    discount: Probability = 0.99,
+    batch: Count32 = 64,
+    replay: Count32 = 500_000,
+    start: Count32 = 500,
+    update_every: Count32 = 2,
+    target_every: Count32 = 50,
+    adam_epsilon: Positive = 0.0003125,
+    last_exploration: Probability = 0.01,
+    exploration_share: Share = 0.1,
+    loss: Literal["huber", "squared"] = "huber",
+    transform_at: Literal["collection", "replay"] = "collection",
+    bits: Annotated[int, Ge(1), Le(31)] = 16,  # codes are signed 32-bit numbers
+    noise_law: Noise = "alpha_stable",
 ) -> DeepLearner:
     """Make a learner by DQN with a reward transform.
 
-    By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix).
+    By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix). It does
+    not say how many steps there are, nor after how many an episode ends: here they are Dopamine's 500,000,
+    and the environment's own limit.
 
     Args:
-        env: "mountain_car", "cart_pole", "acrobot", "pendulum" or another compiled environment that is
-            registered; "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of
-            observations and Discrete actions, which is driven step by step and can have one run only.
-        runs: the runs of a batch, each with what it changes of the parameters in the second list; one run if
-            left out.
+        env: a compiled environment or one of Gymnasium's, as in `robust_dqn`.
+        runs: of a batch, each with what it changes of the parameters from `seed` to `last_learning_rate`.
         low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
-            Components without bounds are squashed, x / (1 + |x|).
         high: the upper bounds.
-        **parameters: those of the whole batch:
-
-            - total_steps: of training; schedules end there. 500,000, as in Dopamine; the paper does not say.
-              Rounded down to a multiple of `target_every`.
-            - cap: steps in an episode; the environment's limit if left out. The paper does not say.
-            - hidden: widths of the hidden layers.
-            - discount: of rewards to come.
-            - batch: transitions in an update.
-            - replay: transitions remembered.
-            - start: steps before updates begin, rounded up to a multiple of `target_every`.
-            - update_every: steps between updates.
-            - target_every: steps between copies of the network to the target: a period. All counts of steps
-              are multiples of it.
-            - adam_epsilon: of the optimiser.
-            - last_exploration: the final share of random actions; the initial one is 1.
-            - exploration_share: of all steps, after which exploration has its final value.
-            - loss: "huber" or "squared".
-            - transform_at: "collection", with the visit count at that time, or "replay", with the visit count
-              at the time of replay.
-            - bits: of the hash of observations, at most 31; memory doubles with each.
-            - noise_law: "alpha_stable", "student_t" or "pareto" (less its mean): of the noise that is added
-              to rewards.
-
-            And those in which runs may differ:
-
-            - seed.
-            - transform: "none", "clip", "sign", "zero" (the paper's) or "truncate_clip".
-            - coefficient, epsilon: of the growing threshold.
-            - clip: the fixed one.
-            - noise_scale, noise_alpha: of that noise, its tail index the second.
-            - learning_rate, last_learning_rate: at the first and at the last step.
+        seed: of all random numbers of a run.
+        transform: of rewards: "none", "clip", "sign", "zero" (the paper's) or "truncate_clip".
+        coefficient: of the growing threshold; the default is the paper's best.
+        epsilon: of the growing threshold.
+        clip: the fixed threshold.
+        noise_scale: of the noise that is added to rewards; none by default.
+        noise_alpha: the tail index of that noise.
+        learning_rate: at the first step.
+        last_learning_rate: at the last step.
+        cap: steps in an episode; the environment's limit if left out.
+        total_steps: of training, rounded down to a multiple of `target_every`; schedules end there.
+        hidden: widths of the hidden layers.
+        discount: of rewards to come.
+        batch: transitions in an update.
+        replay: transitions remembered.
+        start: steps before updates begin, rounded up to a multiple of `target_every`.
+        update_every: steps between updates.
+        target_every: steps between copies of the network to the target: a period.
+        adam_epsilon: of the optimiser.
+        last_exploration: the final share of random actions; the initial one is 1.
+        exploration_share: of all steps, after which exploration has its final value.
+        loss: of values.
+        transform_at: "collection", with the visit count at that time, or "replay", with the visit count at
+            the time of replay.
+        bits: of the hash of observations, by which visits are counted; memory doubles with each.
+        noise_law: of the noise; Pareto's is taken less its mean.
 
     >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
     >>> learner = heavy_dqn("cart_pole", seed=1, **small)
     >>> learner.learn(checkpoints=2).steps
     array([300, 600])
     """
-    return _make_learner("heavy_dqn", env, runs, low, high, parameters)
+    return _make_learner("heavy_dqn", **locals())
 
 
+@register("deep_agent", "qr_dqn")
 def qr_dqn(
-    env: "str | gymnasium.Env[Any, Any]" = "mountain_car",
+    env: Env = "mountain_car",
     *,
-    runs: Sequence[Mapping[str, Any]] | None = None,
-    low: Any = None,
-    high: Any = None,
-    **parameters: Any,
+    runs: Runs | None = None,
+    low: Ends | None = None,
+    high: Ends | None = None,
+    seed: Seed = 0,
+    noise_scale: NonNegative = 0.0,
+    noise_alpha: StableIndex = 1.1,
+    learning_rate: NonNegative = 1e-4,
+    last_learning_rate: NonNegative = 1e-5,
+    cap: Count32 | None = None,
+    total_steps: Count32 = 500_000,
+    hidden: tuple[Count32, ...] = (512, 512),
+    discount: Probability = 0.99,
+    batch: Count32 = 64,
+    replay: Count32 = 500_000,
+    start: Count32 = 500,
+    update_every: Count32 = 2,
+    target_every: Count32 = 50,
+    adam_epsilon: Positive = 0.0003125,
+    last_exploration: Probability = 0.01,
+    exploration_share: Share = 0.1,
+    noise_law: Noise = "alpha_stable",
 ) -> DeepLearner:
     """Make a learner by QR-DQN (Dabney et al. 2018), where the middle half of the quantiles counts.
 
@@ -118,28 +212,44 @@ def qr_dqn(
     do not disturb.
 
     Args:
-        env: as in `heavy_dqn`.
-        runs: as in `heavy_dqn`.
-        low: as in `heavy_dqn`.
-        high: as in `heavy_dqn`.
-        **parameters: those of `robust_dqn`.
+        env: a compiled environment or one of Gymnasium's, as in `robust_dqn`.
+        runs: of a batch, each with what it changes of the parameters from `seed` to `last_learning_rate`.
+        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
+        high: the upper bounds.
+        seed: of all random numbers of a run.
+        noise_scale: of the noise that is added to rewards; none by default.
+        noise_alpha: the tail index of that noise.
+        learning_rate: at the first step.
+        last_learning_rate: at the last step.
+        cap: steps in an episode; the environment's limit if left out.
+        total_steps: of training, rounded down to a multiple of `target_every`; schedules end there.
+        hidden: widths of the hidden layers.
+        discount: of rewards to come.
+        batch: transitions in an update.
+        replay: transitions remembered.
+        start: steps before updates begin, rounded up to a multiple of `target_every`.
+        update_every: steps between updates.
+        target_every: steps between copies of the network to the target: a period.
+        adam_epsilon: of the optimiser.
+        last_exploration: the final share of random actions; the initial one is 1.
+        exploration_share: of all steps, after which exploration has its final value.
+        noise_law: of the noise; Pareto's is taken less its mean.
 
     >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
     >>> learner = qr_dqn("pendulum", runs=[{"seed": 0}, {"seed": 1}], **small)
     >>> learner.learn(checkpoints=2).mean_return.shape
     (2, 2)
     """
-    return _make_learner("qr_dqn", env, runs, low, high, parameters)
+    return _make_learner("qr_dqn", **locals())
 
 
 def _make_learner(
-    agent: str,
-    env: "str | gymnasium.Env[Any, Any]",
-    runs: Sequence[Mapping[str, Any]] | None,
-    low: Any,
-    high: Any,
-    parameters: Mapping[str, Any],
+    agent: str, env: Env, runs: Runs | None, low: Ends | None, high: Ends | None, **shared: Any
 ) -> DeepLearner:
+    require_jax()
+    from heavytail.deep.gym_driver import environment_from_gymnasium  # here, because it imports JAX
+    from heavytail.deep.learner import DeepLearner
+
     gym_env = None if isinstance(env, str) else env
     if gym_env is None and not (low is None and high is None):
         raise InputError(f"{agent}: {env} has bounds of its own; low and high are for Gymnasium environments")
@@ -149,21 +259,29 @@ def _make_learner(
             " compiled environments take many"
         )
     for run in runs or []:
-        _check_varied(run, agent)
-    check_names(parameters, agent)
+        _check_varied(agent, run)
     environment = (
         find_environment(env) if isinstance(env, str) else environment_from_gymnasium(env, low, high, agent)
     )
-    settings = check_settings(with_default_cap(parameters, environment.max_episode_steps, agent), agent)
-    checked = [check_run({**parameters, **run}, agent) for run in runs or [{}]]
-    return DeepLearner(environment, settings, checked, gym_env)
+    settings = make_settings(agent, shared, environment.max_episode_steps)
+    complete = find("deep_agent", agent).arguments
+    return DeepLearner(
+        environment,
+        settings,
+        [make_run(agent, complete(**{**shared, **run})) for run in runs or [{}]],
+        gym_env,
+    )
 
 
-def _check_varied(run: Mapping[str, Any], agent: str) -> None:
-    check_names(run, agent)
-    names = [name for name in PER_RUN if name in AGENTS[agent].parameters]
-    for name in run:
-        if name not in names:
-            raise InputError(
-                f"{agent}: runs of a batch cannot differ in {name}; they can in {', '.join(names)}"
-            )
+def require_jax() -> None:
+    """Raise InputError where JAX is missing."""
+    if find_spec("jax") is None or find_spec("optax") is None:
+        raise InputError(f"heavytail.deep needs JAX; {install_extra('deep')}")
+
+
+def _check_varied(agent: str, run: Mapping[str, Any]) -> None:
+    names = parameter_names(agent)
+    for name in names:
+        if name in run and name not in PER_RUN:
+            varying = ", ".join(name for name in names if name in PER_RUN)
+            raise InputError(f"{agent}: runs of a batch cannot differ in {name}; they can in {varying}")

@@ -16,7 +16,7 @@ from heavytail.deep.dqn import (
     init_dqn,
     update,
 )
-from heavytail.deep.envs._environment import Environment
+from heavytail.deep.envs import Environment
 from heavytail.deep.settings import Settings
 
 # For a GPU: an update is some fifty kernels, most of them small. XLA starts them as one graph, by default one
@@ -24,16 +24,9 @@ from heavytail.deep.settings import Settings
 SIDE_BY_SIDE = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
 
 
+@partial(jax.jit, static_argnums=(0, 1))
 def init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
     """Make the initial states of many runs."""
-    # Only what shapes depend on, so that nothing is compiled anew for another cap or loss
-    needed = ("hidden", "replay", "bits", "agent")
-    sizes = Settings(cap=1, **{name: getattr(settings, name) for name in needed})
-    return _init_batch(env, sizes, runs)
-
-
-@partial(jax.jit, static_argnums=(0, 1))
-def _init_batch(env: Environment, settings: Settings, runs: RunParameters) -> DQN:
     return jax.vmap(partial(init_dqn, env, settings))(runs)
 
 

@@ -7,7 +7,7 @@ Pure functions of one run: `init_dqn`; `act`, one step of the environment, which
 gradient step. `heavytail.deep.batch` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards
 pass through the adaptive transform of `heavytail.deep.rewards` when they are collected, as
 Heavy-Q-Learning's do (the paper does not say when), or when they are replayed. `heavytail.deep.reward_model`
-puts a model in the place of rewards, `heavytail.deep.quantiles` quantiles of the return in that of values.
+puts a model in the place of rewards, `heavytail.deep.network` quantiles of the return in that of values.
 
 A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act;
 each later one begins with a new target network and has an update after every `update_every` steps. All runs
@@ -23,9 +23,17 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from heavytail.deep.envs._environment import GENERATOR, Environment, State, scale_observation
-from heavytail.deep.network import Parameters, init_network, q_values, scale_output
-from heavytail.deep.quantiles import best_quantiles, middle_mean, quantile_loss, split_quantiles
+from heavytail.deep.envs import GENERATOR, Environment, State, scale_observation
+from heavytail.deep.network import (
+    Parameters,
+    best_quantiles,
+    init_network,
+    middle_mean,
+    q_values,
+    quantile_loss,
+    scale_output,
+    split_quantiles,
+)
 from heavytail.deep.replay import Transition, init_replay, sample, split_batch, store
 from heavytail.deep.reward_model import (
     RewardModel,

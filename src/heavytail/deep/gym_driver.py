@@ -30,7 +30,7 @@ from heavytail.deep.dqn import (
     update,
     updates_per_period,
 )
-from heavytail.deep.envs._environment import Environment, State, scale_observation
+from heavytail.deep.envs import Environment, State, scale_observation
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError, short_repr
 from heavytail.gym_answers import check_reset, check_step, to_float

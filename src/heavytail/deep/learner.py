@@ -24,23 +24,23 @@ from heavytail.checks import cast_value
 from heavytail.deep.batch import compiled_periods, init_batch
 from heavytail.deep.curve import DeepCurve, make_deep_curve
 from heavytail.deep.dqn import DQN, RunParameters, action_values, first_learning_period
-from heavytail.deep.envs._environment import GENERATOR, Environment, scale_observation
+from heavytail.deep.envs import GENERATOR, Environment, scale_observation
 from heavytail.deep.gym_driver import GymDriver
 from heavytail.deep.learner_file import (
     describe_spaces,
     load_absent,
     load_curve,
     load_environment,
-    load_runs,
     name_arrays,
     restore_states,
 )
 from heavytail.deep.reward_model import beliefs
 from heavytail.deep.rewards import TRANSFORMS, RewardSettings
-from heavytail.deep.settings import RunSettings, Settings, check_settings, own_parameters
+from heavytail.deep.settings import RunSettings, Settings, make_run, make_settings, own_parameters
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.guards import deferred_interrupts, one_thread
+from heavytail.registry import find
 from heavytail.training.progress import Place, progress_bar
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
@@ -94,6 +94,11 @@ class DeepLearner:
             f"DeepLearner({self.env.name!r}, runs={len(self.parameters)}, steps={self.steps:,} of"
             f" {self.settings.total_steps:,})"
         )
+
+    def complete_parameters(self) -> list[dict[str, Any]]:
+        """Return all parameters of each run, as `heavytail.deep.complete_parameters` does."""
+        shared = own_parameters(self.settings, self.settings.agent)
+        return [{**shared, **own} for own in self.parameters]
 
     def learn(
         self,
@@ -199,8 +204,16 @@ class DeepLearner:
         gym_env = load_absent(metadata) if gym_env is None else gym_env
         environment = load_environment(metadata, gym_env)
         agent = metadata.get("agent", "heavy_dqn")
-        settings = check_settings(metadata["settings"], agent)
-        runs = load_runs(metadata["parameters"], agent, gym_env)
+        complete = find("deep_agent", agent).arguments
+        settings = make_settings(agent, complete(**metadata["settings"]))
+        parameters = metadata["parameters"]
+        if (
+            not isinstance(parameters, list)
+            or not parameters
+            or (gym_env is not None and len(parameters) > 1)
+        ):
+            raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
+        runs = [make_run(agent, complete(**run)) for run in parameters]
         if len(settings.hidden) > len(arrays):
             raise InputError(
                 f"it says that there are {len(settings.hidden):,} layers, and does not hold them"

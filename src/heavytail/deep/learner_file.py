@@ -12,10 +12,8 @@ from heavytail.agent_file import find_array
 from heavytail.arrays import Floats
 from heavytail.checks import as_floats, cast_value
 from heavytail.deep.dqn import DQN
-from heavytail.deep.envs import find_environment
-from heavytail.deep.envs._environment import Environment
+from heavytail.deep.envs import Environment, find_environment
 from heavytail.deep.gym_driver import environment_from_gymnasium
-from heavytail.deep.settings import RunSettings, check_run
 from heavytail.errors import InputError
 from heavytail.files import Arrays
 from heavytail.gym_answers import AbsentEnv
@@ -23,13 +21,6 @@ from heavytail.ranges import COUNT
 
 if TYPE_CHECKING:
     import gymnasium
-
-
-def load_runs(parameters: Any, agent: str, gym_env: "gymnasium.Env[Any, Any] | None") -> list[RunSettings]:
-    """Return the settings of the runs, checked."""
-    if not isinstance(parameters, list) or not parameters or (gym_env is not None and len(parameters) > 1):
-        raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
-    return [check_run(run, agent) for run in parameters]
 
 
 def load_curve(arrays: Arrays, steps: int, row: tuple[int, int]) -> tuple[Floats, list[int], list[Floats]]:

@@ -56,16 +56,29 @@ def squash(x: Floats) -> Floats:
     return np.copysign(1.0 - 1.0 / (1.0 + np.abs(x)), x)
 
 
+class Scaling(NamedTuple):
+    """What scales each component of an observation to [-1, 1], by its bounds."""
+
+    squashed: Bools  # [D]; which components lack a bound
+    low: Floats  # [D]; after squashing
+    high: Floats  # [D]; after squashing
+    slope: Floats  # [D]; 0 where the bounds coincide, since such a component carries no information
+
+
+def make_scaling(low: Floats, high: Floats) -> Scaling:
+    """Make the scaling of observations with these bounds [D]."""
+    squashed = ~((np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED))
+    low, high = (np.where(squashed, squash(end), end) for end in (low, high))
+    slope = np.divide(2.0, high - low, out=np.zeros(low.shape), where=high > low)
+    return Scaling(squashed, low, high, slope)
+
+
 def make_projection(draws: Floats, low: Floats, high: Floats) -> Projection:
     """Make the projection of observations with these bounds [D].
 
-    The random numbers are [k, D + 1], the last column for the constant. A component whose bounds coincide
-    carries no information and is left out.
+    The random numbers are [k, D + 1], the last column for the constant.
     """
-    squashed = ~((np.abs(low) < UNBOUNDED) & (np.abs(high) < UNBOUNDED))
-    low, high = (np.where(squashed, squash(end), end) for end in (low, high))
-    width = high - low
-    slope = np.where(width > 0, 2.0 / np.where(width > 0, width, 1.0), 0.0)
+    squashed, low, high, slope = make_scaling(low, high)
     matrix = draws[:, :-1] * slope
     offset = draws[:, -1] - matrix @ (0.5 * (low + high))  # slope * (x - middle) is in [-1, 1]
     return Projection(matrix, offset, squashed, low, high)

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from heavytail.checks import max_memory
-from heavytail.deep.settings import DEFAULTS, check_widths
 from heavytail.errors import InputError, show_bytes, show_count, show_duration, suggestion
+from heavytail.registry import find
 from heavytail.studies.backends import backend_of
 from heavytail.studies.part import PHASES, Phase
 from heavytail.studies.plan import (
@@ -85,7 +85,8 @@ def _seconds_per_step(agent: VariedAgent) -> float:
     kind = agent_kind(agent.agent)
     if kind == "tabular":
         return SECONDS_PER_STEP[kind]
-    widths = check_widths(agent.parameters.get("hidden", DEFAULTS["hidden"]), agent.agent)
+    given = {name: value for name, value in agent.parameters.items() if name == "hidden"}
+    widths = find("deep_agent", agent.agent).arguments(**given)["hidden"]
     return SECONDS_PER_STEP[kind] + SECONDS_PER_WEIGHT * sum(n * m for n, m in pairwise(widths))
 
 

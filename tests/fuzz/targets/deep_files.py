@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_age
 from heavytail.files import write_arrays
 
 SHARE = 1
-SMALL = {
+SMALL: dict[str, Any] = {
     "total_steps": 200,
     "hidden": (4,),
     "replay": 20,

@@ -1,17 +1,75 @@
 """Compiled environments of deep agents, one per file, found by name.
 
 A file registers a builder of its `Environment` under its own name, as `mountain_car.py` does. It takes JAX
-from `_lazy_jax`, so that names and episode limits are known without importing JAX. A module elsewhere
-registers its environment in the same way, and may import JAX as usual.
+from here, where it is imported when it is first used, so that names and episode limits are known without it.
+A module elsewhere registers its environment in the same way, and may import JAX as usual.
 """
 
-from heavytail.deep.envs._environment import Environment
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+
 from heavytail.errors import InputError, short_repr, suggestion
+from heavytail.gym.observation_codes import make_scaling
 from heavytail.registry import find, is_registered, registered
 
-__all__ = ["GYMNAX", "Environment", "environment_names", "find_environment", "is_environment"]
+__all__ = [
+    "GENERATOR",
+    "GYMNAX",
+    "Array",
+    "Environment",
+    "State",
+    "environment_names",
+    "find_environment",
+    "is_environment",
+    "jax",
+    "jnp",
+    "scale_observation",
+]
 
+GENERATOR = "threefry2x32"  # behind all random keys, whatever JAX is configured to use
 GYMNAX = "gymnax/"  # begins the names of gymnax's environments
+
+
+class _LazyModule:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    from jax import Array
+else:
+    jax, jnp = _LazyModule("jax"), _LazyModule("jax.numpy")
+    Array = Any
+
+State: TypeAlias = Any  # a NamedTuple of arrays, the environment's own
+
+
+class Environment(NamedTuple):
+    """Pure functions and constants of an environment, for one run; training adds the axis of runs."""
+
+    name: str
+    n_actions: int
+    low: tuple[float, ...]  # bounds of observations, for scaling them to [-1, 1]; may be infinite
+    high: tuple[float, ...]
+    max_episode_steps: int | None  # unless the parameter `cap` is given
+    reset: Callable[[Array], State]  # key -> state
+    step: Callable[[State, Array], tuple[State, Array, Array]]  # state, action -> state, reward, terminated
+    observe: Callable[[State], Array]
+
+
+def scale_observation(env: Environment, observation: Array) -> Array:
+    """Scale an observation to [-1, 1] by the environment's bounds, as `heavytail.gym.SimHash` does."""
+    squashed, low, high, slope = make_scaling(np.array(env.low), np.array(env.high))
+    x = jnp.where(squashed, jnp.copysign(1.0 - 1.0 / (1.0 + jnp.abs(observation)), observation), observation)
+    return jnp.float32(slope) * (x - jnp.float32(0.5 * (low + high)))
 
 
 def environment_names() -> list[str]:

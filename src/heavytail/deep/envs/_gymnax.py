@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heavytail.deep.envs._environment import GENERATOR, Environment
-from heavytail.deep.envs._lazy_jax import Array, jax, jnp
+from heavytail.deep.envs import GENERATOR, Array, Environment, jax, jnp
 from heavytail.errors import InputError, install_extra, short_repr, suggestion
 
 NEVER = 2**30  # steps until gymnax would end an episode

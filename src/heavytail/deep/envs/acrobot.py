@@ -6,8 +6,7 @@ Reward -1 a step until the tip is above the bar, 0 then.
 import math
 from typing import NamedTuple
 
-from heavytail.deep.envs._environment import Environment
-from heavytail.deep.envs._lazy_jax import Array, jax, jnp
+from heavytail.deep.envs import Array, Environment, jax, jnp
 from heavytail.registry import register
 
 LENGTH, MASS, CENTRE, INERTIA, GRAVITY, DT = 1.0, 1.0, 0.5, 1.0, 9.8, 0.2

@@ -6,8 +6,7 @@ Reward 1 a step until the pole falls.
 import math
 from typing import NamedTuple
 
-from heavytail.deep.envs._environment import Environment
-from heavytail.deep.envs._lazy_jax import Array, jax, jnp
+from heavytail.deep.envs import Array, Environment, jax, jnp
 from heavytail.registry import register
 
 GRAVITY, CART_MASS, POLE_MASS, HALF_LENGTH, FORCE, TAU = 9.8, 1.0, 0.1, 0.5, 10.0, 0.02

@@ -5,8 +5,7 @@ Reward -1 a step until the flag is reached.
 
 from typing import NamedTuple
 
-from heavytail.deep.envs._environment import Environment
-from heavytail.deep.envs._lazy_jax import Array, jax, jnp
+from heavytail.deep.envs import Array, Environment, jax, jnp
 from heavytail.registry import register
 
 LEFT, RIGHT, GOAL = -1.2, 0.6, 0.5

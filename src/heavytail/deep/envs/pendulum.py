@@ -6,8 +6,7 @@ The reward is minus a cost that grows with the angle from upright, the speed and
 import math
 from typing import NamedTuple
 
-from heavytail.deep.envs._environment import Environment
-from heavytail.deep.envs._lazy_jax import Array, jax, jnp
+from heavytail.deep.envs import Array, Environment, jax, jnp
 from heavytail.registry import register
 
 GRAVITY, MASS, LENGTH, DT = 10.0, 1.0, 1.0, 0.05

@@ -18,16 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from heavytail.arrays import Floats, Ints
-from heavytail.deep import complete_parameters
 from heavytail.deep.settings import (
-    AGENTS,
     ENV_PARAMETERS,
-    VARYING_AGENT_PARAMETERS,
+    PER_RUN,
     agent_parameters,
-    check_run,
-    check_settings,
-    own_parameters,
-    with_default_cap,
+    complete_parameters,
+    models_rewards,
 )
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.backend import (
@@ -57,7 +53,7 @@ class DeepBackend:
 
     unit: Literal["episode", "step"] = "step"
     horizon = 1
-    varying = frozenset(VARYING_AGENT_PARAMETERS)
+    varying = frozenset(PER_RUN) - {"seed", *ENV_PARAMETERS}
     max_runs: int | None = MAX_RUNS
 
     def __init__(self, env: str, given: Mapping[str, Any]) -> None:
@@ -83,7 +79,7 @@ class DeepBackend:
 
     def counter_names(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
         """Episodes that ended, and rewards that the transform changed, or what is believed of rewards."""
-        return (EPISODES, *(BELIEFS if AGENTS[agent].models_rewards else (TRUNCATED,)))
+        return (EPISODES, *(BELIEFS if models_rewards(agent) else (TRUNCATED,)))
 
     def checkpoints(self, part: Part) -> Ints:
         """The steps at which the runs of a part are recorded: ends of periods."""
@@ -138,10 +134,10 @@ class DeepBackend:
 
         learner = DeepLearner.load(resume_file)
         require_owner(resume_file, learner.note, part.id)
-        shared, agent = {**self.given, **part.parameters}, part.agent
-        settings = check_settings(with_default_cap(shared, learner.env.max_episode_steps, agent), agent)
-        runs = [own_parameters(check_run({**shared, **run}, agent), agent) for run in _varied(part)]
-        if (learner.env.name, learner.settings, learner.parameters) != (self.env, settings, runs):
+        shared = {**self.given, **part.parameters}
+        runs = [complete_parameters(self.env, part.agent, **{**shared, **run}) for run in _varied(part)]
+        theirs = (learner.env.name, learner.settings.agent, learner.complete_parameters())
+        if theirs != (self.env, part.agent, runs):
             raise InputError(f"{resume_file} does not hold the runs of its part")
         marks = self.checkpoints(part)
         if learner.curve.steps.tolist() != marks[marks <= learner.steps].tolist():

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from heavytail.checks import is_number
 from heavytail.deep.envs import is_environment
-from heavytail.deep.settings import AGENTS
 from heavytail.errors import InputError
+from heavytail.registry import is_registered
 from heavytail.statistics.inputs import MAX_RESAMPLES
 
 Name: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=80)]
@@ -225,7 +225,7 @@ def env_kind(name: str) -> Kind:
 
 def agent_kind(name: str) -> Kind:
     """Tell a tabular agent from a deep one."""
-    return "deep" if name in AGENTS else "tabular"
+    return "deep" if is_registered("deep_agent", name) else "tabular"
 
 
 def envs_for(spec: Spec, agent: VariedAgent) -> list[str]:
