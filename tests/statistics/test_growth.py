@@ -15,6 +15,7 @@ from scipy import stats
 from heavytail import statistics
 from heavytail.errors import InputError
 from heavytail.statistics.growth import exponent_of
+from heavytail.statistics.intervals import rate_interval
 
 T = np.geomspace(10, 1e6, 101)
 
@@ -68,7 +69,7 @@ def test_the_interval_holds_the_exponent() -> None:
 @given(st.integers(1, 60), st.floats(0.5, 0.99), st.data())
 def test_the_rate_is_that_of_scipy(n: int, confidence: float, data: st.DataObject) -> None:
     k = data.draw(st.integers(0, n))
-    found = statistics.rate_interval([1] * k + [0] * (n - k), confidence=confidence)
+    found = rate_interval([1] * k + [0] * (n - k), confidence=confidence)
     expected = stats.binomtest(k, n).proportion_ci(confidence_level=confidence, method="exact")
     assert found.estimate == k / n
     assert (found.low, found.high) == pytest.approx(tuple(expected), abs=1e-12)
@@ -84,11 +85,11 @@ def test_mistakes_are_one_line() -> None:
         (lambda: statistics.growth_exponent([0, 2], [[1, 2]], rng=rng), r"from above 0 upwards"),
         (lambda: statistics.growth_exponent([1, 2], [[1, 2]], rng=0), r"^rng is of type int"),  # type: ignore[arg-type]
         (
-            lambda: statistics.rate_interval([]),
+            lambda: rate_interval([]),
             r"^happened has shape \(0,\); it must be a list of True and False",
         ),
-        (lambda: statistics.rate_interval([0.5]), r"it must be a list of True and False"),
-        (lambda: statistics.rate_interval([True], confidence=95), r"^confidence is 95"),
+        (lambda: rate_interval([0.5]), r"it must be a list of True and False"),
+        (lambda: rate_interval([True], confidence=95), r"^confidence is 95"),
     ]
     for call, message in cases:
         with pytest.raises(InputError, match=message) as caught:

@@ -9,6 +9,7 @@ from heavytail import statistics
 from heavytail.arrays import Bools
 from heavytail.errors import InputError
 from heavytail.registry import register
+from heavytail.statistics.intervals import rate_interval
 from heavytail.statistics.location import find_statistic
 from heavytail.studies.claims import (
     ClaimKind,
@@ -130,7 +131,7 @@ def _decide_by_rate(evidence: Evidence, happened: Bools, *, at_least: bool) -> T
     method = "share of runs and its exact interval (Clopper and Pearson)"
     if len(happened) < 2:
         return undecided(evidence, method, evidence.value, len(happened))
-    interval = statistics.rate_interval(happened, confidence=evidence.statistics.confidence)
+    interval = rate_interval(happened, confidence=evidence.statistics.confidence)
     return _decide_by_interval(evidence, method, interval, evidence.value, at_least=at_least)
 
 
