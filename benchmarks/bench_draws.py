@@ -10,8 +10,7 @@ from _figures import best_of, cpu_seconds, nanoseconds, print_table, scaled, ver
 from heavytail.arrays import Stream
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import stream
-from heavytail.laws.law import fill
-from heavytail.laws.table import law_table
+from heavytail.laws.law import fill, law_table
 from heavytail.training.reward_batches import RewardBatch, new_reward_batch, refill
 
 DRAWS, REPEATS = 1_000_000, 15

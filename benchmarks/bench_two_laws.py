@@ -26,8 +26,8 @@ from _figures import HERE, print_table
 from heavytail.arrays import Floats
 from heavytail.kernels.compiling import entry
 from heavytail.laws import Law
-from heavytail.laws.law import laws_from_table
-from heavytail.laws.table import LawTable, draw_law, law_table
+from heavytail.laws.law import law_table, laws_from_table
+from heavytail.laws.table import LawTable, draw_law
 from heavytail.studies.specs.reading import read_spec
 
 SPEC = HERE.parent / "studies" / "tell-it-nothing" / "spec.toml"

@@ -12,8 +12,7 @@ from heavytail.agents._common_shape import SYMMETRIC
 from heavytail.agents.heavy_psrl import NUMBER, STALE_AFTER, HeavyPSRL
 from heavytail.arrays import Floats
 from heavytail.errors import InputError
-from heavytail.laws.law import Law, laws_from_table
-from heavytail.laws.table import law_table
+from heavytail.laws.law import Law, law_table, laws_from_table
 from heavytail.mdp import MDP
 from support import traces
 

@@ -19,7 +19,8 @@ from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.rng import pair, stream
 from heavytail.kernels.verbs import full, mean, push, radius, reset
-from heavytail.laws.table import LawTable, draw_law, law_table
+from heavytail.laws.law import law_table
+from heavytail.laws.table import LawTable, draw_law
 from heavytail.registry import find, own_builders
 from support import naive
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import heavytail as ht
-from heavytail.laws.law import laws_from_table
-from heavytail.laws.table import law_table
+from heavytail.laws.law import law_table, laws_from_table
 from heavytail.planning.reward_moments import reward_moments
 from support import mdps
 

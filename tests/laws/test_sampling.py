@@ -21,12 +21,12 @@ from heavytail.laws.alpha_stable import alpha_stable
 from heavytail.laws.bernoulli import bernoulli
 from heavytail.laws.constant import constant
 from heavytail.laws.empirical import empirical
-from heavytail.laws.law import Law
+from heavytail.laws.law import Law, law_table
 from heavytail.laws.log_normal import log_normal
 from heavytail.laws.normal import normal
 from heavytail.laws.pareto import pareto
 from heavytail.laws.student_t import student_t
-from heavytail.laws.table import draw_law, law_code, law_table
+from heavytail.laws.table import draw_law, law_code
 from heavytail.registry import registered
 
 LEVEL = 1e-4

@@ -11,7 +11,8 @@ from heavytail.arrays import Floats, Record, Stream
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.elementary import log
 from heavytail.kernels.rng import pair, skip_pair, stream, streams, to_open_uniform
-from heavytail.laws.table import draw_law, law_table
+from heavytail.laws.law import law_table
+from heavytail.laws.table import draw_law
 from heavytail.mdp import MDP
 from heavytail.training import fused, reward_batches
 from support import mdps, traces

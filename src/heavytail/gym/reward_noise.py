@@ -17,8 +17,7 @@ from heavytail.gym_answers import check_step, to_float
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import stream
 from heavytail.laws import Law
-from heavytail.laws.law import fill
-from heavytail.laws.table import law_table
+from heavytail.laws.law import fill, law_table
 from heavytail.registry import find
 
 BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred of them

@@ -3,6 +3,7 @@
 import math
 import numbers
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -13,7 +14,7 @@ from heavytail.checks import require_memory
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.rng import Seed, pair, stream
-from heavytail.laws.table import COLUMNS, LawTable, draw_law, law_code, law_table
+from heavytail.laws.table import COLUMNS, LawTable, draw_law, law_code
 from heavytail.registry import registered
 
 
@@ -131,6 +132,26 @@ def fill(table: LawTable, rng: Stream, out: Floats) -> None:
     for k in range(out.size):
         u, e = pair(rng)
         out[k] = draw_law(table.code[0], table, 0, u, e)
+
+
+def law_table(laws: Sequence[Law]) -> LawTable:
+    """Build the table of these laws, in this order."""
+    registered("law")  # all samplers are compiled into one kernel, so find them all first
+    codes = {name: law_code(name) for name in {law.name for law in laws}}
+    parameters, given = np.zeros((len(laws), COLUMNS)), [law.row() for law in laws]
+    for length in {len(row) for row in given}:
+        same = [i for i, row in enumerate(given) if len(row) == length]
+        parameters[same, :length] = [given[i] for i in same]
+    samples = [(i, data) for i, law in enumerate(laws) if len(data := law.data())]
+    start = 0
+    for i, data in samples:
+        parameters[i, COLUMNS - 2 :] = start, len(data)
+        start += len(data)
+    return LawTable(
+        np.array([codes[law.name] for law in laws], np.int64),
+        parameters,
+        np.concatenate([np.empty(0), *(data for _, data in samples)]),
+    )
 
 
 def laws_from_table(table: LawTable) -> list[Law]:

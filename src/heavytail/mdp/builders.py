@@ -21,7 +21,7 @@ from heavytail.checks import (
 from heavytail.errors import InputError, short_repr, show_count
 from heavytail.laws import Law
 from heavytail.laws.constant import constant
-from heavytail.laws.table import law_table
+from heavytail.laws.law import law_table
 from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import SUM_TOLERANCE, check_slots
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from heavytail.tails.diagnosis import Diagnosis
-
 UPPER, LOWER = "#0072B2", "#D55E00"  # of Okabe and Ito's set, for all kinds of colour vision
 GREY = "#444444"
 PADDING = 0.12  # inches around a panel, so that labels of axes do not touch the next one
@@ -33,8 +31,8 @@ LEGEND: dict[str, Any] = {"fontsize": 9, "facecolor": "white", "edgecolor": "non
 BEHIND_TEXT = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}
 
 
-def draw_diagnoses(diagnoses: Mapping[str, "Diagnosis"]) -> "Figure":
-    """Draw diagnoses, a row of three panels for each, under their titles."""
+def draw_diagnoses(diagnoses: Mapping[str, Any]) -> "Figure":
+    """Draw diagnoses by their titles, a row of three panels for each."""
     from matplotlib.figure import Figure  # here, because importing Matplotlib takes a while
 
     figure = Figure(figsize=(13.0, 3.9 * len(diagnoses)))
@@ -53,7 +51,7 @@ def draw_diagnoses(diagnoses: Mapping[str, "Diagnosis"]) -> "Figure":
     return figure
 
 
-def _sides(found: "Diagnosis", samples: Floats) -> list[tuple[str, str, Tail, Floats, float]]:
+def _sides(found: Any, samples: Floats) -> list[tuple[str, str, Tail, Floats, float]]:
     """List the sides: name, colour, tail, samples that ascend towards its end, and the sign of rewards."""
     return [
         ("upper", UPPER, found.upper, samples, 1.0),
@@ -61,7 +59,7 @@ def _sides(found: "Diagnosis", samples: Floats) -> list[tuple[str, str, Tail, Fl
     ]
 
 
-def _draw_survival(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
+def _draw_survival(axes: "Axes", found: Any, samples: Floats) -> None:
     """Draw how many rewards are farther from the median, on logarithmic axes: a power law is a line."""
     n = len(samples)
     ranks = np.unique(np.geomspace(1, n, POINTS).astype(np.int64))  # from the outside
@@ -76,7 +74,7 @@ def _draw_survival(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
     axes.legend(**LEGEND)
 
 
-def _draw_fit(axes: "Axes", found: "Diagnosis", tail: Tail, sign: float, colour: str) -> None:
+def _draw_fit(axes: "Axes", found: Any, tail: Tail, sign: float, colour: str) -> None:
     assert tail.fit is not None
     start = sign * (tail.threshold - found.median)
     last = sign * ((found.rewards.max() if sign > 0 else found.rewards.min()) - found.median)
@@ -89,7 +87,7 @@ def _draw_fit(axes: "Axes", found: "Diagnosis", tail: Tail, sign: float, colour:
         axes.axvline(start, color=colour, linewidth=0.8, linestyle=":")
 
 
-def _draw_indices(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
+def _draw_indices(axes: "Axes", found: Any, samples: Floats) -> None:
     """Draw the index and its interval for more and for fewer samples in the tail."""
     n = len(samples)
     for name, colour, tail, ascending, _ in _sides(found, samples):
@@ -120,7 +118,7 @@ def _draw_indices(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
         axes.text(0.5, 0.6, "no tail to fit", transform=axes.transAxes, ha="center", color=GREY)
 
 
-def _draw_shares(axes: "Axes", found: "Diagnosis") -> None:
+def _draw_shares(axes: "Axes", found: Any) -> None:
     """Draw the share of the largest deviation in the sum, and of its square."""
     sizes = np.abs(found.rewards - found.median)
     sizes /= sizes.max()  # so that squares do not overflow

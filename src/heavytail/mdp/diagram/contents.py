@@ -11,8 +11,7 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.laws.constant import Constant, constant
 from heavytail.laws.empirical import empirical
-from heavytail.laws.law import Law, laws_from_table
-from heavytail.laws.table import law_table
+from heavytail.laws.law import Law, law_table, laws_from_table
 from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.mdp import MDP
 
