@@ -3,10 +3,10 @@ import pytest
 from typer.testing import CliRunner
 
 import heavytail as ht
-from heavytail import InputError, registry
+from heavytail import InputError
 from heavytail.bounds import Bound, bounds_of, compute_bound, draw_bounds, quantities_of
 from heavytail.bounds.bound import Statement, Term, bound_at, log
-from heavytail.bounds.catalogue import Theorem, theorems
+from heavytail.bounds.catalogue import theorem, theorems
 from heavytail.bounds.quantities import Case
 from heavytail.cli import app
 from heavytail.studies.families import bound_lines
@@ -86,7 +86,7 @@ def test_bounds_say_where_they_are_stated() -> None:
     assert all(entry.label for entry in entries.values() if entry.panel)
 
 
-def trivial_regret(case: Case) -> Bound:
+def made_up(case: Case) -> Bound:
     return bound_at(Statement((Term(log(0.5 * case.span * case.reward_range), 1.0),)), case)
 
 
@@ -94,11 +94,9 @@ def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.
     """One registration: `bounds_of`, the plot, the command's table and the lines of studies show it."""
     copy_registry(monkeypatch)
 
-    @registry.register("bound", "made_up")
-    def made_up() -> Theorem:
-        needs, label = ("span", "r_max"), "made up in a test"
-        return Theorem(trivial_regret, "nobody's theorem", needs, panel="in the long run", label=label)
-
+    theorem("nobody's theorem", ("span", "r_max"), panel="in the long run", label="made up in a test")(
+        made_up
+    )
     mdp = ht.make_mdp("two_state")
     q = quantities_of(mdp)
     assert q.span
@@ -120,8 +118,8 @@ def test_a_bound_from_outside_is_computed_drawn_and_printed(monkeypatch: pytest.
 
 def test_a_bound_that_needs_what_there_is_not_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     copy_registry(monkeypatch)
-    registry.register("bound", "odd")(lambda: Theorem(trivial_regret, "none", ("colour",)))
+    theorem("none", ("colour",))(made_up)
     with pytest.raises(
-        InputError, match=r"^the bound 'odd' needs 'colour'; bounds are given A, H, S, T, acc"
+        InputError, match=r"^the bound 'made_up' needs 'colour'; bounds are given A, H, S, T, acc"
     ):
         bounds_of(ht.make_mdp("two_state"), 1e6)

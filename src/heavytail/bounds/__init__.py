@@ -13,7 +13,7 @@ logarithms, since some numbers have a hundred digits.
 ('heavy_tail', False)
 
 `bounds_of` computes them from the exact quantities of an MDP; ``heavytail bounds ENV`` prints them. A file
-with ``@register("bound", ...)`` adds a bound to both: see `heavytail.bounds.catalogue`.
+with ``@theorem(...)`` adds a bound to both: see `heavytail.bounds.catalogue`.
 """
 
 from heavytail.bounds.bound import Bound

@@ -23,23 +23,24 @@ L = log(5 H S A T/delta), times r_max, rewards being known. Nothing to correct.
 import numpy as np
 
 from heavytail.bounds.bound import Bound, Statement, Term, bound_at, log
-from heavytail.bounds.catalogue import EPISODES, LONG_RUN, Theorem
+from heavytail.bounds.catalogue import EPISODES, LONG_RUN, theorem
 from heavytail.bounds.heavy_q_learning import q_learning_statement
 from heavytail.bounds.heavy_ucrl2 import SILVER, ucrl2_statement
 from heavytail.bounds.quantities import Case
-from heavytail.registry import register
 
 IN_EPISODES = ("S", "A", "H", "r_max")
 
 
-@register("bound", "ucrl2")
-def ucrl2() -> Theorem:
+@theorem(
+    "Jaksch et al., theorem 2",
+    ("S", "A", "diameter", "r_max"),
+    rank=50,
+    panel=LONG_RUN,
+    label="UCRL2, were tails light",
+    colour="#0072B2",
+)
+def ucrl2(case: Case) -> Bound:
     """The regret of UCRL2 if rewards lie in an interval, with probability at least 1 - delta."""
-    needs, label = ("S", "A", "diameter", "r_max"), "UCRL2, were tails light"
-    return Theorem(_ucrl2, "Jaksch et al., theorem 2", needs, 50, LONG_RUN, label, "#0072B2")
-
-
-def _ucrl2(case: Case) -> Bound:
     S, A, R = case.S, case.A, case.reward_range
     if not case.tight:
         published = Term(log(34.0 * R * case.diameter * S) + 0.5 * log(A), 0.5, 0.5, -log(case.delta))
@@ -49,14 +50,16 @@ def _ucrl2(case: Case) -> Bound:
     return bound_at(statement._replace(lower_order=(rewards, *statement.lower_order)), case)
 
 
-@register("bound", "q_learning")
-def q_learning() -> Theorem:
+@theorem(
+    "Jin et al., theorem 1",
+    IN_EPISODES,
+    rank=130,
+    panel=EPISODES,
+    label="Q-learning, were rewards known",
+    colour="#0072B2",
+)
+def q_learning(case: Case) -> Bound:
     """The regret of Q-learning with UCB-Hoeffding bonuses, if rewards are known."""
-    where, label = "Jin et al., theorem 1", "Q-learning, were rewards known"
-    return Theorem(_q_learning, where, IN_EPISODES, 130, EPISODES, label, "#0072B2")
-
-
-def _q_learning(case: Case) -> Bound:
     if case.tight:
         return bound_at(q_learning_statement(case), case)
     S, A, H = case.S, case.A, case.H
@@ -64,14 +67,16 @@ def _q_learning(case: Case) -> Bound:
     return bound_at(Statement((order,)), case, kind="order")
 
 
-@register("bound", "ucbvi")
-def ucbvi() -> Theorem:
+@theorem(
+    "Azar et al., theorem 1",
+    IN_EPISODES,
+    rank=140,
+    panel=EPISODES,
+    label="UCBVI, were rewards known",
+    colour="#7A5CC8",
+)
+def ucbvi(case: Case) -> Bound:
     """The regret of UCBVI-CH, if rewards are known."""
-    where, label = "Azar et al., theorem 1", "UCBVI, were rewards known"
-    return Theorem(_ucbvi, where, IN_EPISODES, 140, EPISODES, label, "#7A5CC8")
-
-
-def _ucbvi(case: Case) -> Bound:
     S, A, H, r_max = case.S, case.A, case.H, case.value_range
     offset = log(5.0 * H * S * A / case.delta)
     transitions = Term(np.log(20.0) + log(H * r_max) + 0.5 * log(S * A), 0.5, 1.0, offset)

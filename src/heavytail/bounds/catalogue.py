@@ -3,11 +3,8 @@
 A file that registers a theorem adds it to `bounds_of`, the plot, ``heavytail bounds`` and the bounds that
 studies can show::
 
-    @register("bound", "trivial")
-    def trivial() -> Theorem:
-        return Theorem(trivial_regret, "by definition", ("r_max",), panel="in the long run", label="R T")
-
-    def trivial_regret(case: Case) -> Bound:
+    @theorem("by definition", ("r_max",), panel="in the long run", label="R T")
+    def trivial(case: Case) -> Bound:
         ...
 
 A bound is left out if a quantity that it needs is not known.
@@ -15,7 +12,7 @@ A bound is left out if a quantity that it needs is not known.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,21 +21,38 @@ from heavytail.bounds.bound import Bound, Steps
 from heavytail.bounds.quantities import Case, Constants, Quantities, checked, quantities_of
 from heavytail.errors import InputError, suggestion
 from heavytail.mdp import MDP
-from heavytail.registry import registered
+from heavytail.registry import register, registered
 
+Compute: TypeAlias = Callable[[Case], Any]  # gives a Bound, or with no panel Steps
 LONG_RUN, EPISODES = "in the long run", "in episodes"  # panels
 
 
 class Theorem(NamedTuple):
-    """A bound as the catalogue lists it; builders of the kind "bound" return it."""
+    """A bound as the catalogue lists it."""
 
-    compute: Callable[[Case], Any]  # gives a Bound, or with no panel Steps
+    compute: Compute
     where: str  # it is stated in the literature
     needs: tuple[str, ...]  # the fields of a `Case` that must be known
     rank: int = 1000  # order in tables and legends
     panel: str = ""  # of the plot; empty for a number of steps
     label: str = ""  # in legends
     colour: str = "#6B6B00"
+
+
+def theorem(where: str, needs: tuple[str, ...], **listed: Any) -> Callable[[Compute], Compute]:
+    """Register the decorated function as the bound of its name; `Theorem` explains the arguments."""
+
+    def add(compute: Compute) -> Compute:
+        entry = Theorem(compute, where, needs, **listed)
+
+        def build() -> Theorem:
+            return entry
+
+        build.__module__, build.__doc__ = compute.__module__, compute.__doc__
+        register("bound", compute.__name__)(build)
+        return compute
+
+    return add
 
 
 @dataclass(frozen=True)
@@ -133,19 +147,19 @@ def bounds_at(
     case = Case(**vars(quantities), T=T, delta=delta, accuracy=accuracy, changes=changes, constants=constants)
     case = checked(case, "bounds_of")
     found = Bounds(quantities, {}, {}, {})
-    for name, theorem in theorems().items():
-        if reason := _missing(name, theorem, case):
+    for name, entry in theorems().items():
+        if reason := _missing(name, entry, case):
             found.left_out[name] = reason
-        elif theorem.panel:
-            found.regret[name] = theorem.compute(case)
+        elif entry.panel:
+            found.regret[name] = entry.compute(case)
         else:
-            found.steps[name] = theorem.compute(case)
+            found.steps[name] = entry.compute(case)
     return found
 
 
-def _missing(name: str, theorem: Theorem, case: Case) -> str:
+def _missing(name: str, entry: Theorem, case: Case) -> str:
     """Return the reason why a bound does not apply; empty if it does."""
-    needs = (*theorem.needs, "T") if theorem.panel else theorem.needs
+    needs = (*entry.needs, "T") if entry.panel else entry.needs
     for need in needs:
         if not hasattr(Case, need):
             known = ", ".join(sorted(field.name for field in fields(case)))

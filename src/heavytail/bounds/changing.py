@@ -34,23 +34,24 @@ from dataclasses import replace
 import numpy as np
 
 from heavytail.bounds.bound import Bound, Statement, Term, bound_at, log
-from heavytail.bounds.catalogue import LONG_RUN, Theorem
+from heavytail.bounds.catalogue import LONG_RUN, theorem
 from heavytail.bounds.heavy_ucrl2 import NEEDS, exponents, heavy_ucrl2_statement
 from heavytail.bounds.quantities import Case
-from heavytail.registry import register
 
 
-@register("bound", "changing")
-def changing() -> Theorem:
+@theorem(
+    "theorem 3",
+    (*NEEDS, "changes"),
+    rank=40,
+    panel=LONG_RUN,
+    label="Heavy-UCRL2, changing MDP",
+    colour="#B35900",
+)
+def changing(case: Case) -> Bound:
     """Theorem 3: the regret of restarted Heavy-UCRL2, with probability at least 1 - delta.
 
     The diameter, the range of mean rewards and the moment are the largest of all the MDPs.
     """
-    label = "Heavy-UCRL2, changing MDP"
-    return Theorem(_changing, "theorem 3", (*NEEDS, "changes"), 40, LONG_RUN, label, "#B35900")
-
-
-def _changing(case: Case) -> Bound:
     l, epsilon = case.changes, case.epsilon
     u, v = epsilon / (1.0 + 2.0 * epsilon), (1.0 + epsilon) / (1.0 + 2.0 * epsilon)
     cost = log(case.reward_range) + u * log(l)

@@ -50,7 +50,7 @@ from heavytail.bounds.bound import (
     log_sum,
     make_bound,
 )
-from heavytail.bounds.catalogue import LONG_RUN, Theorem
+from heavytail.bounds.catalogue import LONG_RUN, theorem
 from heavytail.bounds.heavy_ucrl2 import (
     NEEDS,
     SILVER,
@@ -62,11 +62,10 @@ from heavytail.bounds.heavy_ucrl2 import (
     sequence_constant,
 )
 from heavytail.bounds.quantities import Case
-from heavytail.registry import register
 
 
-@register("bound", "heavy_tail_condition")
-def heavy_tail_condition() -> Theorem:
+@theorem("lemma 3: the heavy tail rules", NEEDS, rank=220)
+def heavy_tail_condition(case: Case) -> Steps:
     """Lemma 3: the T from which on the heavy-tail term of theorem 1 is above that of the transitions.
 
     Infinite if it never is, as may be at epsilon = 1. The paper:
@@ -80,10 +79,6 @@ def heavy_tail_condition() -> Theorem:
     the exponent belongs to 20 R D / B. ``constants="tight"`` is where the tight terms cross, logarithms
     included. In the proof it is L, the number of steps in bad phases, that must satisfy this, and not T.
     """
-    return Theorem(_condition, "lemma 3: the heavy tail rules", NEEDS, 220)
-
-
-def _condition(case: Case) -> Steps:
     if not case.tight:
         return Steps(_paper_condition(case)[()])
     statement = heavy_ucrl2_statement(case)
@@ -102,17 +97,14 @@ def _paper_condition(case: Case) -> Floats:
     return np.where(epsilon < 1, steps, np.inf)
 
 
-@register("bound", "heavy_ucrl2_gap")
-def heavy_ucrl2_gap() -> Theorem:
+@theorem(
+    "theorem 2, any lambda", NEEDS, rank=20, panel=LONG_RUN, label="Heavy-UCRL2, any λ", colour="#B0528A"
+)
+def heavy_ucrl2_gap(case: Case) -> Bound:
     """Theorem 2, first part: the regret of Heavy-UCRL2, for any lambda = `accuracy` > 0.
 
     It holds with probability at least 1 - 3 delta. The remainder is lambda T.
     """
-    label = "Heavy-UCRL2, any λ"
-    return Theorem(_any_lambda, "theorem 2, any lambda", NEEDS, 20, LONG_RUN, label, "#B0528A")
-
-
-def _any_lambda(case: Case) -> Bound:
     x, rest = log(case.T), (Term(log(case.accuracy), 1.0),)
     if case.tight:
         logs = _in_bad_phases(case, x, case.accuracy, log(1.0 / case.delta))
@@ -121,18 +113,20 @@ def _any_lambda(case: Case) -> Bound:
     return _paper_bound(case, Statement(heavy_tail=(rewards,), remainder=rest))
 
 
-@register("bound", "heavy_ucrl2_expected")
-def heavy_ucrl2_expected() -> Theorem:
+@theorem(
+    "theorem 2, by the gap",
+    (*NEEDS, "gap", "settling"),
+    rank=30,
+    panel=LONG_RUN,
+    label="Heavy-UCRL2, expected, by the gap",
+    colour="#7A5CC8",
+)
+def heavy_ucrl2_expected(case: Case) -> Bound:
     """Theorem 2, second part: the expected regret of Heavy-UCRL2 with delta = 1/(3T), by the gap.
 
     `gap` and `settling`, the sum over (s, a) of ceil(1 + log2 T_pi) T_pi, are those of
     `heavytail.planning.policy_enumeration`. The remainder is what policies cost before they have settled.
     """
-    needs, label = (*NEEDS, "gap", "settling"), "Heavy-UCRL2, expected, by the gap"
-    return Theorem(_by_the_gap, "theorem 2, by the gap", needs, 30, LONG_RUN, label, "#7A5CC8")
-
-
-def _by_the_gap(case: Case) -> Bound:
     T, R = case.T, case.reward_range
     if case.tight:
         with_delta = replace(case, delta=1.0 / (3.0 * T))

@@ -36,10 +36,9 @@ import numpy as np
 from heavytail.agents.heavy_q_learning import weighted_bernstein_constant
 from heavytail.arrays import Floats
 from heavytail.bounds.bound import Bound, Statement, Steps, Term, bound_at, log, steps_until
-from heavytail.bounds.catalogue import EPISODES, Theorem
+from heavytail.bounds.catalogue import EPISODES, theorem
 from heavytail.bounds.heavy_ucrl2 import exponents
 from heavytail.bounds.quantities import Case
-from heavytail.registry import register
 
 NEEDS = ("S", "A", "H", "r_max", "raw_moment", "epsilon")
 
@@ -116,22 +115,17 @@ def _bernstein(case: Case) -> Statement:
     return Statement((Term(transitions, 0.5, 0.5, iota),), (_heavy_tail(case),), lower)
 
 
-@register("bound", "heavy_q_hoeffding")
-def heavy_q_hoeffding() -> Theorem:
+@theorem("theorem 4", NEEDS, rank=110, panel=EPISODES, label="Heavy-Q-Learning, Hoeffding", colour="#C22F00")
+def heavy_q_hoeffding(case: Case) -> Bound:
     """Theorem 4: the regret of Heavy-Q-Learning after T steps, that is T / H episodes.
 
     It holds with probability at least 1 - delta, as printed, or 1 - 3 delta.
     """
-    label = "Heavy-Q-Learning, Hoeffding"
-    return Theorem(_hoeffding_regret, "theorem 4", NEEDS, 110, EPISODES, label, "#C22F00")
-
-
-def _hoeffding_regret(case: Case) -> Bound:
     return bound_at(_hoeffding(case), case, kind="bound" if case.tight else "order")
 
 
-@register("bound", "heavy_q_bernstein")
-def heavy_q_bernstein() -> Theorem:
+@theorem("theorem 5", NEEDS, rank=120, panel=EPISODES, label="Heavy-Q-Learning, Bernstein", colour="#B0528A")
+def heavy_q_bernstein(case: Case) -> Bound:
     """Theorem 5, the regret with the Bernstein bonus: only orders.
 
     The paper has five terms, which its two statements permute and its proof does not quite give; their powers
@@ -141,23 +135,14 @@ def heavy_q_bernstein() -> Theorem:
     r_max sqrt(H^3 S A iota T) and r_max sqrt(H^9 S^3 A^3) iota^2 of Jin et al. (2018), theorem 2, with the
     constant 1, and the heavy-tail term of theorem 4 with its own constant.
     """
-    label = "Heavy-Q-Learning, Bernstein"
-    return Theorem(_bernstein_regret, "theorem 5", NEEDS, 120, EPISODES, label, "#B0528A")
-
-
-def _bernstein_regret(case: Case) -> Bound:
     return bound_at(_bernstein(case), case, kind="order")
 
 
-@register("bound", "heavy_q_learning_sample_size")
-def heavy_q_learning_sample_size() -> Theorem:
+@theorem("after theorem 4: average regret at most lambda", NEEDS, rank=230)
+def heavy_q_learning_sample_size(case: Case) -> Steps:
     """The T from which on the average regret per step is at most `accuracy`.
 
     That of an episode is then at most H times that. The paper says that its regret bound "naturally
     translates into a PAC bound" and does not write it down. This solves the regret bound for T.
     """
-    return Theorem(_sample_size, "after theorem 4: average regret at most lambda", NEEDS, 230)
-
-
-def _sample_size(case: Case) -> Steps:
     return steps_until(_hoeffding(case), case.accuracy, np.log(np.maximum(case.H, np.e**2 * case.delta)))

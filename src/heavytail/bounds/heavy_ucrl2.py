@@ -39,9 +39,8 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.bounds.bound import LOG_10, Bound, Statement, Steps, Term, bound_at, log, steps_until
-from heavytail.bounds.catalogue import LONG_RUN, Theorem
+from heavytail.bounds.catalogue import LONG_RUN, theorem
 from heavytail.bounds.quantities import Case, Constants
-from heavytail.registry import register
 
 SILVER = 1.0 + np.sqrt(2.0)
 NEEDS = ("S", "A", "diameter", "r_max", "moment", "epsilon")
@@ -121,18 +120,14 @@ def heavy_ucrl2_statement(case: Case) -> Statement:
     return Statement((Term(scale, 0.5, 0.5, -log(case.delta)),), (reward_term(case),))
 
 
-@register("bound", "heavy_ucrl2")
-def heavy_ucrl2() -> Theorem:
+@theorem("theorem 1", NEEDS, rank=10, panel=LONG_RUN, label="Heavy-UCRL2", colour="#C22F00")
+def heavy_ucrl2(case: Case) -> Bound:
     """Theorem 1: the regret of Heavy-UCRL2 after T steps, with probability at least 1 - delta."""
-    return Theorem(_regret, "theorem 1", NEEDS, 10, LONG_RUN, "Heavy-UCRL2", "#C22F00")
-
-
-def _regret(case: Case) -> Bound:
     return bound_at(heavy_ucrl2_statement(case), case)
 
 
-@register("bound", "heavy_ucrl2_sample_size")
-def heavy_ucrl2_sample_size() -> Theorem:
+@theorem("corollary 1: average regret at most lambda", NEEDS, rank=210)
+def heavy_ucrl2_sample_size(case: Case) -> Steps:
     """Corollary 1: the T from which on the average regret is at most `accuracy`.
 
     It holds with probability at least 1 - delta. The paper, with alpha as in `log10_pac_constant`:
@@ -142,10 +137,6 @@ def heavy_ucrl2_sample_size() -> Theorem:
 
     Its derivation holds if alpha is not far below 1. ``constants="tight"`` solves theorem 1 for T directly.
     """
-    return Theorem(_sample_size, "corollary 1: average regret at most lambda", NEEDS, 210)
-
-
-def _sample_size(case: Case) -> Steps:
     S, A, delta = case.S, case.A, case.delta
     if case.tight:
         start = log(np.maximum(S * A, np.e * delta))

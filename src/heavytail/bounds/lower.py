@@ -26,49 +26,34 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.bounds.bound import Bound, Steps, log, make_bound
-from heavytail.bounds.catalogue import EPISODES, LONG_RUN, Theorem
+from heavytail.bounds.catalogue import EPISODES, LONG_RUN, theorem
 from heavytail.bounds.heavy_ucrl2 import exponents
 from heavytail.bounds.quantities import Case
-from heavytail.registry import register
 
 KL_AT_ZERO = (1.0 - np.log(2.0)) / 2.0  # KL(q/2 | q) / q for small q
 NEEDS = ("S", "A", "raw_moment", "epsilon")
 LABEL = "no agent is below on all MDPs of this size"
 
 
-@register("bound", "lower_bound")
-def lower_bound() -> Theorem:
-    """Theorem 6: the least regret of any agent, on some MDP of this size.
-
-    `holds` says whether the construction exists.
-    """
-    return Theorem(_lower_bound, "theorem 6", NEEDS, 60, LONG_RUN, LABEL, "#00875F")
-
-
-@register("bound", "episodic_lower_bound")
-def episodic_lower_bound() -> Theorem:
-    """Theorem 6, episodes: the least regret of any agent, on some MDP with episodes of H steps."""
-    where, needs = "theorem 6, episodes", (*NEEDS, "H")
-    return Theorem(_episodic_lower_bound, where, needs, 150, EPISODES, LABEL, "#00875F")
-
-
-@register("bound", "hard_instance_steps")
-def hard_instance_steps() -> Theorem:
+@theorem("theorem 6: its instances exist", ("S", "A", "epsilon"), rank=240)
+def hard_instance_steps(case: Case) -> Steps:
     """Theorem 6, its condition: the least T for which the paper's construction exists."""
-    return Theorem(_hard_instance_steps, "theorem 6: its instances exist", ("S", "A", "epsilon"), 240)
-
-
-def _hard_instance_steps(case: Case) -> Steps:
-    """S A 2^((1+epsilon)/epsilon)."""
     epsilon = case.epsilon
     return Steps(np.asarray(log(case.S * case.A) + (1.0 + epsilon) / epsilon * np.log(2.0))[()])
 
 
-def _lower_bound(case: Case) -> Bound:
+@theorem("theorem 6", NEEDS, rank=60, panel=LONG_RUN, label=LABEL, colour="#00875F")
+def lower_bound(case: Case) -> Bound:
+    """Theorem 6: the least regret of any agent, on some MDP of this size.
+
+    `holds` says whether the construction exists.
+    """
     return _with_horizon(case, np.asarray(1.0))
 
 
-def _episodic_lower_bound(case: Case) -> Bound:
+@theorem("theorem 6, episodes", (*NEEDS, "H"), rank=150, panel=EPISODES, label=LABEL, colour="#00875F")
+def episodic_lower_bound(case: Case) -> Bound:
+    """Theorem 6, episodes: the least regret of any agent, on some MDP with episodes of H steps."""
     return _with_horizon(case, case.H)
 
 
@@ -76,7 +61,7 @@ def _with_horizon(case: Case, H: Floats) -> Bound:
     a, b = exponents(case.epsilon)
     S, A, x, zero = case.S, case.A, log(case.T), np.array(-np.inf)
     if not case.tight:
-        holds = x - log(H) >= _hard_instance_steps(case).log
+        holds = x - log(H) >= hard_instance_steps(case).log
         order = log(H) + b * log(S * A) + a * x
         return make_bound([zero, order, zero, zero], np.inf, 0.0, holds=holds, kind="order")
     factor = bandit_factor(case.T / (H * S), A, b)

@@ -151,7 +151,12 @@ def mdp_from_log(
         raise InputError(f"mdp_from_log: unvisited is {short_repr(unvisited)}; {choices}")
     rows = read_log(frame, LogColumns(state, action, reward, next_state, terminated, episode))
     if next_state is None:
-        horizon = _one_step(horizon)
+        if horizon not in (None, 1):
+            raise InputError(
+                f"mdp_from_log: horizon is {short_repr(horizon)}, but without next_state= each row is an"
+                " episode of one step"
+            )
+        horizon = 1
     if parse_horizon(horizon, 1) == 0 and (unvisited == "end" or rows.ended.any()):
         raise InputError("mdp_from_log: episodes end here, so give horizon=, the most steps that one has")
     shape = len(rows.states), len(rows.actions)
@@ -168,15 +173,6 @@ def mdp_from_log(
     samples = rewards[np.repeat(seen.low != seen.high, seen.n)]
     mdp = _make_mdp(slots, samples, shape, starts, horizon)
     return LoggedMDP(mdp, rows.states, rows.actions, counts, filled)
-
-
-def _one_step(horizon: int | None) -> int:
-    if horizon not in (None, 1):
-        raise InputError(
-            f"mdp_from_log: horizon is {short_repr(horizon)}, but without next_state= each row is an episode"
-            " of one step"
-        )
-    return 1
 
 
 def _start_distribution(rows: LogRows, start: Any) -> Floats:

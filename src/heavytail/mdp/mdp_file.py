@@ -70,7 +70,9 @@ def _all_arrays(mdp: AnyMDP) -> Arrays:
 def _restore(arrays: Arrays, where: str) -> AnyMDP:
     try:
         metadata = _read_metadata(arrays)
-        changing = _changing_from_arrays(arrays, metadata["at"])
+        registered("law")  # whose codes are checked
+        each = range(len(metadata["at"]) + 1)
+        changing = changing_mdp([check_mdp(_from_arrays(arrays, f"mdp{i}/")) for i in each], metadata["at"])
         if "states" in metadata:
             return _restore_logged(changing.mdps[0], metadata, arrays)
     except Exception as error:  # any check may fail on numbers from a file
@@ -123,12 +125,6 @@ def _changing_to_arrays(changing: ChangingMDP) -> Arrays:
             ' regret = "gaps" to a study'
         )
     return {f"mdp{i}/{name}": a for i, mdp in enumerate(changing.mdps) for name, a in _to_arrays(mdp).items()}
-
-
-def _changing_from_arrays(arrays: Arrays, at: Any) -> ChangingMDP:
-    """Make the MDPs of the arrays of a file, and check them."""
-    registered("law")  # whose codes are checked
-    return changing_mdp([check_mdp(_from_arrays(arrays, f"mdp{i}/")) for i in range(len(at) + 1)], at)
 
 
 def _to_arrays(mdp: MDP) -> Arrays:
