@@ -66,28 +66,6 @@ def test_bernsteins_bonuses_add_up_to_half_of_beta(values: list[float], c: float
     assert found.min() > 0.0
 
 
-def test_both_branches_of_beta_are_met_and_no_bonus_is_negative() -> None:
-    """The values vary, and then they do not.
-
-    Bonuses are not cut at 0, and need not be: W_t >= W_{t-1} (t - 1)/t, so beta falls by (t - 1)/t at most, 1
-    - alpha_t = (t - 1)/(t + H).
-    """
-    values, iota = [0.0, 5.0] * 10 + [2.5] * 60, 0.002
-    found = bonuses(new_bonus("bernstein", (H, S, A), R_MAX, iota, 1.0), values)
-    betas = [
-        slow.bernstein_beta(t, float(np.var(values[:t])), H, S, A, r_max=R_MAX, iota=iota, c=1.0)
-        for t in range(1, len(values) + 1)
-    ]
-    capped = [beta == 2 * R_MAX * math.sqrt(H**3 * iota / t) for t, beta in enumerate(betas, 1)]
-    assert capped[0]
-    assert not capped[-1]
-    assert found[0] == pytest.approx(betas[0] / 2)
-    rates = [(H + 1) / (H + t) for t in range(1, len(values) + 1)]
-    expected = [(betas[i] - (1 - rates[i]) * betas[i - 1]) / (2 * rates[i]) for i in range(1, len(values))]
-    np.testing.assert_allclose(found[1:], expected, rtol=1e-9, atol=1e-12)
-    assert found.min() > 0.0
-
-
 def test_bernstein_is_equivariant_under_scaling_and_cells_are_apart() -> None:
     values = np.random.default_rng(0).uniform(0, H, 100)
     one, ten = (new_bonus("bernstein", (H, S, A), r_max, IOTA, 0.01) for r_max in (1.0, 10.0))

@@ -1,7 +1,6 @@
 """Extended value iteration against linear programs, which need no sorting and no half distances."""
 
 import itertools
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -205,37 +204,6 @@ def test_an_episode_is_planned_as_by_linear_programs(case: tuple[Ints, Floats, F
         )  # the chosen actions are best; among ties any is
     np.testing.assert_allclose(g.values[H % 2, :S], values, atol=TOLERANCE)
     assert (g.values[:, S] == 0).all()
-
-
-def test_an_episode_is_planned_as_by_brute_force() -> None:
-    """The plan is as good as the best of all policies in the best MDP made of extreme points.
-
-    There are two states, two actions and three steps; with two states the extreme points are the ends of an
-    interval.
-    """
-    rng, H, S, A = np.random.default_rng(3), 3, 2, 2
-    for _ in range(5):
-        counts = np.append(rng.integers(0, 5, (S, A, S)), np.zeros((S, A, 1), int), axis=2)
-        rewards, distances = rng.normal(size=(S, A)), rng.uniform(0.1, 1.5, (S, A))
-        g = guess(counts, rewards, distances, H)
-        planned(g, EPISODE)
-        seen = counts.sum(axis=2)
-        p = np.where(seen, counts[:, :, 1] / np.maximum(seen, 1), 0.5)
-        far = np.where(seen, distances / 2, 1.0)
-        extremes = np.stack(
-            [np.maximum(p - far, 0.0), np.minimum(p + far, 1.0)]
-        )  # [2, S, A] probability of state 1
-        best, where = np.full(S, -math.inf), np.zeros((S, H, S), int)
-        for policy in itertools.product(itertools.product(range(A), repeat=S), repeat=H):
-            for choice in itertools.product(itertools.product(range(2), repeat=S), repeat=H):
-                values = np.zeros(S)
-                for h in reversed(range(H)):
-                    up = np.array([extremes[choice[h][s], s, policy[h][s]] for s in range(S)])
-                    values = rewards[np.arange(S), policy[h]] + up * values[1] + (1 - up) * values[0]
-                for s in np.flatnonzero(values > best + 1e-12):
-                    best[s], where[s] = values[s], policy
-        np.testing.assert_allclose(g.values[H % 2, :S], best, atol=1e-12)
-        assert [int(g.policy[0, s]) for s in range(S)] == [where[s][0][s] for s in range(S)]
 
 
 def extended(counts: Ints, rewards: Floats, distances: Floats) -> ht.MDP:

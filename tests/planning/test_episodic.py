@@ -1,7 +1,5 @@
 """Backward induction against plain loops."""
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,23 +60,6 @@ def test_values_of_deterministic_policies_equal_loops(model: Model, seed: int, e
     np.testing.assert_allclose(
         planning.policy_values(model.mdp(), policy.astype(np.uint8)), naive, rtol=0, atol=1e-12
     )
-
-
-def test_no_history_beats_backward_induction() -> None:
-    """All deterministic policies of three steps, one after the other."""
-    rng = np.random.default_rng(3)
-    model = Model(
-        rng.dirichlet(np.ones(2), (3, 2, 2)),
-        rng.normal(size=(3, 2, 2)),
-        np.array([0.4, 0.6]),
-        np.array([False, False]),
-        3,
-    )
-    every = [
-        planning.policy_value(model.mdp(), np.reshape(policy, (3, 2)))
-        for policy in itertools.product(range(2), repeat=6)
-    ]
-    assert planning.optimal_value(model.mdp()) == pytest.approx(max(every), abs=1e-14)
 
 
 def test_the_first_of_equally_good_actions_is_taken() -> None:
