@@ -35,14 +35,18 @@ import math
 from typing import NamedTuple
 
 from heavytail.agents._index_list import IndexList, append, item
-from heavytail.agents._skewed_draw import draw_skewed
 from heavytail.arrays import Floats, Indices, Stream, U
 from heavytail.estimators.sketch import (
+    BODY_COUNT,
+    BODY_ERROR,
+    BODY_MEAN,
     ERROR,
     EVIDENCE,
     MIDDLE,
     OFFSET,
     OFFSET_ERROR,
+    ORIGIN,
+    SCALE,
     SEEN,
     SPREAD,
     SPREAD_ERROR,
@@ -50,11 +54,12 @@ from heavytail.estimators.sketch import (
     renew,
     skewness,
 )
+from heavytail.estimators.sketch_indices import draw_excesses
 from heavytail.estimators.sketch_symmetry import skew_probability
-from heavytail.estimators.sketch_tails import LEFT, LIGHT, RIGHT
+from heavytail.estimators.sketch_tails import EDGE, LEFT, LIGHT, RIGHT, TAIL_COUNT
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import exp, log
-from heavytail.kernels.rng import normal, uniform
+from heavytail.kernels.rng import gamma, normal, uniform
 
 SYMMETRIC, ALONE, POOLED = range(3)  # what a cell is drawn as; the last two are skewed
 MIN_ERROR = 1e-6  # of a trimmed mean, in spreads; less is rounding: the middle half of the samples are equal
@@ -71,6 +76,36 @@ STEP = 2.0  # of both grids
 PRIOR_PRECISION = 0.01  # of the common offset, and of the common log spread
 MIN_NOISE = 1e-12  # of a log spread
 OFFSETS, SPREADS = 0, 1  # what is measured of a cell
+NORMAL_FREEDOM = 100.0  # from which on Student's t is a normal
+WEIGHT_PRIOR = 0.5  # samples, added to a tail's
+
+
+@kernel
+def student(rng: Stream, freedom: float) -> float:
+    """Draw a Student t variate."""
+    if freedom >= NORMAL_FREEDOM:
+        return normal(rng)
+    return normal(rng) * math.sqrt(0.5 * freedom / max(gamma(rng, 0.5 * freedom), 1e-300))
+
+
+@kernel
+def draw_skewed(sketch: Sketch, block: int, rng: Stream) -> float:
+    """Draw a mean from the skewed posterior."""
+    tails, b = sketch.tails, U(block)
+    count = sketch.summary[b, BODY_COUNT]
+    total = sketch.summary[b, BODY_MEAN] + sketch.summary[b, BODY_ERROR] * student(rng, max(count - 1.0, 1.0))
+    if tails[b, RIGHT, TAIL_COUNT] + tails[b, LEFT, TAIL_COUNT] > 0.0:
+        weight = gamma(rng, count)
+        total *= weight
+        right, left = draw_excesses(sketch.common, tails, block, rng)
+        for side in range(2):
+            k = tails[b, U(side), TAIL_COUNT]
+            if k > 0.0:
+                w = gamma(rng, k + WEIGHT_PRIOR)
+                total += w * (tails[b, U(side), EDGE] + (right if side == RIGHT else -left))
+                weight += w
+        total /= weight
+    return sketch.summary[b, ORIGIN] + sketch.summary[b, SCALE] * total
 
 
 class CommonShape(NamedTuple):

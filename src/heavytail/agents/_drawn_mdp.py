@@ -37,9 +37,16 @@ import math
 from typing import TYPE_CHECKING
 
 from heavytail.agents._certainty import count_new_successors, draw_change, draw_pays_otherwise, draw_shares
-from heavytail.agents._common_shape import POOLED, SYMMETRIC, CommonShape, draw_common_shape, draw_spread
+from heavytail.agents._common_shape import (
+    POOLED,
+    SYMMETRIC,
+    CommonShape,
+    draw_common_shape,
+    draw_skewed,
+    draw_spread,
+    student,
+)
 from heavytail.agents._index_list import item
-from heavytail.agents._skewed_draw import draw_skewed, student
 from heavytail.arrays import Stream, U
 from heavytail.estimators.sketch import (
     ERROR,

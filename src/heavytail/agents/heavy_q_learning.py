@@ -40,9 +40,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._bonuses import new_bonus
+from heavytail.agents._defaults import Constants, Scales, choose_scales, require_moment
 from heavytail.agents._learnt_unit import LEARNT_EPSILON, LearntUnit, change_unit, with_learnt_unit
-from heavytail.agents._reward_moments import require_moment
-from heavytail.agents._scales import Constants, Scales, choose_scales
 from heavytail.agents.q_learning import QLearning, new_q_learning
 from heavytail.arrays import Floats, Ints, Stream, U
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive

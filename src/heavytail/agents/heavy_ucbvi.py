@@ -6,8 +6,14 @@ log-confidence is the same throughout, so that the truncated mean stores no samp
 
 from typing import Any
 
-from heavytail.agents._reward_moments import SKETCH, choose_estimator
-from heavytail.agents._scales import Constants, Scales, choose_scales, exact_constants
+from heavytail.agents._defaults import (
+    SKETCH,
+    Constants,
+    Scales,
+    choose_estimator,
+    choose_scales,
+    exact_constants,
+)
 from heavytail.agents.ucbvi import PRACTICAL_OF_SKETCH, UCBVI, new_ucbvi, reward_log_confidence
 from heavytail.checks import Count, MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator

@@ -14,8 +14,14 @@ learnt, cutting ties all arms at r_max, and the agent stays with the first.
 import math
 from typing import Any
 
-from heavytail.agents._reward_moments import SKETCH, choose_estimator
-from heavytail.agents._scales import Constants, Scales, choose_scales, exact_constants
+from heavytail.agents._defaults import (
+    SKETCH,
+    Constants,
+    Scales,
+    choose_estimator,
+    choose_scales,
+    exact_constants,
+)
 from heavytail.agents.ucrl2 import MAX_STEPS, PRACTICAL_OF_SKETCH, UCRL2, new_ucrl2, reward_log_confidence
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
 from heavytail.estimators.estimator import build_estimator

@@ -24,8 +24,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from heavytail.agents._bonuses import new_bonus, next_bonus
+from heavytail.agents._defaults import Constants, Scales, choose_scales
 from heavytail.agents._learnt_unit import LearntUnit, change_unit, with_learnt_unit
-from heavytail.agents._scales import Constants, Scales, choose_scales
 from heavytail.arrays import Floats, Ints, Record, Stream, U
 from heavytail.checks import Count, NonNegative, OpenProbability
 from heavytail.kernels.array_ops import argmax_row, max_row

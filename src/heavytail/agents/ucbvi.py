@@ -29,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heavytail.agents._defaults import Constants, Scales, choose_scales
 from heavytail.agents._due_backups import (
     CELLS,
     STATES,
@@ -42,7 +43,6 @@ from heavytail.agents._due_backups import (
     list_due_cells,
     new_due_backups,
 )
-from heavytail.agents._scales import Constants, Scales, choose_scales
 from heavytail.agents._transition_counts import (
     TransitionCounts,
     expected,

@@ -28,8 +28,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from heavytail.agents._defaults import Scales, choose_scales
 from heavytail.agents._extended_value_iteration import plan_average, plan_episode
-from heavytail.agents._scales import Scales, choose_scales
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
 from heavytail.arrays import Floats, Indices, Ints, Record, Stream, U
 from heavytail.checks import MomentOrder, NonNegative, OpenProbability, Positive
