@@ -69,7 +69,7 @@ def words(figure: Figure) -> set[str]:
 
 
 def graph_axes(figure: Figure) -> Axes:
-    return figure.axes[0]
+    return figure.axes[-1]
 
 
 def graph_words(figure: Figure) -> list[str]:

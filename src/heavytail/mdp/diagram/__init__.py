@@ -100,13 +100,13 @@ def draw_mdp(mdp: MDP | LoggedMDP, *, title: str = "", layout: str | None = None
     header.text(0.01, 0.75, title, va="top", fontsize=12.0, weight="bold")
     subtitle = _describe(mdp, graph.common, len(families))
     header.text(0.01, 0.15, subtitle, fontsize=SMALL, color="#555555")
-    left, right = body.subfigures(1, 2, width_ratios=(width, max(laws_width, 0.01)))
-    graph.draw(left.add_axes((0.0, 0.0, 1.0, 1.0)), width, height)
     if shown:
-        parts = np.ravel(right.subfigures(rows, columns, squeeze=False), order="F")
+        body, laws = body.subfigures(1, 2, width_ratios=(width, laws_width))
+        parts = np.ravel(laws.subfigures(rows, columns, squeeze=False), order="F")
         for (kind, law, about), part in zip(shown, parts, strict=False):
             law.plot(part)
             part.suptitle(about, x=0.02, ha="left", fontsize=SMALL, color=INKS[kind])
+    graph.draw(body.add_axes((0.0, 0.0, 1.0, 1.0)), width, height)
     below.legend(handles=handles, ncols=ncols, loc="center left", frameon=False, fontsize=SMALL)
     return figure
 
