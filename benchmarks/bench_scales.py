@@ -17,7 +17,7 @@ import pandas as pd
 
 import heavytail as ht
 
-STUDY = Path(__file__).parents[1] / "studies" / "default-scales" / "results.parquet"
+STUDY = Path(__file__).parents[1] / "studies" / "default-scales"
 CHOSEN_ON = (
     "six_arms",
     "six_arms_t",

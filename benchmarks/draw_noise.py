@@ -45,7 +45,7 @@ def last_returns(curves: pd.DataFrame) -> pd.Series:
 
 def main() -> None:
     """Draw a panel for each task: medians and quartiles over seeds."""
-    returns = last_returns(ht.Study.open(str(ROOT / "studies/deep-robust/results.parquet")).curves())
+    returns = last_returns(ht.Study.open(str(ROOT / "studies/deep-robust")).curves())
     figure, panels = plt.subplots(1, len(TASKS), figsize=(15, 3.4), layout="constrained")
     for axes, (task, title) in zip(panels, TASKS.items(), strict=True):
         for agent, label in AGENTS.items():

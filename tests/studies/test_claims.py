@@ -339,15 +339,8 @@ def test_regret_is_held_against_a_bound() -> None:
     """The regret of a pace of 1.8 is 200: below a bound of 250, above one of 150, and below twice that."""
     cases = [(250.0, None, "reproduced"), (150.0, None, "not reproduced"), (150.0, 2.0, "reproduced")]
     for bound, value, expected in cases:
-        made = spec(
-            {
-                "test": "at_most",
-                "agent": "good",
-                "metric": "final_regret",
-                "of": "heavy_ucrl2",
-                "value": value,
-            }
-        )
+        asked = {"test": "at_most", "agent": "good", "metric": "final_regret", "of": "heavy_ucrl2"}
+        made = spec({**asked, "value": value}, envs={"six_arms": {"bounds": {"shown": ["heavy_ucrl2"]}}})
         (judged,) = evaluate_claims(
             made, runs("good", 1.8), {"six_arms": OPTIMUM}, {"six_arms": {"heavy_ucrl2": bound}}
         )

@@ -127,11 +127,6 @@ def test_it_cannot_be_run(packed: Path) -> None:
     )
     with pytest.raises(InputError, match="is a packed study"):
         Study.open(packed).run("inline")
-    store = Study.open(packed).store
-    with pytest.raises(InputError, match="is a packed study"):
-        store.lock()
-    with pytest.raises(InputError, match="is a packed study"):
-        store.write_json("study.json", {})
     assert packed.read_bytes() == content
 
 

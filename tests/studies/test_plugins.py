@@ -193,8 +193,6 @@ from heavytail.studies.part_table import run_part
 
 
 class LastFirst:
-    workers = 1
-
     def run(self, parts, resume_folder):
         for part in reversed(parts):
             yield PartDone(part, run_part(part), 0.5, {"host": "outside"})

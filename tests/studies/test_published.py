@@ -7,6 +7,7 @@ import pytest
 
 from heavytail.report.report import find_companions
 from heavytail.studies import published as shelf
+from heavytail.studies.packed import RESULTS
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
 from heavytail.studies.specs.checks import result_relevant
@@ -15,7 +16,7 @@ from support.processes import python
 
 SHELF = Path(__file__).parents[2] / "studies"
 STUDIES = sorted(path.parent.name for path in SHELF.glob("*/spec.toml"))
-WITH_RESULTS = sorted(path.parent.name for path in SHELF.glob("*/results.parquet"))
+WITH_RESULTS = sorted(path.parent.name for path in SHELF.glob("*/results*.parquet"))
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -35,7 +36,7 @@ def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
     assert result_relevant(study.spec.model_dump(mode="json")) == result_relevant(
         spec.model_dump(mode="json")
     )
-    path = f"studies/{name}/results.parquet"
+    path = f"studies/{name}/{study.store.folder.name}"
     remedy = f"heavytail pack {path} --spec studies/{name}/spec.toml --out {path}"
     assert study.spec.claims == spec.claims, f"words have changed; to take them over: {remedy}"
     assert study.failures().empty
@@ -44,14 +45,14 @@ def test_published_results_are_whole_and_of_their_spec(name: str) -> None:
 def test_results_are_read_without_the_theorems(tmp_path: Path) -> None:
     script = f"""
     import sys, heavytail as ht
-    ht.load({str(SHELF / "law-map" / "results.parquet")!r}).curves()
+    ht.load({str(SHELF / "law-map")!r}).curves()
     print([name for name in sys.modules if name.startswith("heavytail.bounds")])
     """
     assert python(script, folder=tmp_path) == "[]"
 
 
 def test_a_study_has_a_spec_and_at_most_its_plugins_and_results() -> None:
-    allowed = {"spec.toml", "README.md", "NOTEBOOK.md", "results.parquet", "__pycache__"}
+    allowed = {"spec.toml", "README.md", "NOTEBOOK.md", *RESULTS, "__pycache__"}
     for name in STUDIES:
         plugins = {f"{module}.py" for module in read_spec(published(name)).plugins}
         assert {path.name for path in published(name).parent.iterdir()} <= allowed | plugins

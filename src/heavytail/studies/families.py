@@ -24,6 +24,8 @@ from heavytail.studies.plan import run_length
 from heavytail.studies.results import Agent, BoundLine, Runs, Task, final_regret, final_reward
 from heavytail.studies.specs.spec import LENGTHS, EnvSpec, SpawnKey, Spec, canonical, make_rng
 
+FAR = np.array([1e150, 1e300])  # steps between which a bound grows as in the limit, but for a thousandth
+
 
 class Family(NamedTuple):
     """Environments along an axis, with the agents that ran in all of them."""
@@ -114,9 +116,6 @@ def _at_stake(env: EnvSpec, length: int) -> float:
 
 
 # Bounds
-
-
-FAR = np.array([1e150, 1e300])  # steps between which a bound grows as in the limit, but for a thousandth
 
 
 def bound_lines(env: EnvSpec, at: Floats) -> tuple[BoundLine, ...]:

@@ -34,6 +34,7 @@ from heavytail.errors import InputError, show_bytes
 from heavytail.files import one_line_write_errors, write_whole
 from heavytail.studies.part import Part
 from heavytail.studies.part_table import (
+    DAMAGE,
     SCHEMA,
     sidecar_problem,
     table_problem,
@@ -43,11 +44,11 @@ from heavytail.studies.part_table import (
 )
 from heavytail.studies.provenance import PER_PART
 from heavytail.studies.specs import given_mdps
-from heavytail.studies.specs.spec import Spec, canonical
+from heavytail.studies.specs.spec import canonical
 from heavytail.studies.store import TEMPORARY, Store
 from heavytail.studies.sweeps import KEY
 
-RESULTS = "results.parquet"  # of a published study, beside its spec
+RESULTS = ("results.parquet", "results-large.parquet")  # of a published study; the latter in no wheel
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
 LEVEL = 19  # of compression: written once, read often
 FLOATS = ("mean_reward", "realised_reward", "regret")
@@ -60,10 +61,15 @@ def open_store(path: str | Path) -> Store:
     try:
         if folder.is_file():
             return PackedStore(folder)
-        packed = folder / RESULTS
-        return PackedStore(packed) if packed.is_file() and not Store(folder).exists() else Store(folder)
+        packed = find_results(folder)
+        return PackedStore(packed) if packed and not Store(folder).exists() else Store(folder)
     except (OSError, ValueError) as error:  # a name too long, or with a zero in it
         raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+
+
+def find_results(folder: Path) -> Path | None:
+    """Find the results that are published in a folder, beside the spec."""
+    return next((path for name in RESULTS if (path := folder / name).is_file()), None)
 
 
 def require_study(path: str | Path) -> Store:
@@ -174,18 +180,6 @@ class PackedStore(Store):
             " with: heavytail run SPEC.toml"
         )
 
-    def create(self, spec: Spec, metadata: Mapping[str, Any]) -> NoReturn:
-        """Refuse to be changed."""
-        self.require_writable()
-
-    def write_file(self, name: str, content: bytes) -> NoReturn:
-        """Refuse to be changed."""
-        self.require_writable()
-
-    def write(self, part: Part, content: bytes, metadata: Mapping[str, Any]) -> NoReturn:
-        """Refuse to be changed."""
-        self.require_writable()
-
     def take_mdp(self, name: str) -> None:
         """Make an MDP known that was given to the study as an object."""
         try:
@@ -193,10 +187,6 @@ class PackedStore(Store):
         except (KeyError, TypeError, ValueError):
             raise self._unreadable(ValueError(f"it does not hold {name}")) from None
         given_mdps.take(name, content, str(self.folder))
-
-    def lock(self) -> NoReturn:
-        """Refuse to be changed."""
-        self.require_writable()
 
     def read_json(self, name: str) -> Any:
         """Read what was a JSON file of the folder; None if there was none."""
@@ -228,11 +218,6 @@ class PackedStore(Store):
             self._verified[part.id] = ()
         return None
 
-    def table(self, parts: Sequence[Part]) -> pa.Table:
-        """The curves of some parts, one behind the other."""
-        tables = [self._part_table(part) for part in parts]
-        return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-
     def columns(self, parts: Sequence[Part], names: Sequence[str]) -> Iterator[pa.Table]:
         """Some columns of some parts, one part after the other."""
         for part in parts:
@@ -253,22 +238,13 @@ class PackedStore(Store):
 
     @cached_property
     def _content(self) -> _Content:
-
         try:
-            return _read_packed(self.folder.read_bytes())
+            content = self.folder.read_bytes()
         except OSError as error:
-            if error.errno is not None:  # Arrow's errors have none
-                raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
-            raise self._unreadable(error) from None
-        except (
-            pa.ArrowException,
-            ValueError,
-            KeyError,
-            TypeError,
-            IndexError,
-            AttributeError,
-            RecursionError,
-        ) as error:
+            raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
+        try:
+            return _read_packed(content)
+        except DAMAGE as error:
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: Exception) -> InputError:

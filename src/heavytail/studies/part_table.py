@@ -51,6 +51,8 @@ ALWAYS = ("run", "phase", "env", "env_parameters", "agent", "parameters", "repli
 KEY_COLUMNS = ("agent_key", "env_key")  # for other readers; heavytail takes them from the spec
 SCHEMA_WITH_KEYS = pa.schema([*SCHEMA, *((name, pa.string()) for name in KEY_COLUMNS)])  # older: without
 MAX_ROW_BYTES = 10_000  # of a part, unpacked
+# what may be raised where content is not what it should be; Arrow's OSErrors say nothing of the disk
+DAMAGE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 MAX_WORD = 200  # characters of what a sidecar says
 
 

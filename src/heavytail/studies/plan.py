@@ -7,8 +7,6 @@ import itertools
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from heavytail.errors import InputError, key_path
 from heavytail.studies.backends import backend_for, backend_of
 from heavytail.studies.backends.backend import Backend
@@ -29,10 +27,8 @@ T = TypeVar("T")
 Choices: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]  # agent -> environment -> point
 
 
-class Cell(BaseModel):
+class Cell(NamedTuple):
     """All runs of one agent, with one choice of parameters, in one environment."""
-
-    model_config = ConfigDict(frozen=True)
 
     agent: str  # keys of the spec
     env: str
@@ -83,10 +79,10 @@ def list_planned(spec: Spec) -> Iterator[Planned]:
 def tuning_cells(spec: Spec) -> list[Cell]:
     """Every point of every grid that has more than one, for a share of the length."""
     requests = [
-        CellRequest(phase, key, env, point)
-        for phase, key, env, grid in list_planned(spec)
-        if phase == "tuning"
-        for point in grid_points(grid)
+        (planned, point)
+        for planned in list_planned(spec)
+        if planned.phase == "tuning"
+        for point in grid_points(planned.varied)
     ]
     return _pack_cells(spec, requests)
 
@@ -94,10 +90,10 @@ def tuning_cells(spec: Spec) -> list[Cell]:
 def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
     """Every agent at its chosen point, at full length."""
     requests = [
-        CellRequest(phase, key, env, dict(choices[key][env]) if only is None else only)
-        for phase, key, env, grid in list_planned(spec)
-        if phase == "evaluation"
-        for only in [single_point(grid)]
+        (each, dict(choices[each.key][each.env]) if only is None else only)
+        for each in list_planned(spec)
+        if each.phase == "evaluation"
+        for only in [single_point(each.varied)]
     ]
     return _pack_cells(spec, requests)
 
@@ -109,35 +105,32 @@ def plan_sweeps(spec: Spec) -> list[Sweep]:
     than those of tuning and evaluation, and their runs differ in their point as well as in their seed. Its
     plan names parts only: the ids of runs are made where they are computed.
     """
-    return [_plan_sweep(spec, key, env) for phase, key, env, _ in list_planned(spec) if phase == "map"]
+    return [_plan_sweep(spec, planned) for planned in list_planned(spec) if planned.phase == "map"]
 
 
-def _plan_sweep(spec: Spec, key: str, env: str) -> Sweep:
-    axes, seeds = sweep_axes(spec, key, env), count_seeds(spec, "map", key, env)
-    first = CellRequest("map", key, env, next(one_at_a_time(spec.maps[key].axes)))
-    bare, _ = _split(bare_part(spec, first), axes)
+def _plan_sweep(spec: Spec, planned: Planned) -> Sweep:
+    axes, seeds = sweep_axes(spec, planned), count_seeds(spec, planned)
+    bare, _ = _split(bare_part(spec, planned, next(one_at_a_time(planned.varied))), axes)
     runs = ((replicate, point) for point in grid_points(axes) for replicate in range(seeds))
     most = max(1, min(MAX_SWEEP_RUNS, SWEEP_STEPS_PER_PART // bare.steps))
     parts = [
-        bare.changed(replicates=replicates, variants=variants, keys=((key, env),))
+        bare.changed(replicates=replicates, variants=variants, keys=((planned.key, planned.env),))
         for replicates, variants in (zip(*some, strict=True) for some in _chunks(runs, most))
     ]
-    return Sweep(key, env, axes, seeds, tuple(parts))
+    return Sweep(planned.key, planned.env, axes, seeds, tuple(parts))
 
 
-def sweep_axes(spec: Spec, key: str, env: str) -> dict[str, tuple[float, ...]]:
+def sweep_axes(spec: Spec, planned: Planned) -> dict[str, tuple[float, ...]]:
     """The axes of a sweep as ascending numbers, by name.
 
     Their order in the file says how they are drawn, and no run depends on it.
     """
-    axes = spec.maps[key].axes
+    axes = planned.varied
     first = next(one_at_a_time(axes))
 
     def numbers(name: str) -> tuple[float, ...]:
         points = [{**first, name: value} for value in axes[name]]
-        values = sorted(
-            bare_part(spec, CellRequest("map", key, env, point)).parameters[name] for point in points
-        )
+        values = sorted(bare_part(spec, planned, point).parameters[name] for point in points)
         if twice := [value for value, following in itertools.pairwise(values) if value == following]:
             raise InputError(f"{key_path(['axes', name])} comes to {twice[0]:g} twice; leave one of them out")
         return tuple(values)
@@ -153,46 +146,28 @@ def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
 # Packing
 
 
-class CellRequest(NamedTuple):
-    """A cell, before its runs are packed into parts."""
-
-    phase: Phase
-    agent: str  # keys of the spec; of a sweep its own
-    env: str
-    point: dict[str, Any]
-
-
-def _pack_cells(spec: Spec, requests: Sequence[CellRequest]) -> list[Cell]:
-    """Make cells with their parts.
+def _pack_cells(spec: Spec, requests: Sequence[tuple[Planned, dict[str, Any]]]) -> list[Cell]:
+    """Make cells with their parts, for agents at points of their grids.
 
     Runs that can be computed together are packed in the order of the requests.
     """
     bare = [
-        _split(part, backend_of(part).varying) for part in (bare_part(spec, request) for request in requests)
+        _split(part, backend_of(part).varying) for part in (bare_part(spec, *request) for request in requests)
     ]
     shared: dict[str, Part] = {}  # parts without runs, by id
     members: dict[str, dict[str, _Member]] = {}  # id -> run -> what is known of it
     ids = []
-    for request, (part, variant) in zip(requests, bare, strict=True):
-        runs = {
-            part.run_id(r, variant): r
-            for r in range(count_seeds(spec, request.phase, request.agent, request.env))
-        }
+    for (planned, _), (part, variant) in zip(requests, bare, strict=True):
+        runs = {part.run_id(r, variant): r for r in range(count_seeds(spec, planned))}
         known = members.setdefault(part.id, {})
         for run, r in runs.items():
-            known.setdefault(run, _Member(r, variant, {}, {})).share_with(request)
+            known.setdefault(run, _Member(r, variant, {}, {})).share_with(planned)
         shared[part.id] = part
         ids.append(tuple(runs))
     packed = {name: _pack(shared[name], list(runs.values())) for name, runs in members.items()}
     return [
-        Cell(
-            agent=request.agent,
-            env=request.env,
-            point=request.point,
-            runs=runs,
-            parts=_with_runs(packed[part.id], runs),
-        )
-        for request, (part, _), runs in zip(requests, bare, ids, strict=True)
+        Cell(planned.key, planned.env, point, runs, _with_runs(packed[part.id], runs))
+        for (planned, point), (part, _), runs in zip(requests, bare, ids, strict=True)
     ]
 
 
@@ -204,8 +179,8 @@ class _Member(NamedTuple):
     agents: dict[str, None]  # keys, in the order of the spec
     envs: dict[str, None]
 
-    def share_with(self, request: CellRequest) -> None:
-        self.agents[request.agent] = self.envs[request.env] = None
+    def share_with(self, planned: Planned) -> None:
+        self.agents[planned.key] = self.envs[planned.env] = None
 
     def keys(self) -> tuple[str, str]:
         return ",".join(self.agents), ",".join(self.envs)
@@ -246,18 +221,18 @@ def _with_runs(parts: Sequence[Part], runs: Sequence[str]) -> tuple[Part, ...]:
     return tuple(part for part in parts if any(run.id in wanted for run in part.runs))
 
 
-def bare_part(spec: Spec, request: CellRequest) -> Part:
+def bare_part(spec: Spec, planned: Planned, point: Mapping[str, Any]) -> Part:
     """Make the part that all runs of a cell share, without runs."""
-    phase, key, env = request.phase, request.agent, spec.envs[request.env]
-    sweep = spec.maps[key] if phase == "map" else None
-    agent = sweep or spec.agents[key]
-    backend, units = backend_in(spec, request.env), phase_length(spec, request.env, phase)
+    phase, env = planned.phase, spec.envs[planned.env]
+    sweep = spec.maps[planned.key] if phase == "map" else None
+    agent = sweep or spec.agents[planned.key]
+    backend, units = backend_in(spec, planned.env), phase_length(spec, planned.env, phase)
     steps = units * backend.horizon
     return Part(
         env=env.env,
         env_parameters=env.parameters,
         agent=agent.agent,
-        parameters=backend.resolve_parameters(agent.agent, {**agent.parameters, **request.point}, steps),
+        parameters=backend.resolve_parameters(agent.agent, {**agent.parameters, **point}, steps),
         units=units,
         steps=steps,
         checkpoints=min(sweep.checkpoints if sweep else spec.checkpoints, units),
@@ -269,12 +244,12 @@ def bare_part(spec: Spec, request: CellRequest) -> Part:
     )
 
 
-def count_seeds(spec: Spec, phase: Phase, key: str, env: str) -> int:
-    """Count the runs of each point of an agent or sweep."""
-    if phase == "tuning":
+def count_seeds(spec: Spec, planned: Planned) -> int:
+    """Count the runs of each point."""
+    if planned.phase == "tuning":
         return spec.tuning.seeds
-    own = spec.maps[key].seeds if phase == "map" else None
-    return own or spec.envs[env].seeds or spec.seeds
+    own = spec.maps[planned.key].seeds if planned.phase == "map" else None
+    return own or spec.envs[planned.env].seeds or spec.seeds
 
 
 def backend_in(spec: Spec, key: str) -> Backend:

@@ -11,7 +11,6 @@ from heavytail.registry import find
 from heavytail.studies.backends import backend_of
 from heavytail.studies.part import PHASES, Phase
 from heavytail.studies.plan import (
-    CellRequest,
     Planned,
     backend_in,
     bare_part,
@@ -69,7 +68,7 @@ def _group_size(spec: Spec, planned: Planned, where: str) -> PhaseSize:
         units = phase_length(spec, env, phase)
         steps = units * backend_in(spec, env).horizon
     points = 1 if phase == "evaluation" else math.prod(map(len, varied.values()))
-    runs = points * count_seeds(spec, phase, key, env)
+    runs = points * count_seeds(spec, planned)
     curve = BYTES_PER_RUN + BYTES_PER_CHECKPOINT * min(spec.checkpoints, units)
     agent = spec.maps[key] if phase == "map" else spec.agents[key]
     return PhaseSize(
@@ -137,13 +136,13 @@ def _check_agent(spec: Spec, planned: Planned, where: str) -> None:
     table = "maps" if phase == "map" else "agents"
     for point in one_at_a_time(varied):
         with one_line_errors(f"{where}: {table}.{key}{describe_point(point)} on {env}"):
-            part = bare_part(spec, CellRequest(phase, key, env, point))
+            part = bare_part(spec, planned, point)
             counters = backend_of(part).counter_names(part.agent, part.parameters)
         if phase == "evaluation":
             _check_counters(spec, key, counters, where)
     if phase == "map":
         with one_line_errors(f"{where}: maps.{key} on {env}"):
-            sweep_axes(spec, key, env)
+            sweep_axes(spec, planned)
 
 
 def _check_counters(spec: Spec, key: str, counters: Sequence[str], where: str) -> None:

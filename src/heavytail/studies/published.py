@@ -1,8 +1,9 @@
 """The studies that come with heavytail, and the results that come with some of them.
 
 They are in `studies/` of the repository, and in `published/` of an installed package. What needs a GPU is
-computed once, and its results are packed beside the spec, in ``results.parquet``. Elsewhere such a study is
-run afresh at its quick scale, and the published result is shown beside it.
+computed once, and its results are packed beside the spec, in ``results.parquet``, or, where that is too large
+for a package, in ``results-large.parquet``. Elsewhere such a study is run afresh at its quick scale, and the
+published result is shown beside it.
 """
 
 from functools import lru_cache
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.deep import gpu_there
-from heavytail.studies.packed import RESULTS
+from heavytail.studies.packed import find_results
 from heavytail.studies.plugins import PLACES
 from heavytail.studies.specs.reading import read_both
 from heavytail.studies.specs.spec import Spec, env_kind
@@ -35,7 +36,7 @@ def published(name: str) -> Path:
 def published_result(name: str) -> Study | None:
     """The study with the results that come with heavytail, if there are any."""
     path = _results(name)
-    return Study.open(path) if path.exists() else None
+    return Study.open(path) if path else None
 
 
 def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
@@ -60,8 +61,8 @@ def left_out(name: str) -> list[str]:
     return [each for each in COMPANIONS.get(name, ()) if _is_deep(each) and not find_spec("jax")]
 
 
-def _results(name: str) -> Path:
-    return published(name).with_name(RESULTS)
+def _results(name: str) -> Path | None:
+    return find_results(published(name).parent)
 
 
 def _is_deep(name: str) -> bool:
@@ -70,7 +71,7 @@ def _is_deep(name: str) -> bool:
 
 def _fits_here(name: str) -> bool:
     """Without a GPU the full scale of a deep study, or of a sweep, takes days."""
-    is_large = _results(name).exists() and (_is_deep(name) or bool(_specs(name)[0].maps))
+    is_large = _results(name) is not None and (_is_deep(name) or bool(_specs(name)[0].maps))
     return not is_large or gpu_there()
 
 

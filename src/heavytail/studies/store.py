@@ -29,6 +29,7 @@ from heavytail.errors import InputError
 from heavytail.files import write_whole
 from heavytail.studies.part import Part, Phase
 from heavytail.studies.part_table import (
+    DAMAGE,
     SCHEMA,
     sidecar_problem,
     size_problem,
@@ -152,14 +153,17 @@ class Store:
 
     def read_sweeps(self) -> pa.Table | None:
         """Read the summary of sweeps; None if it is missing or no Parquet file."""
+        path = self.folder / SWEEPS
         try:
-            return pq.read_table(pa.BufferReader((self.folder / SWEEPS).read_bytes()))
-        except (FileNotFoundError, pa.ArrowException, ValueError):
+            content = path.read_bytes()
+        except FileNotFoundError:
             return None
         except OSError as error:
-            if error.errno is None:  # from Arrow: the content is no Parquet file
-                return None
-            raise InputError(f"{self.folder / SWEEPS} cannot be read: {error.strerror}") from None
+            raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        try:
+            return pq.read_table(pa.BufferReader(content))
+        except DAMAGE:
+            return None
 
     # Parts
 
@@ -205,7 +209,7 @@ class Store:
                 return problem
         except FileNotFoundError:
             return "deleted"
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except DAMAGE as error:
             return f"unreadable ({str(error)[:80]})"
         self._verified[part.id] = fingerprint
         return None
@@ -225,9 +229,8 @@ class Store:
         return problem and f"altered ({problem})"
 
     def table(self, parts: Sequence[Part]) -> pa.Table:
-        """Read the curves of some parts, one behind the other."""
-        names = SCHEMA.names
-        tables = [pq.read_table(self._part_file(part), columns=names) for part in parts]
+        """The curves of some parts, one behind the other."""
+        tables = list(self.columns(parts, SCHEMA.names))
         return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
     def columns(self, parts: Sequence[Part], names: Sequence[str]) -> Iterator[pa.Table]:

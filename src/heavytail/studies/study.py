@@ -28,14 +28,21 @@ from heavytail.studies.specs.checks import require_same_results
 from heavytail.studies.specs.reading import make_spec, read_spec
 from heavytail.studies.specs.spec import Spec, canonical
 from heavytail.studies.store import Stage, Store, find_stage, finished_parts
+from heavytail.studies.sweeps import (
+    Summary,
+    find_sweep_stage,
+    make_summary,
+    read_summary,
+    to_table,
+    write_summary,
+)
+from heavytail.studies.tuning import ChoiceReview, GridScore, choose, review_choices, score_cells
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from heavytail.arrays import Floats
     from heavytail.report.report import CompanionStudy
-    from heavytail.studies.sweeps import Summary
-    from heavytail.studies.tuning import ChoiceReview, GridScore
 
 CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
 CURVE_PHASES: tuple[CurvePhase, ...] = ("tuning", "evaluation")
@@ -139,8 +146,6 @@ class Study:
                 if stage.phase == "tuning" and stage.missing:
                     self._remark_on_choices(listener)
             if self.sweeps:
-                from heavytail.studies.sweeps import write_summary  # here: pyarrow starts slowly
-
                 write_summary(self.store, self.sweeps, self._command_with(engine))
 
     def _command_with(self, engine: str | Engine) -> str:
@@ -229,30 +234,25 @@ class Study:
         if self.tuning_cells:
             yield find_stage(self.store, "tuning", self.tuning_cells)
         yield find_stage(self.store, "evaluation", self.evaluation_cells)
-        yield from self._sweep_stages()
-
-    def _sweep_stages(self) -> Iterator[Stage]:
         if self.sweeps:
-            from heavytail.studies.sweeps import find_sweep_stage  # here: pyarrow starts slowly
-
             yield find_sweep_stage(self.store, self.sweeps)
 
     def stages(self) -> list[Stage]:
         """The phases so far; evaluation is only known when tuning is done."""
-        stages: list[Stage] = []
+        planned, stages = self._stages(), list[Stage]()
         if self.tuning_cells:
-            stages.append(find_stage(self.store, "tuning", self.tuning_cells))
+            stages.append(next(planned))
             if stages[0].missing:
                 return stages
         try:
-            cells = self.evaluation_cells
+            _ = self.evaluation_cells
         except InputError:  # every run of a grid failed: nothing was chosen, and there is no evaluation
             return stages
-        return [*stages, find_stage(self.store, "evaluation", cells), *self._sweep_stages()]
+        return [*stages, *planned]
 
     # Sweeps
 
-    def maps(self) -> "Summary":
+    def maps(self) -> Summary:
         """The summary of all sweeps, a row for every point in every environment.
 
         From their file if it is there, else from their parts.
@@ -261,8 +261,6 @@ class Study:
             raise InputError(
                 f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec says what they are"
             )
-        from heavytail.studies.sweeps import make_summary, read_summary  # here: pyarrow starts slowly
-
         return read_summary(self.store, self.sweeps) or make_summary(self.store, self.sweeps)
 
     # Results
@@ -271,26 +269,20 @@ class Study:
         """The chosen point of every grid: agent -> environment -> point; tuning must be done."""
         return self._choices
 
-    def scores(self) -> "list[GridScore]":
+    def scores(self) -> list[GridScore]:
         """The score of every point of every grid on the tuning seeds."""
         return self._scores
 
-    def choice_reviews(self) -> "list[ChoiceReview]":
+    def choice_reviews(self) -> list[ChoiceReview]:
         """How far each choice can be trusted: whether other seeds would change it, edges of grids, groups."""
-        from heavytail.studies.tuning import review_choices  # here: pyarrow starts slowly
-
         return review_choices(self.spec, self.scores(), self.choices())
 
     @cached_property
     def _choices(self) -> dict[str, dict[str, dict[str, Any]]]:
-        from heavytail.studies.tuning import choose  # here: pyarrow starts slowly
-
         return choose(self.scores())
 
     @cached_property
-    def _scores(self) -> "list[GridScore]":
-        from heavytail.studies.tuning import score_cells  # here: pyarrow starts slowly
-
+    def _scores(self) -> list[GridScore]:
         cells = self.tuning_cells
         return (
             score_cells(cells, self.store.table(finished_parts(self.store, "tuning", cells))) if cells else []
@@ -362,8 +354,6 @@ class Study:
         Args:
             path: of the file; FOLDER.parquet, beside the folder, if left out.
         """
-        from heavytail.studies.sweeps import to_table  # here: pyarrow starts slowly
-
         folder = self.store.folder
         target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")
         require_same_results(self.store.spec(), self.spec, self.store.folder)

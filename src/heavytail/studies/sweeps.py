@@ -21,7 +21,7 @@ from heavytail.errors import InputError
 from heavytail.statistics.heavy import quantile
 from heavytail.studies.backends import backend_of
 from heavytail.studies.part import Part
-from heavytail.studies.part_table import counters_of, is_sidecar, values_digest
+from heavytail.studies.part_table import DAMAGE, counters_of, is_sidecar, values_digest
 from heavytail.studies.plan import Sweep, unique_parts
 from heavytail.studies.provenance import PER_PART
 from heavytail.studies.results import LAST_TENTH
@@ -246,7 +246,7 @@ def from_table(table: pa.Table, sweeps: Sequence[Sweep]) -> Summary | None:
         summary = Summary(table, made_from["command"], made_from["pages"])
         fits = made_from["digest"] == sweep_digest(sweeps) and made_from["values"] == values_digest(table)
         return summary if fits and _is_summary(summary, sweeps) else None
-    except (pa.ArrowException, ValueError, KeyError, TypeError, RecursionError):
+    except DAMAGE:
         return None
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict
+import pyarrow.compute as pc
 
 from heavytail.arrays import Floats
 from heavytail.checks import is_number
@@ -22,10 +22,8 @@ from heavytail.studies.results import final_reward, gather_runs
 from heavytail.studies.specs.spec import SpawnKey, Spec, make_rng
 
 
-class GridScore(BaseModel):
+class GridScore(NamedTuple):
     """The score of a point of a grid."""
-
-    model_config = ConfigDict(frozen=True)
 
     agent: str
     env: str
@@ -53,14 +51,8 @@ def _score(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float
     known = rewards if measure == "reward" else regrets
     runs = tuple(known.get(run) for run in cell.runs)
     values = [value for value in runs if value is not None]
-    return GridScore(
-        agent=cell.agent,
-        env=cell.env,
-        point=cell.point,
-        measure=measure,
-        value=float(np.median(values)) if values else None,
-        runs=runs,
-    )
+    median = float(np.median(values)) if values else None
+    return GridScore(cell.agent, cell.env, cell.point, measure, median, runs)
 
 
 def final_regrets(table: pa.Table) -> dict[str, float]:
@@ -71,8 +63,6 @@ def final_regrets(table: pa.Table) -> dict[str, float]:
 
 def last_tenths(table: pa.Table) -> dict[str, float]:
     """The mean reward in the last tenth of each complete run that has no regret."""
-    import pyarrow.compute as pc
-
     without = to_frame(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
     return {str(run): float(final_reward(gather_runs(frame))[0]) for run, frame in without.groupby("run")}
 

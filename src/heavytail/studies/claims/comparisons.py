@@ -33,6 +33,7 @@ from heavytail.studies.specs.spec import Condition
 STATISTIC: Statistic = "interquartile_mean"
 
 
+@register("claim", "better")
 class Better(ClaimKind):
     """`agent` is better than `than`."""
 
@@ -47,6 +48,7 @@ class Better(ClaimKind):
         return f"{words.agent} better than {words.than}, {words.metric}"
 
 
+@register("claim", "no_gain")
 class NoGain(ClaimKind):
     """`agent` is not better than `than` by more than `margin`, a share of the optimum.
 
@@ -66,6 +68,7 @@ class NoGain(ClaimKind):
         return f"{words.agent} no better than {words.than}, {words.metric}, {margin}"
 
 
+@register("claim", "no_worse")
 class NoWorse(ClaimKind):
     """`agent` is not worse than `than` by more than `margin`, a share of what that one reaches.
 
@@ -140,6 +143,7 @@ def _interval_of_differences(evidence: Evidence, differences: Floats) -> tuple[f
     return float(interval.low), float(interval.high)
 
 
+@register("claim", "ratio_at_most")
 class RatioAtMost(ClaimKind):
     """The median, or mean, regret of `agent` is at most `value` times that of `than`.
 
@@ -203,27 +207,3 @@ def _resample(
     first = rng.integers(len(a), size=(resamples, len(a)))
     second = first if paired else rng.integers(len(b), size=(resamples, len(b)))
     return a[first], b[second]
-
-
-@register("claim", "better")
-def better() -> Better:
-    """`agent` is better than `than`."""
-    return Better()
-
-
-@register("claim", "no_gain")
-def no_gain() -> NoGain:
-    """`agent` is not better than `than` by more than `margin` of the optimum."""
-    return NoGain()
-
-
-@register("claim", "no_worse")
-def no_worse() -> NoWorse:
-    """`agent` is not worse than `than` by more than `margin` of what that one reaches."""
-    return NoWorse()
-
-
-@register("claim", "ratio_at_most")
-def ratio_at_most() -> RatioAtMost:
-    """The median, or mean, regret of `agent` is at most `value` times that of `than`."""
-    return RatioAtMost()

@@ -89,6 +89,7 @@ class RateKind(ClaimKind):
         return f"{words.agent}, share of runs with {words.metric}, {_side(self.at_least)} {share}"
 
 
+@register("claim", "stuck_at_most")
 class StuckAtMost(ClaimKind):
     """The share of runs that end below 1 - `margin` of the optimum is at most `value`."""
 
@@ -169,9 +170,3 @@ def rate_at_least() -> RateKind:
 def rate_at_most() -> RateKind:
     """The share of runs in which something was counted is at most a value."""
     return RateKind(at_least=False)
-
-
-@register("claim", "stuck_at_most")
-def stuck_at_most() -> StuckAtMost:
-    """The share of runs that end below 1 - `margin` of the optimum is at most `value`."""
-    return StuckAtMost()
