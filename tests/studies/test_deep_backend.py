@@ -135,69 +135,24 @@ CLAIM = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("place", "value", "said"),
-    [
-        (
-            "envs/mountain_car/parameters",
-            {"nose": 1},
-            "envs.mountain_car: mountain_car has no parameter 'nose'",
-        ),
-        (
-            "envs/mountain_car/parameters",
-            {"noise_scale": -1},
-            "envs.mountain_car: heavy_dqn: noise_scale must be at least 0, got -1.0",
-        ),
-        (
-            "envs/mountain_car/parameters",
-            {"cap": 0},
-            "envs.mountain_car: heavy_dqn: cap must be at least 1, got 0",
-        ),
-        (
-            "agents/raw/parameters",
-            {"transfrom": "none"},
-            "agents.raw.parameters: there is no 'transfrom'; did you mean 'transform'?",
-        ),
-        ("agents/raw/parameters", {"noise_scale": 1.0}, "agents.raw.parameters: there is no 'noise_scale'"),
-        (
-            "agents/raw/parameters",
-            {"transform": "cut"},
-            "agents.raw on mountain_car: heavy_dqn: transform is 'cut'",
-        ),
-        (
-            "agents/heavy/grid",
-            {"coefficient": [0.1, -1.0]},
-            "agents.heavy (coefficient = -1.0) on mountain_car: heavy_dqn: coefficient must be above 0",
-        ),
-        ("agents/raw/envs", ["six_arms"], "agents.raw is deep and cannot learn in six_arms"),
-        (
-            "agents/random",
-            {"envs": ["mountain_car"]},
-            "agents.random is tabular and cannot learn in mountain_car",
-        ),
-        (
-            "tuning",
-            {"share": 0.1},
-            (
-                "envs.mountain_car: runs of 100 steps in the tuning are too short to be scored, as an"
-                " episode may have 50; they need 500"
-            ),
-        ),
-        (
-            "agents/heavy/grid",
-            {"coefficient": [0.1]},
-            "envs.mountain_car: runs of 450 steps in the evaluation are too short",
-        ),
-        (
-            "claims",
-            CLAIM,
-            (
-                "claims.0.conditions.0.metric is 'final_regret', but nobody knows the best policy of"
-                " mountain_car"
-            ),
-        ),
-    ],
-)
+CAR, CANNOT = "envs/mountain_car/parameters", "tabular and cannot learn in mountain_car"
+MISTAKES: list[tuple[str, Any, str]] = [
+    (CAR, {"nose": 1}, "envs.mountain_car: mountain_car has no parameter 'nose'"),
+    (CAR, {"noise_scale": -1}, "envs.mountain_car: heavy_dqn: noise_scale must be at least 0, got -1.0"),
+    (CAR, {"cap": 0}, "envs.mountain_car: heavy_dqn: cap must be at least 1, got 0"),
+    ("agents/raw/parameters", {"transfrom": "none"}, "agents.raw.parameters: there is no 'transfrom'; did"),
+    ("agents/raw/parameters", {"noise_scale": 1.0}, "agents.raw.parameters: there is no 'noise_scale'"),
+    ("agents/raw/parameters", {"transform": "cut"}, "agents.raw on mountain_car: heavy_dqn: transform is"),
+    ("agents/heavy/grid", {"coefficient": [0.1, -1.0]}, "agents.heavy (coefficient = -1.0) on mountain_car"),
+    ("agents/raw/envs", ["six_arms"], "agents.raw is deep and cannot learn in six_arms"),
+    ("agents/random", {"envs": ["mountain_car"]}, f"agents.random is {CANNOT}"),
+    ("tuning", {"share": 0.1}, "envs.mountain_car: runs of 100 steps in the tuning are too short to be"),
+    ("agents/heavy/grid", {"coefficient": [0.1]}, "envs.mountain_car: runs of 450 steps in the evaluation"),
+    ("claims", CLAIM, "claims.0.conditions.0.metric is 'final_regret', but nobody knows the best policy of"),
+]
+
+
+@pytest.mark.parametrize(("place", "value", "said"), MISTAKES)
 def test_mistakes_are_one_line_with_their_place(place: str, value: Any, said: str) -> None:
     raw = raw_study(episodes=10)
     raw["envs"]["six_arms"] = {}

@@ -8,7 +8,7 @@
     mdps/DIGEST.npz          an environment that was given as an object
 
 A part counts when its checksum is there and fits, and it holds the runs that it should
-(`heavytail.studies.part_checks`). There is nothing but Parquet files in ``parts``, so that
+(`heavytail.studies.part_table`). There is nothing but Parquet files in ``parts``, so that
 any reader of such folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any
 moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
