@@ -20,20 +20,8 @@ from heavytail.errors import InputError, printable
 
 UsageError: Any = typer.BadParameter.__base__  # that of the click which Typer has, or imports
 ORDER = (
-    "reproduce",
-    "run",
-    "resume",
-    "status",
-    "report",
-    "pack",
-    "export",
-    "learn",
-    "list",
-    "show",
-    "diagnose",
-    "bounds",
-    "compile",
-    "bench",
+    *("reproduce", "run", "resume", "status", "report", "pack", "export"),
+    *("learn", "list", "show", "diagnose", "bounds", "compile", "bench"),
 )
 
 Plugins: TypeAlias = Annotated[

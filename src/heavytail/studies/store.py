@@ -8,9 +8,9 @@
     mdps/DIGEST.npz          an environment that was given as an object
 
 A part counts when its checksum is there and fits, and it holds the runs that it should
-(`heavytail.studies.part_table`). There is nothing but Parquet files in ``parts``, so that
-any reader of such folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any
-moment leaves either the old state or the new one. Nothing is ever read that is not data: no pickle.
+(`heavytail.studies.part_table`). There is nothing but Parquet files in ``parts``, so that any reader of such
+folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any moment leaves
+either the old state or the new one. Nothing is ever read that is not data: no pickle.
 """
 
 import fcntl
@@ -45,6 +45,7 @@ from heavytail.studies.specs.spec import Spec
 FORMAT = 1
 TEMPORARY = ".unfinished"
 SWEEPS = "maps.parquet"
+NOT_DAMAGED = ("missing", "unfinished")  # what is wrong with parts that are still to be computed
 
 
 class Store:
@@ -296,9 +297,6 @@ class Store:
 
 
 # Stages
-
-
-NOT_DAMAGED = ("missing", "unfinished")  # what is wrong with parts that are still to be computed
 
 
 class Stage(NamedTuple):

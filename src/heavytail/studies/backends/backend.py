@@ -1,4 +1,8 @@
-"""`Backend`: what a study needs of an environment, and the results of its runs."""
+"""`Backend`: what a study needs of an environment, the results of its runs, and files of long ones.
+
+A resume file says what it belongs to, and work goes on from it only if it was left by the same work: a file
+of another part, or a damaged one, is set aside under another name, and the work begins again.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +24,9 @@ TRUNCATED = "truncated"  # rewards that an agent left out or changed because the
 BELIEFS = ("predicted_reward", "residual_scale", "outlier_share")
 SECONDS_BETWEEN_SAVES = 30.0
 MIN_WORK_PER_SAVE = 20.0  # times the time that saving takes
+OWNER = "heavytail.owner"  # the entry of a resume file that says whose state it is
+SET_ASIDE = ".damaged"  # the end of the name of a resume file that was set aside
+T = TypeVar("T")
 
 
 def throttled(save: Callable[[], object]) -> Callable[[], None]:
@@ -114,15 +121,7 @@ class Backend(Protocol):
         """Versions and devices that its results depend on, beyond those that all parts record."""
 
 
-# Resume files: the state of long work, which says what it belongs to
-#
-# Work goes on from a file only if it was left by the same work: a file of another part, or a damaged one, is
-# set aside under another name, and the work begins again.
-
-
-OWNER = "heavytail.owner"  # the entry that says whose state it is
-SET_ASIDE = ".damaged"  # the end of the name of a file that was set aside
-T = TypeVar("T")
+# Resume files
 
 
 def take_up(path: Path | None, load: Callable[[Path], T], say: Callable[[str], object]) -> T | None:

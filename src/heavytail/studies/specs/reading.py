@@ -3,16 +3,17 @@
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from heavytail.checks import is_number
 from heavytail.errors import InputError, key_path, short_repr
 from heavytail.studies.plugins import import_plugins
 from heavytail.studies.specs.checks import check_spec
 from heavytail.studies.specs.given_mdps import with_given_envs
 from heavytail.studies.specs.messages import error_prefix
-from heavytail.studies.specs.spec import AgentSpec, Condition, Spec, SweepSpec, expand_family, with_members
+from heavytail.studies.specs.spec import LENGTHS, AgentSpec, Condition, EnvSpec, FamilySpec, Spec, SweepSpec
 
 M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # what names environments
 MAX_DEPTH = 20  # tables in tables
@@ -110,6 +111,50 @@ def _with_families(spec: Spec) -> Spec:
         "claims": claims,
     }
     return spec.model_copy(update=changes)
+
+
+def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
+    """Make the environments of a family, by their keys.
+
+    >>> vary = {"steps": [1000, 4000], "planned_steps": [1000, 4000]}
+    >>> members = expand_family("hard", FamilySpec(env="heavy_bandit", vary=vary))
+    >>> [(name, env.steps, env.parameters) for name, env in members.items()]
+    [('hard.1000', 1000, {'planned_steps': 1000}), ('hard.4000', 4000, {'planned_steps': 4000})]
+    """
+    axis = family.vary[family.axis]
+    if len({len(values) for values in family.vary.values()}) > 1 or len(axis) < 2:
+        raise InputError("vary must hold lists of one length, of two values or more")
+    if not all(is_number(x) and x >= 0 for x in axis) or sorted(set(axis)) != axis:
+        raise InputError(f"vary.{family.axis} is the axis, and must be numbers of at least 0 that ascend")
+    rows = [{name: values[i] for name, values in family.vary.items()} for i in range(len(axis))]
+    return {
+        f"{key}.{at:g}" if isinstance(at, float) else f"{key}.{at}": _member(key, family, row)
+        for at, row in zip(axis, rows, strict=True)
+    }
+
+
+def _member(key: str, family: FamilySpec, row: Mapping[str, Any]) -> EnvSpec:
+    varied = {name: value for name, value in row.items() if name not in LENGTHS}
+    fields = {
+        **{name: getattr(family, name) for name in EnvSpec.model_fields},
+        **{name: value for name, value in row.items() if name in LENGTHS},
+        "env": family.env or key,
+        "label": f"{family.label or key}, {family.axis} {row[family.axis]:,}",
+        "parameters": {**family.parameters, **varied},
+        "family": key,
+        "at": float(row[family.axis]),
+    }
+    return EnvSpec.model_validate(fields)
+
+
+def with_members(names: Iterable[str], members: Mapping[str, Iterable[str]]) -> list[str]:
+    """Replace names of families by those of their members, and ``FAMILY.last`` by the last of them.
+
+    >>> with_members(["a", "b", "c.last"], {"b": ["b.1", "b.2"], "c": ["c.1", "c.2"]})
+    ['a', 'b.1', 'b.2', 'c.2']
+    """
+    known = {**members, **{f"{family}.last": [*keys][-1:] for family, keys in members.items()}}
+    return [key for name in names for key in known.get(name, [name])]
 
 
 def _with_names(spec: Spec) -> Spec:

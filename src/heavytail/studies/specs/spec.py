@@ -3,7 +3,7 @@
 import itertools
 import json
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from hashlib import sha256
 from typing import Annotated, Any, Literal, TypeAlias
@@ -12,9 +12,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from heavytail.checks import is_number
 from heavytail.deep.envs import is_environment
-from heavytail.errors import InputError
 from heavytail.registry import is_registered
 from heavytail.statistics.inputs import MAX_RESAMPLES
 
@@ -270,52 +268,6 @@ def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     for name, values in grid.items():
         for value in values[1:]:
             yield {**first, name: value}
-
-
-# Families
-
-
-def expand_family(key: str, family: FamilySpec) -> dict[str, EnvSpec]:
-    """Make the environments of a family, by their keys.
-
-    >>> vary = {"steps": [1000, 4000], "planned_steps": [1000, 4000]}
-    >>> members = expand_family("hard", FamilySpec(env="heavy_bandit", vary=vary))
-    >>> [(name, env.steps, env.parameters) for name, env in members.items()]
-    [('hard.1000', 1000, {'planned_steps': 1000}), ('hard.4000', 4000, {'planned_steps': 4000})]
-    """
-    axis = family.vary[family.axis]
-    if len({len(values) for values in family.vary.values()}) > 1 or len(axis) < 2:
-        raise InputError("vary must hold lists of one length, of two values or more")
-    if not all(is_number(x) and x >= 0 for x in axis) or sorted(set(axis)) != axis:
-        raise InputError(f"vary.{family.axis} is the axis, and must be numbers of at least 0 that ascend")
-    same = {name: getattr(family, name) for name in EnvSpec.model_fields}
-    rows = [{name: values[i] for name, values in family.vary.items()} for i in range(len(axis))]
-    return {
-        f"{key}.{at:g}" if isinstance(at, float) else f"{key}.{at}": _member(key, family, same, row)
-        for at, row in zip(axis, rows, strict=True)
-    }
-
-
-def _member(key: str, family: FamilySpec, same: Mapping[str, Any], row: Mapping[str, Any]) -> EnvSpec:
-    lengths = {name: value for name, value in row.items() if name in LENGTHS}
-    parameters = {**family.parameters, **{name: value for name, value in row.items() if name not in LENGTHS}}
-    place = {
-        "env": family.env or key,
-        "label": f"{family.label or key}, {family.axis} {row[family.axis]:,}",
-        "family": key,
-        "at": float(row[family.axis]),
-    }
-    return EnvSpec.model_validate({**same, **lengths, **place, "parameters": parameters})
-
-
-def with_members(names: Iterable[str], members: Mapping[str, Iterable[str]]) -> list[str]:
-    """Replace names of families by those of their members, and ``FAMILY.last`` by the last of them.
-
-    >>> with_members(["a", "b", "c.last"], {"b": ["b.1", "b.2"], "c": ["c.1", "c.2"]})
-    ['a', 'b.1', 'b.2', 'c.2']
-    """
-    known = {**members, **{f"{family}.last": [*keys][-1:] for family, keys in members.items()}}
-    return [key for name in names for key in known.get(name, [name])]
 
 
 # Seeds
