@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from heavytail.arrays import Floats
 from heavytail.errors import InputError
 from heavytail.studies.engines import (
     Engine,
@@ -41,8 +42,6 @@ from heavytail.studies.tuning import ChoiceReview, GridScore, choose, review_cho
 if TYPE_CHECKING:
     import pandas as pd
 
-    from heavytail.arrays import Floats
-    from heavytail.report.report import CompanionStudy
 
 CurvePhase: TypeAlias = Literal["tuning", "evaluation"]  # phases that have curves of single runs
 CURVE_PHASES: tuple[CurvePhase, ...] = ("tuning", "evaluation")
@@ -316,7 +315,7 @@ class Study:
         failed = rows[rows["error"].notna()]
         return pd.concat([failed, self.maps().failures()]) if "map" in done else failed
 
-    def to_rliable(self) -> "dict[str, Floats]":
+    def to_rliable(self) -> dict[str, Floats]:
         """Scores as rliable takes them: for each agent an array [run, environment].
 
         A score is the mean reward in the last tenth of the run, as a share of the optimum. Where the optimum
@@ -324,20 +323,16 @@ class Study:
         """
         return score_matrices(self.curves(), list(self.spec.envs))
 
-    def report(
-        self, path: str | Path | None = None, command: str = "", beside: "Sequence[CompanionStudy]" = ()
-    ) -> Path:
+    def report(self, path: str | Path | None = None, command: str = "") -> Path:
         """Write the report, a page with everything in it.
 
         Args:
             path: of the page; FOLDER/report.html if left out, of a packed study results/NAME/report.html.
             command: with which it can be done again, shown in the page.
-            beside: other studies that are shown in the same page.
         """
         from heavytail.report.report import write_report  # a convenience, as DataFrame.plot is
 
-        path = path or self.store.report_path(self.spec.name)
-        return write_report(self, path, command=command, beside=beside)
+        return write_report(self, path or self.store.report_path(self.spec.name), command=command)
 
     def tables(self) -> "dict[str, pd.DataFrame]":
         """The tables of the report as DataFrames: results, curves, claims, tests and tuning.
