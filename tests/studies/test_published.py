@@ -11,7 +11,7 @@ from heavytail.studies.packed import RESULTS
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.published import published, published_result, to_reproduce
 from heavytail.studies.specs.checks import result_relevant
-from heavytail.studies.specs.reading import read_both, read_spec
+from heavytail.studies.specs.reading import read_spec
 from support.processes import python
 
 SHELF = Path(__file__).parents[2] / "studies"
@@ -66,20 +66,6 @@ def test_a_study_has_a_spec_and_at_most_its_plugins_and_results() -> None:
         "paper-deep",
         "tell-it-nothing-long",
     }
-
-
-def test_a_published_spec_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    reads: list[Path] = []
-
-    def read(path: Path) -> Any:
-        reads.append(path)
-        return read_both(path)
-
-    shelf._read_once.cache_clear()
-    monkeypatch.setattr(shelf, "read_both", read)
-    to_reproduce("paper", tmp_path, quick=False)
-    to_reproduce("paper", tmp_path, quick=True)
-    assert sorted(path.parent.name for path in reads) == ["paper", "paper-deep"]
 
 
 def quick_there(

@@ -6,7 +6,6 @@ for a package, in ``results-large.parquet``. Elsewhere such a study is run afres
 published result is shown beside it.
 """
 
-from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,8 +13,8 @@ from heavytail.errors import InputError, suggestion
 from heavytail.studies.backends.deep import gpu_there
 from heavytail.studies.packed import find_results
 from heavytail.studies.plugins import PLACES
-from heavytail.studies.specs.reading import read_both
-from heavytail.studies.specs.spec import Spec, env_kind
+from heavytail.studies.specs.reading import read_spec
+from heavytail.studies.specs.spec import env_kind
 from heavytail.studies.study import Study
 
 COMPANIONS = {"paper": ("paper-deep",)}  # studies that are reproduced and reported together with another
@@ -47,12 +46,12 @@ def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
         folder: for its results; those of companions lie in it.
         quick: at the quick scale in any case.
     """
-    studies = [_study(name, folder, quick=quick or not _fits_here(name))]
+    studies = [Study.from_toml(published(name), folder, quick=quick or not _fits_here(name))]
     for companion in COMPANIONS.get(name, ()):
         if companion not in left_out(name):
             small = quick or not _fits_here(companion)
             place = folder / (f"{companion}-quick" if small else companion)
-            studies.append(_study(companion, place, quick=small))
+            studies.append(Study.from_toml(published(companion), place, quick=small))
     return studies
 
 
@@ -66,26 +65,10 @@ def _results(name: str) -> Path | None:
 
 
 def _is_deep(name: str) -> bool:
-    return any(env_kind(env.env) == "deep" for env in _specs(name)[0].envs.values())
+    return any(env_kind(env.env) == "deep" for env in read_spec(published(name)).envs.values())
 
 
 def _fits_here(name: str) -> bool:
     """Without a GPU the full scale of a deep study, or of a sweep, takes days."""
-    is_large = _results(name) is not None and (_is_deep(name) or bool(_specs(name)[0].maps))
+    is_large = _results(name) is not None and (_is_deep(name) or bool(read_spec(published(name)).maps))
     return not is_large or gpu_there()
-
-
-def _study(name: str, folder: Path, *, quick: bool) -> Study:
-    return Study.from_spec_file(published(name), _specs(name)[quick], folder, quick=quick)
-
-
-def _specs(name: str) -> tuple[Spec, Spec]:
-    """The spec of a study at its full and at its quick scale."""
-    path = published(name)
-    return _read_once(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=32)
-def _read_once(path: Path, changed: int) -> tuple[Spec, Spec]:
-    """Read a spec again only if its file has changed."""
-    return read_both(path)

@@ -77,14 +77,7 @@ class Study:
     @classmethod
     def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
         """Read the study that a file describes; `quick`: with the changes of its table [quick]."""
-        return cls.from_spec_file(path, read_spec(path, quick=quick), folder, quick=quick)
-
-    @classmethod
-    def from_spec_file(
-        cls, path: str | Path, spec: Spec, folder: str | Path | None = None, *, quick: bool = False
-    ) -> "Study":
-        """Make the study of a file that was read before; `quick`: at its quick scale."""
-        study = cls(spec, folder)
+        study = cls(read_spec(path, quick=quick), folder)
         study.where = str(path)
         study.command = ["heavytail", "run", str(path), *(["--quick"] if quick else [])]
         return study

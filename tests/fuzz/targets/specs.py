@@ -11,7 +11,7 @@ from typing import Any
 
 from fuzz.mutation import Generator, mutate_bytes, mutate_tree
 from heavytail.studies import Study
-from heavytail.studies.specs.reading import make_spec, read_both
+from heavytail.studies.specs.reading import make_spec, read_spec
 
 SHARE = 6
 STUDIES = Path(__file__).parents[3] / "studies"
@@ -92,7 +92,7 @@ def try_one(published: list[str], folder: Path, rng: Generator) -> None:
     if rng.random() < 0.3:
         path = folder / "spec.toml"
         path.write_bytes(mutate_bytes(text.encode(), rng))
-        spec = read_both(path)[int(rng.integers(2))]
+        spec = read_spec(path, quick=bool(rng.integers(2)))
     else:
         raw: Any = tomllib.loads(text)
         for _ in range(int(rng.geometric(0.6))):

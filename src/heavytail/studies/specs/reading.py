@@ -23,11 +23,6 @@ SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which JSON c
 
 def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
     """Read the study that a TOML file describes; `quick`: with the changes that its table [quick] makes."""
-    return read_both(path)[quick]
-
-
-def read_both(path: str | Path) -> tuple[Spec, Spec]:
-    """Read a study from a TOML file: as it is, and with the changes that its table [quick] makes."""
     where = Path(path)
     try:
         text = where.read_text(encoding="utf-8")
@@ -43,7 +38,7 @@ def read_both(path: str | Path) -> tuple[Spec, Spec]:
         raise InputError(f"{where} is no TOML: it is nested too deeply") from None
     except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
         raise InputError(f"{where} is no TOML: {error}") from None
-    return _make_both(raw, str(where), where.parent)
+    return _make(raw, str(where), where.parent, quick=quick)
 
 
 def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
@@ -56,18 +51,19 @@ def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = Fals
     >>> make_spec(raw).agents["random"].agent
     'random'
     """
-    return _make_both(raw, where)[quick]
+    return _make(raw, where, quick=quick)
 
 
-def _make_both(raw: Mapping[str, Any], where: str, folder: Path | None = None) -> tuple[Spec, Spec]:
+def _make(raw: Mapping[str, Any], where: str, folder: Path | None = None, *, quick: bool) -> Spec:
     if not isinstance(raw, Mapping):
         raise InputError(f"{where} must be a table of keys, got {short_repr(raw)}")
     plain = _plain(with_given_envs(raw, where, folder or Path()), where)
     spec = _validated(plain, where, folder)
     if not spec.quick:
-        return spec, spec
+        return spec
     changed = {**_with_changes(plain, spec.quick), "quick": {}}
-    return spec, _validated(changed, f"{where} with [quick]", folder)
+    quick_spec = _validated(changed, f"{where} with [quick]", folder)  # checked in any case
+    return quick_spec if quick else spec
 
 
 def _validated(raw: dict[str, Any], where: str, folder: Path | None) -> Spec:
