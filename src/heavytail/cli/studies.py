@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heavytail.report.report import CompanionStudy
-    from heavytail.studies.plan_checks import PhaseSize
     from heavytail.studies.store import Stage
     from heavytail.studies.study import Study
 
@@ -68,7 +67,11 @@ def run(
     """Run a study, or what is left of it, and write its report."""
     study = ht.Study.from_toml(spec, out, quick=quick)
     if dry_run:
-        _print_sizes(study.check(), as_json)
+        sizes = study.check()
+        if as_json:
+            print_json([size._asdict() for size in sizes])
+        else:
+            typer.echo("\n".join(map(str, sizes)))
         return
     computing = Computing(engine, workers, address, lanes, tuple(reuse or ()))
     _run_and_finish(study, computing, as_json, report)
@@ -209,14 +212,6 @@ def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
         {"phase": stage.phase, "env": env, "agent": agent, "parts": len(ids), "done": len(ids - missing)}
         for (env, agent), ids in parts.items()
     ]
-
-
-def _print_sizes(sizes: "list[PhaseSize]", as_json: bool) -> None:
-    if as_json:
-        print_json([size._asdict() for size in sizes])
-        return
-    for size in sizes:
-        typer.echo(str(size))
 
 
 class Computing(NamedTuple):
