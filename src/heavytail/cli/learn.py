@@ -1,6 +1,8 @@
 """The command `learn`: train an agent, draw its curve and save both."""
 
+import csv
 import inspect
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -143,10 +145,14 @@ def _save(learner: "Learner", folder: Path) -> list[str]:
     curve = learner.curve
     if curve is None or not len(curve.at):
         return [AGENT]
-    frame = curve.to_frame()
-    if curve.mdp is not None:
-        frame.insert(3, "regret", curve.regret)
-    frame.to_csv(folder / CURVE, index=False)
+    rewards = {"mean_reward": curve.mean_reward, "realised_reward": curve.realised_reward}
+    regret = {} if curve.mdp is None else {"regret": curve.regret}
+    columns = {curve.unit: curve.at, **rewards, **regret, **curve.counters}
+    with (folder / CURVE).open("w", newline="") as out:  # without pandas, which is slow to import
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(columns)
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        writer.writerows([["" if math.isnan(x) else x for x in row] for row in rows])
     save_figure(curve.plot(), folder / PICTURE)
     return [AGENT, CURVE, PICTURE]
 
@@ -167,7 +173,7 @@ def _print_summary(learner: "Learner") -> None:
 def _last_tenth(curve: "Curve") -> tuple[str, float]:
     """Return the kind and the size of the average reward in the last tenth of the checkpoints."""
     kind, total = "expected", curve.mean_reward
-    if total[-1] != total[-1]:  # NaN: not known
+    if math.isnan(total[-1]):  # not known
         kind, total = "average", curve.realised_reward
     first = max(0, len(curve.at) - 1 - max(1, len(curve.at) // 10))
     return kind, float((total[-1] - total[first]) / max(1, curve.at[-1] - curve.at[first]))
