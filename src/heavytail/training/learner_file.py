@@ -46,9 +46,8 @@ def write_learner(
         metadata |= {"changes": changing.at, "by_gaps": bool(changing.recorded)}
         records |= {f"mdp{i}": mdp for i, mdp in enumerate(changing.mdps)}
     else:
-        spaces = runner.env.observation_space, runner.env.action_space
-        starts = (int(space.start) for space in spaces)
-        metadata["spaces"] = dict(zip(("first_state", "first_action"), starts, strict=True))
+        states, actions = runner.env.observation_space, runner.env.action_space
+        metadata["spaces"] = {"first_state": int(states.start), "first_action": int(actions.start)}
     arrays = {path: array for key, record in records.items() for path, array in flatten(key, record).items()}
     write_agent_file(path, AgentFile(metadata, arrays))
 
