@@ -212,6 +212,10 @@ class Learner:
         """Compute the exact mean return of the policy as it is now; None where actions are drawn.
 
         Known in an MDP. A return is the reward of an episode, or of a step in a continuing problem.
+
+        >>> import heavytail as ht
+        >>> round(ht.make_agent(ht.make_mdp("six_arms", law="normal"), "optimal").policy_value(), 2)
+        40.06
         """
         return value_in_mdp(self._freeze(), self.mdp)
 
