@@ -86,7 +86,7 @@ def test_the_last_step_of_a_horizon_is_terminal_said_or_not() -> None:
     agent, twin = _make(), _make()
     agent.update(0, 0, 1.0, 1, h=3)
     twin.update(np.int32(0), np.int64(0), 1.0, 1, h=3, terminated=True)
-    np.testing.assert_array_equal(agent.agent.q, twin.agent.q)
+    _same(agent, twin)
 
 
 def test_a_next_state_may_be_left_out_where_none_matters() -> None:

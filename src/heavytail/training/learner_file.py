@@ -18,7 +18,6 @@ from heavytail.kernels.validity import restore, restore_valid
 from heavytail.mdp.builders import mdp_from_slots
 from heavytail.mdp.changing import changing_mdp
 from heavytail.mdp.problem import Problem
-from heavytail.mdp.validation import check_mdp
 from heavytail.planning.regret import regret_by_gaps
 from heavytail.registry import find
 from heavytail.serving.session_file import read_metadata
@@ -104,6 +103,6 @@ def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
         raise InputError("it was saved in a Gymnasium environment; give that to ht.load(path, env)")
     smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
     count = len(metadata["changes"]) + 1
-    mdps = [check_mdp(restore(f"mdp{i}", smallest, arrays, same_shape=False)) for i in range(count)]
-    mdp = changing_mdp(mdps, metadata["changes"])
-    return MDPRunner(regret_by_gaps(mdp) if metadata.get("by_gaps") else mdp)
+    mdps = [restore(f"mdp{i}", smallest, arrays, same_shape=False) for i in range(count)]
+    runner = MDPRunner(changing_mdp(mdps, metadata["changes"]))  # which checks them
+    return MDPRunner(regret_by_gaps(runner.changing_mdp)) if metadata.get("by_gaps") else runner
