@@ -22,7 +22,7 @@ KINDS = {
     "deep_agent": "deep agent",
     "deep_env": "compiled environment",
 }  # others are words already
-WORDS = {float: "number", int: "whole number", bool: "True or False", str: "text", dict: "table"}
+WORDS = {float: "number", int: "whole number", bool: "True or False", str: "text", dict: "table", tuple: "list"}
 
 
 class ParameterDescription(NamedTuple):

@@ -1,7 +1,5 @@
 """DQN with a robust model of the reward, and by quantiles, as agents: batches, files, units, learning."""
 
-from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -11,35 +9,13 @@ import pytest
 
 import heavytail as ht
 from heavytail.deep.envs import find_environment
-from heavytail.deep.learner import DeepLearner
 from heavytail.deep.network import best_quantiles, middle_mean, quantile_loss
 from heavytail.deep.replay import unpack
 from heavytail.registry import register
 from support.registry_copy import copy_registry
-from support.small_deep import SHARED
+from support.small_deep import SHARED, same
 
 RUNS: list[dict[str, Any]] = [{"seed": 3, "noise_scale": 5.0}, {"seed": 4}]
-
-
-def same(one: Any, other: Any) -> None:
-    """Bit for bit."""
-    for left, right in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
-
-
-@pytest.mark.parametrize("agent", ["robust_dqn", "qr_dqn"])
-def test_interrupted_and_resumed_is_uninterrupted_bit_for_bit(agent: str, tmp_path: Path) -> None:
-    once, first = (getattr(ht.deep, agent)("pendulum", runs=RUNS, **SHARED) for _ in range(2))
-    once.learn(at=[50, 250, 450, 600])
-    first.learn(300, at=[50, 250, 450, 600])
-    first.save(tmp_path / "deep.npz")
-    second = DeepLearner.load(tmp_path / "deep.npz")
-    assert second.settings == once.settings
-    assert second.parameters == once.parameters
-    second.learn(at=[50, 250, 450, 600])
-    same(once.states, second.states)
-    same(asdict(once.curve), asdict(second.curve))
-    assert 0 <= second.predict([1.0, 0.0, 0.0]) < 3
 
 
 def test_a_run_of_a_batch_is_that_run_alone() -> None:

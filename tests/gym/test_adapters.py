@@ -22,15 +22,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 import heavytail as ht
 from heavytail.agent_file import FORMAT
 from heavytail.gym import AddRewardNoise, DenoiseReward, TruncateReward
-from heavytail.gym.filter import Visit
+from heavytail.gym.adapters import Visit
 from heavytail.gym.ids import register_ids
+from support.noisy_envs import HEAVY, noisy
 
 register_ids()
-HEAVY = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
 GROWING: dict[str, Any] = {"epsilon": 0.05, "coefficient": 0.5}
 WRAPPERS: dict[str, Callable[[Any], Any]] = {
     "DenoiseReward": DenoiseReward,
     "TruncateReward": lambda env: TruncateReward(env, **GROWING),
+    "hashed": lambda env: TruncateReward(env, **GROWING, counter="simhash", bits=8, hash_seed=3),
     "automatic": lambda env: TruncateReward(env, coefficient="auto", mode="clip", warm_up=120),
     "sign": lambda env: TruncateReward(env, mode="sign"),
 }
@@ -50,10 +51,6 @@ class Paying(gymnasium.Env[Any, Any]):
 
     def step(self, action: int) -> Any:
         return self.observation_space.sample(), self.reward, False, False, {}
-
-
-def noisy(env_id: str = "CartPole-v1") -> gymnasium.Env[Any, Any]:
-    return AddRewardNoise(gymnasium.make(env_id), HEAVY)
 
 
 def noisy_vector(

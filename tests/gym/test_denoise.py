@@ -11,15 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import heavytail as ht
-from heavytail.gym import AddRewardNoise, DenoiseReward, MDPEnv
+from heavytail.gym import DenoiseReward, MDPEnv
 from heavytail.gym import denoise as core
-from heavytail.gym.filter import Visit
+from heavytail.gym.adapters import Visit
 from heavytail.gym.ids import register_ids
 from support.examples import examples
+from support.noisy_envs import HEAVY, noisy, rollout
 
 register_ids()
-Env = gymnasium.Env[Any, Any]
-HEAVY = ht.laws.alpha_stable(alpha=1.1, scale=5.0)
 KEYS = ("raw_reward", "reward_samples")
 
 
@@ -42,22 +41,6 @@ class Paying(gymnasium.Env[Any, Any]):
         reward = self.pay(self.state, int(action), self.np_random)
         self.state = int(self.np_random.integers(2))
         return self.state, reward, self.t == 10, False, {}
-
-
-def noisy(env_id: str) -> Env:
-    return AddRewardNoise(gymnasium.make(env_id), HEAVY)
-
-
-def rollout(env: Env, n: int, seed: int) -> list[Any]:
-    """All that happens, under random actions."""
-    env.action_space.seed(seed)
-    seen: list[Any] = [env.reset(seed=seed)]
-    for _ in range(n):
-        action = env.action_space.sample()
-        seen.append((action, *env.step(action)))
-        if seen[-1][3] or seen[-1][4]:
-            seen.append(env.reset())
-    return seen
 
 
 def rewards(seen: list[Any]) -> list[tuple[float, float]]:

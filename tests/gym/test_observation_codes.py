@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
-from heavytail.gym.observation_codes import SimHash, make_projection, simhash_signs, squash
+from heavytail.gym.observation_codes import SimHash
 
 
 def naive_code(draws: Any, low: Any, high: Any, observation: Any) -> int:
@@ -87,35 +87,8 @@ def test_declared_bounds_take_the_place_of_those_of_the_space() -> None:
     assert near([5.0, -5.0]) == near([0.01, -0.01])  # beyond is at the bounds
 
 
-def test_a_number_that_never_changes_tells_nothing() -> None:
-    draws = np.random.default_rng(0).standard_normal((16, 3))
-    projection = make_projection(draws, np.array([0.0, 5.0]), np.array([1.0, 5.0]))
-    assert (
-        simhash_signs(projection, np.array([0.3, 5.0])).tolist()
-        == simhash_signs(projection, np.array([0.3, 9.0])).tolist()
-    )
-
-
-def test_many_observations_are_hashed_as_one_by_one() -> None:
-    projection = SimHash(spaces.Box(-np.inf, np.inf, (2,))).projection
-    observations = np.random.default_rng(0).normal(size=(5, 6, 2))
-    together = simhash_signs(projection, observations)
-    assert together.shape == (5, 6, 32)
-    assert all(
-        (together[i, j] == simhash_signs(projection, observations[i, j])).all()
-        for i in range(5)
-        for j in range(6)
-    )
-
-
 def test_the_seed_draws_the_projection() -> None:
     box = spaces.Box(-1.0, 1.0, (3,))
     same, other = SimHash(box).projection, SimHash(box, seed=1).projection
     assert all((a == b).all() for a, b in zip(same, SimHash(box).projection, strict=True))
     assert (same.matrix != other.matrix).all()
-
-
-def test_squashing_keeps_the_order() -> None:
-    x = np.array([-np.inf, -1e9, -3.0, -1e-9, 0.0, 1e-9, 3.0, 1e9, np.inf])
-    assert (np.diff(squash(x)) > 0).all()
-    np.testing.assert_allclose(squash(x[1:-1]), x[1:-1] / (1 + np.abs(x[1:-1])), atol=1e-15)

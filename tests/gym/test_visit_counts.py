@@ -206,7 +206,7 @@ def unhashable(observation: Any) -> Any:
             ),
         ),
         (lambda: visit_counter(HASHED["Box"], DISCRETE, bits=0), "bits must be at least 1, got 0"),
-        (lambda: visit_counter(HASHED["Box"], DISCRETE, seed=-1), "seed is -1; it must be at least 0"),
+        (lambda: visit_counter(HASHED["Box"], DISCRETE, seed=-1), "seed must be at least 0, got -1"),
         (
             lambda: visit_counter(spaces.Sequence(DISCRETE), DISCRETE),
             (
@@ -224,7 +224,7 @@ def unhashable(observation: Any) -> Any:
         (lambda: SimHash(HASHED["Box"], bounds=(1.0, 0.0)), "bounds: low must nowhere be above high"),
         (
             lambda: SimHash(HASHED["Box"], bounds=(1.0, [1.0, 2.0])),
-            "bounds: high must be 3 numbers or one, got [2]",
+            "bounds: high must be 3 numbers or one, got 2",
         ),
         (
             lambda: SimHash(HASHED["Box"], bounds=1.0),  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ from stable_baselines3.common.vec_env import VecEnv
 import heavytail as ht
 from heavytail.gym import AddRewardNoise, DenoiseReward, TruncateReward
 from heavytail.gym import denoise as core
-from heavytail.gym.filter import Visit
+from heavytail.gym.adapters import Visit
 from heavytail.gym.ids import register_ids
 
 torch.set_num_threads(1)  # tests run side by side, and networks this small only lose by sharing cores

@@ -47,8 +47,9 @@ from heavytail.deep.reward_model import (
     see_reward,
     value_bounds,
 )
-from heavytail.deep.rewards import RewardSettings, hash_code, reward_noise, transform_reward
+from heavytail.deep.rewards import hash_code, reward_noise, transform_reward
 from heavytail.deep.settings import WORDS_PER_STEP, Settings
+from heavytail.gym.reward_transforms import RewardTransform
 
 MAX_HORIZON = 1000.0  # rewards that a value adds up, where none is discounted
 
@@ -59,7 +60,9 @@ class RunParameters(NamedTuple):
     key: jax.Array
     learning_rate: jax.Array
     last_learning_rate: jax.Array
-    rewards: RewardSettings
+    transform: RewardTransform  # of rewards
+    noise_alpha: jax.Array
+    noise_scale: jax.Array
 
 
 class Totals(NamedTuple):
@@ -149,7 +152,8 @@ def draw_period(
     key = jax.random.fold_in(run.key, period + 1)
     bits = jax.random.bits(key, (updates_per_period(settings), n_words + settings.replayed))
     words = jnp.moveaxis(bits[:, :n_words].reshape(-1, settings.update_every, WORDS_PER_STEP), -1, 0)
-    noise = reward_noise(settings.noise_law, to_uniform(words[2]), to_uniform(words[3]), run.rewards)
+    u, w = to_uniform(words[2]), to_uniform(words[3])
+    noise = reward_noise(settings.noise_law, u, w, run.noise_alpha, run.noise_scale)
     keys = jax.random.wrap_key_data(jnp.moveaxis(words[4:], 0, -1), impl=GENERATOR)
     action = (words[1] % env.n_actions).astype(jnp.int32)
     reset_states = jax.vmap(jax.vmap(env.reset))(keys)
@@ -194,7 +198,7 @@ def store_transition(
     reward = step.reward + randomness.noise
     code = hash_code(state.projection, state.observation)
     n = state.counts[code, step.action] + 1  # read before it is written: then the table is changed in place
-    transformed, truncated = transform_reward(reward, n, run.rewards.transform)
+    transformed, truncated = transform_reward(reward, n, run.transform)
     kept = transformed if settings.transform_at == "collection" else reward
     transition = Transition(
         state.observation, step.next_observation, kept, step.terminated, step.action, code
@@ -252,7 +256,7 @@ def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, 
     reward, model = batch.reward, state.model
     if settings.transform_at == "replay":
         n = jnp.maximum(state.counts[batch.code, batch.action], 1)
-        reward = jax.vmap(lambda r, n: transform_reward(r, n, run.rewards.transform)[0])(reward, n)
+        reward = jax.vmap(lambda r, n: transform_reward(r, n, run.transform)[0])(reward, n)
     if model is not None:
         bonus = novelty_bonus(state.counts[batch.code, batch.action])
         model, reward = _model_rewards(settings, model, replayed, bonus, t)

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from heavytail.checks import as_floats
 from heavytail.deep.batch import draw_batch
 from heavytail.deep.dqn import (
     DQN,
@@ -33,6 +32,7 @@ from heavytail.deep.dqn import (
 from heavytail.deep.envs import Environment, State, scale_observation
 from heavytail.deep.settings import Settings
 from heavytail.errors import InputError, short_repr
+from heavytail.gym.observation_codes import check_bounds
 from heavytail.gym_answers import check_reset, check_step, to_float
 from heavytail.mdp.from_gymnasium import max_episode_steps
 
@@ -51,7 +51,10 @@ class Observed(NamedTuple):
 
 
 def environment_from_gymnasium(
-    env: "gymnasium.Env[Any, Any]", low: Any = None, high: Any = None, agent: str = "heavy_dqn"
+    env: "gymnasium.Env[Any, Any]",
+    low: npt.ArrayLike | None = None,
+    high: npt.ArrayLike | None = None,
+    agent: str = "heavy_dqn",
 ) -> Environment:
     """Describe a Gymnasium environment as the agent needs it; its state stays outside of compiled code."""
     if not isinstance(env, gymnasium.Env):
@@ -67,15 +70,13 @@ def environment_from_gymnasium(
         )
     if not isinstance(actions, spaces.Discrete):
         raise InputError(f"{agent}: actions are {short_repr(actions)}; they must be Discrete")
-    lows = _bounds(agent, "low", observations.low if low is None else low, observations)
-    highs = _bounds(agent, "high", observations.high if high is None else high, observations)
-    if any(a > b for a, b in zip(lows, highs, strict=True)):
-        raise InputError(f"{agent}: low must nowhere be above high")
+    bounds = observations.low if low is None else low, observations.high if high is None else high
+    lows, highs = check_bounds(agent, bounds, int(np.prod(observations.shape)))
     return Environment(
         name=type(env.unwrapped).__name__ if env.spec is None else env.spec.id,
         n_actions=int(actions.n),
-        low=lows,
-        high=highs,
+        low=tuple(lows.tolist()),
+        high=tuple(highs.tolist()),
         max_episode_steps=max_episode_steps(env),
         reset=_no_state,
         step=_not_compiled,
@@ -219,13 +220,6 @@ def _not_compiled(state: State, action: jax.Array) -> tuple[State, jax.Array, ja
 @cache  # the same function for the same dimension, so that nothing is compiled twice
 def _zeros(dimension: int) -> Callable[[State], jax.Array]:
     return lambda state: jnp.zeros(dimension)
-
-
-def _bounds(agent: str, name: str, value: Any, space: spaces.Box) -> tuple[float, ...]:
-    size, numbers = int(np.prod(space.shape)), as_floats(name, value).reshape(-1)
-    if len(numbers) not in (1, size):
-        raise InputError(f"{agent}: {name} must be {size} numbers or one, got {len(numbers)}")
-    return tuple(np.broadcast_to(numbers, (size,)).tolist())
 
 
 def _flatten(observation: Any) -> Observation:

@@ -16,6 +16,7 @@ import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from annotated_types import Ge, Le
 
 from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
@@ -35,7 +36,7 @@ from heavytail.deep.learner_file import (
     restore_states,
 )
 from heavytail.deep.reward_model import beliefs
-from heavytail.deep.rewards import TRANSFORMS, RewardSettings
+from heavytail.deep.rewards import TRANSFORMS
 from heavytail.deep.settings import RunSettings, Settings, make_run, make_settings, own_parameters
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
@@ -141,7 +142,7 @@ class DeepLearner:
         name = f"{self.settings.agent} on {self.env.name}"
         return progress_bar(name, "steps", lambda: Place(self.steps, self.steps), until)
 
-    def predict(self, observation: Any, run: int = 0) -> int:
+    def predict(self, observation: npt.ArrayLike, run: int = 0) -> int:
         """Return the greedy action of one of the runs."""
         x = np.asarray(observation, np.float32).reshape(-1)
         if x.shape != (len(self.env.low),):
@@ -316,5 +317,7 @@ def stack_runs(runs: Sequence[RunSettings]) -> RunParameters:
         jax.vmap(partial(jax.random.key, impl=GENERATOR))(seeds),
         column("learning_rate"),
         column("last_learning_rate"),
-        RewardSettings(transform, column("noise_scale"), column("noise_alpha")),
+        transform,
+        column("noise_alpha"),
+        column("noise_scale"),
     )

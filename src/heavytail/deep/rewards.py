@@ -1,33 +1,24 @@
 """Heavy-tailed noise, visit counts and reward transforms, compiled.
 
-`heavytail.gym.reward_transforms` and `heavytail.gym.observation_codes` do the same in NumPy. A transform is
-the same record of four numbers as there, so that runs of one batch may differ in it.
+`heavytail.gym.reward_transforms` and `heavytail.gym.observation_codes` do the same without JAX. A transform
+is the same record of four numbers as there, so that runs of one batch may differ in it.
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from heavytail.deep.settings import RunSettings
-from heavytail.gym.reward_transforms import CLIP, SIGN, RewardTransform, clip, none, sign, truncate
+from heavytail.gym.reward_transforms import CLIP, SIGN, RewardTransform, fixed, none, sign, truncate
 
 TRANSFORMS: Mapping[str, Callable[[RunSettings], RewardTransform]] = {
     "none": lambda run: none(),
-    "clip": lambda run: clip(run.clip),
+    "clip": lambda run: fixed(run.clip, "clip"),
     "sign": lambda run: sign(),
     "zero": lambda run: truncate(run.epsilon, run.coefficient),
     "truncate_clip": lambda run: truncate(run.epsilon, run.coefficient, "clip"),
 }
-
-
-class RewardSettings(NamedTuple):
-    """Noise and transform of the rewards of one run: arrays, so that runs of a batch may differ."""
-
-    transform: RewardTransform
-    noise_scale: jax.Array
-    noise_alpha: jax.Array
 
 
 def stable_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
@@ -70,10 +61,9 @@ NOISES: Mapping[str, Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.
 }
 
 
-def reward_noise(law: str, u: jax.Array, w: jax.Array, settings: RewardSettings) -> jax.Array:
+def reward_noise(law: str, u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
     """Calculate the noise of rewards from uniform numbers: none where its scale is 0, whatever is drawn."""
-    noise = NOISES[law](u, w, settings.noise_alpha, settings.noise_scale)
-    return jnp.where(settings.noise_scale == 0.0, 0.0, noise)
+    return jnp.where(scale == 0.0, 0.0, NOISES[law](u, w, alpha, scale))
 
 
 def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:

@@ -5,6 +5,7 @@ runs can be planned without it.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -83,6 +84,7 @@ def models_rewards(agent: str) -> bool:
     return agent == "robust_dqn"
 
 
+@cache
 def parameter_names(agent: str) -> tuple[str, ...]:
     """List the parameters that an agent takes."""
     return tuple(name for name in find("deep_agent", agent).parameters if name not in PROBLEM)

@@ -1,5 +1,8 @@
 """Wrappers whose rewards pass through a filter, around an environment or a vector of environments.
 
+A filter makes another reward of each reward, in the light of those before. What it is told is the same for
+one environment and for vectors of them: the adapters see to that.
+
 A wrapper's class, such as `heavytail.gym.DenoiseReward`, chooses the filter; what it wraps chooses the
 adapter. ``DenoiseReward(env)`` is an instance of both, and so is itself an environment of Gymnasium, a vector
 of Gymnasium's or a ``VecEnv`` of Stable-Baselines3's.
@@ -8,11 +11,12 @@ of Gymnasium's or a ``VecEnv`` of Stable-Baselines3's.
 import math
 import os
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from inspect import signature
 from types import new_class
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import gymnasium
 import numpy as np
@@ -28,11 +32,49 @@ from heavytail.agent_file import AgentFile, read_agent_file, write_agent_file
 from heavytail.arrays import Bools, Floats
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
-from heavytail.gym.filter import Filtered, RewardFilter, Visit
 from heavytail.gym_answers import check_step
 
 STABLE_BASELINES3 = "stable_baselines3.common.vec_env"
 Adapted: Any = object  # to a type checker anything, since a wrapper is of the kind of what it wraps
+Filtered: TypeAlias = tuple[float, dict[str, Any]]  # a reward, and what `info` says of it
+
+
+class Visit(NamedTuple):
+    """An observation by its code, the action taken there, and what came of it."""
+
+    code: Hashable
+    action: Any
+    reward: float
+    end: bool  # whether a terminal state follows
+
+
+class RewardFilter(ABC):
+    """A filter for environments with certain spaces: it is made from the two, and its options by name."""
+
+    missing: ClassVar[Mapping[str, Any]]  # what `info` says where there was no reward
+    steps: int  # so far
+    options: dict[str, Any]  # that make it again, for a file
+
+    @property
+    def remembers(self) -> bool:
+        """True if the next reward depends on those before."""
+        return True
+
+    @abstractmethod
+    def code(self, observation: Any) -> Hashable:
+        """Return the code of an observation, to remember until its action is known."""
+
+    @abstractmethod
+    def apply(self, visits: Sequence[Visit]) -> list[Filtered]:
+        """Filter the rewards of these visits, one after the other."""
+
+    @abstractmethod
+    def state_dict(self) -> Arrays:
+        """Return the state as arrays."""
+
+    @abstractmethod
+    def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Continue from such arrays; if anything is wrong with them, nothing changes."""
 
 
 class FilterReward(Adapted):  # type: ignore[misc]

@@ -14,15 +14,17 @@ from heavytail.errors import InputError, short_repr
 from heavytail.estimators.sketch import Sketch, sketch
 from heavytail.files import Arrays
 from heavytail.gym import _shrinkage
-from heavytail.gym._code_arrays import (
+from heavytail.gym.adapters import Filtered, FilterReward, RewardFilter, Visit
+from heavytail.gym.observation_codes import (
+    BITS,
+    Code,
+    SimHash,
     codes_from_array,
     codes_to_array,
     hashes_to_arrays,
+    make_code,
     read_projections,
 )
-from heavytail.gym.adapters import FilterReward
-from heavytail.gym.filter import Filtered, RewardFilter, Visit
-from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.validity import restore_valid
@@ -98,7 +100,7 @@ class Denoiser(RewardFilter):
             "ends": np.array(ends, np.bool_),
             "actions": codes_to_array(actions),
             "observations": codes_to_array(observations),
-            **hashes_to_arrays(self._hashes()),
+            **hashes_to_arrays((self._observation_code, self._action_code)),
             **{path: array.copy() for path, array in flatten("sketch", self._sketch).items()},
         }
 
@@ -115,11 +117,9 @@ class Denoiser(RewardFilter):
             raise InputError("there is a cell without samples")
         own = {path: np.array(array) for path, array in arrays.items()}
         loaded = restore_valid("sketch", sketch(len(samples)), own)
-        hashes = self._hashes()
-        projections = read_projections(hashes, arrays)
         # All is checked by now, so nothing is left half loaded.
-        for name, hashed in hashes.items():
-            hashed.projection = projections[name]
+        for hashed, projection in read_projections((self._observation_code, self._action_code), arrays):
+            hashed.projection = projection
         self.steps, *self._second_rewards = steps.tolist()
         self._cells, self._paths, self._sketch = cells, {}, loaded
 
@@ -176,10 +176,6 @@ class Denoiser(RewardFilter):
             Cell(BY_ACTION, end, actions[0]),
             *(Cell(level, end, *both) for level, both in enumerate(by_state, BY_STATE)),
         ]
-
-    def _hashes(self) -> dict[str, SimHash]:
-        codes = {"observation_hash": self._observation_code, "action_hash": self._action_code}
-        return {name: code for name, code in codes.items() if isinstance(code, SimHash)}
 
 
 class DenoiseReward(FilterReward):

@@ -17,7 +17,8 @@ counts be lost.) Where you know better bounds, give them: ``SimHash(space, bound
 beyond their bounds are clipped to them.
 """
 
-from collections.abc import Callable, Hashable
+import ast
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -26,9 +27,11 @@ from annotated_types import Ge, Le
 from gymnasium import Space, spaces
 from gymnasium.spaces.utils import flatten, flatten_space
 
+from heavytail.agent_file import find_array
 from heavytail.arrays import Bools, Floats
 from heavytail.checks import as_floats, cast_value, require_memory
 from heavytail.errors import InputError, short_repr
+from heavytail.files import Arrays
 
 BITS = 32
 MAX_BITS = 65_536  # a file may ask for any number
@@ -118,11 +121,9 @@ class SimHash:
         self.space = space
         low, high = _space_bounds(space)
         if bounds is not None:
-            low, high = _check_bounds(bounds, len(low))
+            low, high = check_bounds("bounds", _as_pair(bounds), len(low))
         rows = cast_value(bits, Annotated[int, Ge(1), Le(MAX_BITS)], "bits")
-        entropy = cast_value(seed, int, "seed")
-        if entropy < 0:
-            raise InputError(f"seed is {entropy}; it must be at least 0")
+        entropy = cast_value(seed, Annotated[int, Ge(0)], "seed")
         require_memory(f"a hash of {rows:,} bits", 16.0 * rows * (len(low) + 1))
         draws = np.random.default_rng(entropy).standard_normal((rows, len(low) + 1))
         self.projection = make_projection(draws, low, high)
@@ -214,21 +215,99 @@ def _space_bounds(space: Space[Any]) -> tuple[Floats, Floats]:
     return np.asarray(flat.low, np.float64).reshape(-1), np.asarray(flat.high, np.float64).reshape(-1)
 
 
-def _check_bounds(bounds: Any, size: int) -> tuple[Floats, Floats]:
+def _as_pair(bounds: Any) -> tuple[npt.ArrayLike, npt.ArrayLike]:
     try:
         low, high = bounds
     except (TypeError, ValueError):
         raise InputError(
             f"bounds is {short_repr(bounds)}; it must be two: the low and the high end"
         ) from None
-    low, high = _broadcast("bounds: low", low, size), _broadcast("bounds: high", high, size)
-    if not (low <= high).all():
-        raise InputError("bounds: low must nowhere be above high")
     return low, high
 
 
-def _broadcast(name: str, value: Any, size: int) -> Floats:
-    array = as_floats(name, value)
-    if array.shape not in ((), (1,), (size,)):
-        raise InputError(f"{name} must be {size} numbers or one, got {list(array.shape)}")
-    return np.broadcast_to(array, (size,))
+def check_bounds(where: str, bounds: tuple[npt.ArrayLike, npt.ArrayLike], size: int) -> tuple[Floats, Floats]:
+    """Return the low and the high ends [D] of so many components; each may be one number for all."""
+    ends = []
+    for name, end in zip(("low", "high"), bounds, strict=True):
+        array = as_floats(f"{where}: {name}", end).reshape(-1)
+        if len(array) not in (1, size):
+            raise InputError(f"{where}: {name} must be {size} numbers or one, got {len(array)}")
+        ends.append(np.broadcast_to(array, (size,)))
+    low, high = ends
+    if not (low <= high).all():
+        raise InputError(f"{where}: low must nowhere be above high")
+    return low, high
+
+
+# Codes in a file: integers, or else Python literals
+
+
+def codes_to_array(codes: Sequence[Hashable]) -> npt.NDArray[Any]:
+    """Write codes as an array."""
+    if all(type(code) is int and 0 <= code < 2**64 for code in codes):
+        return np.array(codes, np.uint64)
+    for code in codes:
+        if not _is_literal(code):
+            raise InputError(
+                f"the code {short_repr(code)} cannot be saved; codes of numbers, strings and tuples of them"
+                " can"
+            )
+    return np.array([repr(code) for code in codes])
+
+
+def _is_literal(code: Hashable) -> bool:
+    try:
+        return bool(ast.literal_eval(repr(code)) == code)
+    except (ValueError, SyntaxError, TypeError):
+        return False
+
+
+def codes_from_array(name: str, arrays: Mapping[str, npt.NDArray[Any]], length: int) -> list[Hashable]:
+    """Read so many codes from the array of this name."""
+    array = arrays.get(name)
+    if array is None or array.shape != (length,) or array.dtype.kind not in "uU":
+        got = "and is missing" if array is None else f"got {array.dtype}{list(array.shape)}"
+        raise InputError(f"{name} must be {length} codes, {got}")
+    codes: list[Hashable] = array.tolist()
+    try:
+        if array.dtype.kind == "U":
+            codes = [ast.literal_eval(code) for code in array.tolist()]
+        hash(tuple(codes))
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise InputError(f"{name} has a code that cannot be read") from None
+    return codes
+
+
+HASHES = ("observation_hash", "action_hash")  # begin the names of their arrays
+
+
+def hashes_to_arrays(codes: tuple[Code, Code]) -> Arrays:
+    """Write the projections of those codes, of observations and of actions, that are hashes."""
+    return {
+        f"{name}/{field}": array.copy()
+        for name, code in _hashes(codes).items()
+        for field, array in code.projection._asdict().items()
+    }
+
+
+def read_projections(
+    codes: tuple[Code, Code], arrays: Mapping[str, npt.NDArray[Any]]
+) -> list[tuple[SimHash, Projection]]:
+    """Read a projection for each of these codes that is a hash. The hashes stay as they are."""
+    hashes = _hashes(codes)
+    for name in HASHES:
+        if name not in hashes and any(path.startswith(f"{name}/") for path in arrays):
+            raise InputError(f"the counts were made with a SimHash, {name}, that this counter does not have")
+    return [(code, _read_projection(name, arrays, code)) for name, code in hashes.items()]
+
+
+def _hashes(codes: tuple[Code, Code]) -> dict[str, SimHash]:
+    return {name: code for name, code in zip(HASHES, codes, strict=True) if isinstance(code, SimHash)}
+
+
+def _read_projection(name: str, arrays: Mapping[str, npt.NDArray[Any]], hashed: SimHash) -> Projection:
+    fields = hashed.projection._asdict().items()
+    found = Projection(*(find_array(f"{name}/{field}", arrays, old).copy() for field, old in fields))
+    if not all(np.isfinite(array).all() for array in found) or not (found.low <= found.high).all():
+        raise InputError(f"{name} has a number that is not finite, or a low end above the high one")
+    return found

@@ -13,28 +13,23 @@ first visit, 1 at the 67th, 13 at the thousandth: small rewards are zeroed too w
 a bonus where rewards are negative and a penalty where they are positive. Mode ``"clip"`` keeps the sign, and
 B of the size, instead.
 
-Every transform is one record of four numbers, so that transforms stack into arrays and run side by side. All
-of them are of the form: threshold ``limit * (coefficient n)^exponent``, and a mode that says what happens
-beyond it. The functions here take arrays or single numbers and broadcast.
+Every transform is one record of four numbers, so that transforms stack into arrays and run side by side, as
+they do in `heavytail.deep.rewards`. All of them are of the form: threshold ``limit * (coefficient
+n)^exponent``, and a mode that says what happens beyond it.
 
->>> import numpy as np
 >>> from heavytail.gym import reward_transforms
 >>> heavy_dqn = reward_transforms.truncate(epsilon=0.05, coefficient=0.015)
->>> reward_transforms.transform_reward(heavy_dqn, [-1.0, -1.0, 500.0], [66, 67, 1000]).reward.tolist()
-[0.0, -1.0, 0.0]
->>> reward_transforms.transform_reward(reward_transforms.clip(5.0), [-1.0, 500.0], 1).reward.tolist()
-[-1.0, 5.0]
+>>> [reward_transforms.transform_reward(heavy_dqn, -1.0, n)[0] for n in (66, 67)]
+[0.0, -1.0]
 """
 
 import math
-from typing import Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from heavytail.arrays import Bools, Floats
-from heavytail.checks import Count, MomentOrder, OpenProbability, Positive, as_floats, cast_value
-from heavytail.errors import InputError
+from heavytail.checks import MomentOrder, Positive, cast_value
 
 # A reward beyond the threshold becomes 0, or the threshold; or every reward becomes its sign.
 ZERO, CLIP, SIGN = 0, 1, 2
@@ -52,14 +47,6 @@ class RewardTransform(NamedTuple):
     exponent: float  # 1 / (1 + epsilon); 0 if the threshold is fixed
 
 
-class Transformed(NamedTuple):
-    """Rewards after a transform."""
-
-    reward: Floats
-    threshold: Floats
-    truncated: Bools  # whether the reward was beyond the threshold
-
-
 def none() -> RewardTransform:
     """Leave rewards unchanged: an infinite threshold.
 
@@ -69,22 +56,17 @@ def none() -> RewardTransform:
     return RewardTransform(CLIP, math.inf, 1.0, 0.0)
 
 
-def clip(limit: float) -> RewardTransform:
-    """Clip rewards to [-limit, limit].
-
-    >>> clip(5)
-    RewardTransform(mode=1, limit=5.0, coefficient=1.0, exponent=0.0)
-    """
-    return fixed(limit, "clip")
-
-
 def sign() -> RewardTransform:
     """Keep only the sign of a reward: -1, 0 or 1. Rewards of size above 1 count as truncated."""
     return RewardTransform(SIGN, 1.0, 1.0, 0.0)
 
 
 def fixed(limit: float, mode: TruncationMode = "zero") -> RewardTransform:
-    """Zero or clip rewards beyond a threshold that never grows."""
+    """Zero or clip rewards beyond a threshold that never grows.
+
+    >>> fixed(5, "clip")
+    RewardTransform(mode=1, limit=5.0, coefficient=1.0, exponent=0.0)
+    """
     return RewardTransform(_mode(mode), cast_value(limit, Positive, "limit"), 1.0, 0.0)
 
 
@@ -103,42 +85,15 @@ def truncate(epsilon: float, coefficient: float, mode: TruncationMode = "zero") 
     return RewardTransform(_mode(mode), 1.0, cast_value(coefficient, Positive, "coefficient"), 1.0 / order)
 
 
-def reward_threshold(transform: RewardTransform, count: npt.ArrayLike) -> Floats:
-    """Calculate the threshold at a number of visits, the present one included.
-
-    >>> reward_threshold(truncate(epsilon=0.05, coefficient=0.015), [1, 67, 1000]).round(3).tolist()
-    [0.018, 1.005, 13.185]
-    """
-    return np.asarray(
-        transform.limit * (transform.coefficient * np.asarray(count, np.float64)) ** transform.exponent
-    )
-
-
-def transform_reward(transform: RewardTransform, reward: npt.ArrayLike, count: npt.ArrayLike) -> Transformed:
-    """Transform rewards whose state and action have `count` visits, the present one included.
+def transform_reward(transform: RewardTransform, reward: float, count: int) -> tuple[float, float, bool]:
+    """Transform a reward whose state and action have `count` visits, the present one included.
 
     A reward exactly at the threshold is kept. Infinite rewards are truncated like any other; NaN stays NaN.
-
-    Args:
-        transform: the transform.
-        reward: any shape.
-        count: at least 1; any shape that broadcasts with the rewards. Has no effect where the threshold is
-            fixed.
-    """
-    r, b = np.broadcast_arrays(np.asarray(reward, np.float64), reward_threshold(transform, count))
-    beyond = np.abs(r) > b
-    cut = np.where(np.asarray(transform.mode) == CLIP, np.copysign(b, r), 0.0)
-    kept = np.where(beyond, cut, r)
-    return Transformed(np.where(np.asarray(transform.mode) == SIGN, np.sign(r), kept), b, beyond)
-
-
-def transform_one(transform: RewardTransform, reward: float, count: int) -> tuple[float, float, bool]:
-    """Transform one reward in plain Python, many times as fast as `transform_reward`.
 
     Returns:
         the reward, the threshold, and whether it was truncated.
 
-    >>> transform_one(clip(5.0), -7.0, 1)
+    >>> transform_reward(fixed(5.0, "clip"), -7.0, 1)
     (-5.0, 5.0, True)
     """
     threshold = transform.limit * (transform.coefficient * count) ** transform.exponent
@@ -150,34 +105,23 @@ def transform_one(transform: RewardTransform, reward: float, count: int) -> tupl
     return math.copysign(threshold, reward) if transform.mode == CLIP else 0.0, threshold, beyond
 
 
-def coefficient_from(
-    rewards: npt.ArrayLike, epsilon: float, quantile: float = 0.5, visits: int = 10
-) -> float:
+def coefficient_from(sizes: Sequence[float], epsilon: float, quantile: float, visits: int) -> float:
     """Choose the coefficient with which the threshold at so many visits is a quantile of reward sizes.
 
-    Rewards that are 0 or infinite do not count: otherwise a task with mostly zero rewards would always have
-    the threshold 0.
-
     Args:
-        rewards: those of a warm-up.
+        sizes: of the rewards of a warm-up, finite and above 0: otherwise a task with mostly zero rewards
+            would always have the threshold 0.
         epsilon: as in `truncate`.
         quantile: above 0 and below 1.
         visits: at least 1.
 
-    >>> c = coefficient_from([-1.0, 2.0, 0.0, 3.0], epsilon=0.05)
-    >>> reward_threshold(truncate(0.05, c), [1, 10, 100]).round(3).tolist()
+    >>> heavy_dqn = truncate(0.05, coefficient_from([1.0, 2.0, 3.0], epsilon=0.05, quantile=0.5, visits=10))
+    >>> [round(transform_reward(heavy_dqn, 0.0, n)[1], 3) for n in (1, 10, 100)]
     [0.223, 2.0, 17.923]
     """
-    sizes = np.abs(as_floats("rewards", rewards)).ravel()
-    sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
-    if not len(sizes):
-        raise InputError("rewards has none that is finite and not 0; a coefficient needs at least one")
-    order = 1.0 + cast_value(epsilon, MomentOrder, "epsilon")
-    share = cast_value(quantile, OpenProbability, "quantile")
-    size = float(np.quantile(np.clip(sizes, MIN_SIZE, 1.0 / MIN_SIZE), share))
-    return size**order / cast_value(visits, Count, "visits")
+    size = float(np.quantile(np.clip(sizes, MIN_SIZE, 1.0 / MIN_SIZE), quantile))
+    return size ** (1.0 + epsilon) / visits
 
 
-def _mode(mode: Any) -> int:
-    chosen: str = cast_value(mode, Literal["zero", "clip"], "mode")
-    return {"zero": ZERO, "clip": CLIP}[chosen]
+def _mode(mode: TruncationMode) -> int:
+    return {"zero": ZERO, "clip": CLIP}[cast_value(mode, TruncationMode, "mode")]

@@ -14,11 +14,10 @@ from heavytail.checks import Count, MomentOrder, OpenProbability, cast_value
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays
 from heavytail.gym import reward_transforms
-from heavytail.gym.adapters import FilterReward
-from heavytail.gym.filter import Filtered, RewardFilter, Visit
+from heavytail.gym.adapters import Filtered, FilterReward, RewardFilter, Visit
 from heavytail.gym.observation_codes import BITS
-from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_one
-from heavytail.gym.visit_counts import VisitCounter, visit_counter
+from heavytail.gym.reward_transforms import RewardTransform, coefficient_from, transform_reward
+from heavytail.gym.visit_counts import VisitCounter, as_plain, visit_counter
 from heavytail.ranges import MAX_COUNT
 
 Mode: TypeAlias = Literal["zero", "clip", "sign", "none"]
@@ -52,7 +51,7 @@ class Truncator(RewardFilter):
         self._quantile: float = cast_value(options["quantile"], OpenProbability, "quantile")
         self._visits: int = cast_value(options["visits"], Count, "visits")
         self._sizes: list[float] = []  # of the first rewards that are finite and not 0
-        self.options = {name: _plain(value) for name, value in options.items()}
+        self.options = {name: as_plain(value) for name, value in options.items()}
         if not isinstance(counter, str):
             self.options["counter"] = OWN_COUNTER
 
@@ -77,7 +76,7 @@ class Truncator(RewardFilter):
             if self._automatic and self._sizes:
                 self.transform = self.transform._replace(coefficient=self._suggest_coefficient())
         transformed = [
-            transform_one(self.transform, visit.reward, self._count(visit.code, visit.action))
+            transform_reward(self.transform, visit.reward, self._count(visit.code, visit.action))
             for visit in visits
         ]
         self.steps += len(transformed)
@@ -287,18 +286,7 @@ class TruncateReward(FilterReward):
         quantile: float = QUANTILE,
         visits: int = VISITS,
     ) -> None:
-        options: dict[str, Any] = {
-            "epsilon": epsilon,
-            "coefficient": coefficient,
-            "counter": counter,
-            "mode": mode,
-            "limit": limit,
-            "bits": bits,
-            "hash_seed": hash_seed,
-            "warm_up": warm_up,
-            "quantile": quantile,
-            "visits": visits,
-        }
+        options = {name: value for name, value in locals().items() if name not in ("self", "env")}
         self._begin(env, Truncator, options)
 
     @property
@@ -320,11 +308,6 @@ class TruncateReward(FilterReward):
     def truncated_fraction(self) -> float:
         """The fraction of all rewards so far that were beyond the threshold."""
         return self._filter.truncated / max(1, self._filter.steps)
-
-
-def _plain(value: Any) -> Any:
-    """Return a number of NumPy's as one of Python's."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fill_in(options: dict[str, Any]) -> dict[str, Any]:

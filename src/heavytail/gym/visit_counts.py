@@ -24,13 +24,15 @@ from gymnasium import Space
 from heavytail.agent_file import find_array
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.files import Arrays
-from heavytail.gym._code_arrays import (
+from heavytail.gym.observation_codes import (
+    BITS,
+    Code,
     codes_from_array,
     codes_to_array,
     hashes_to_arrays,
+    make_code,
     read_projections,
 )
-from heavytail.gym.observation_codes import BITS, Code, SimHash, make_code
 from heavytail.ranges import MAX_COUNT
 
 COUNTERS = ("auto", "exact", "simhash")
@@ -55,7 +57,7 @@ class VisitCounter:
 
     def __init__(self, observation_code: Code, action_code: Code | None = None) -> None:
         self.observation_code = observation_code
-        self.action_code: Code = _plain if action_code is None else action_code
+        self.action_code: Code = as_plain if action_code is None else action_code
         self.counts: dict[tuple[Hashable, Hashable], int] = {}
 
     def __repr__(self) -> str:
@@ -63,7 +65,7 @@ class VisitCounter:
 
     def code(self, observation: Any) -> Hashable:
         """Return the code of an observation."""
-        code = _plain(self.observation_code(observation))
+        code = as_plain(self.observation_code(observation))
         try:
             hash(code)
         except TypeError:
@@ -98,30 +100,19 @@ class VisitCounter:
             "actions": codes_to_array(actions),
             "counts": np.array(list(self.counts.values()), np.int64),
         }
-        return state | hashes_to_arrays(self._hashes())
+        return state | hashes_to_arrays((self.observation_code, self.action_code))
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
         """Continue from saved counts; the present ones are forgotten."""
-        hashes = self._hashes()
-        if stray := {name.split("/")[0] for name in arrays if "/" in name} - set(hashes):
-            raise InputError(
-                f"the counts were made with a SimHash, {' and '.join(sorted(stray))}, that this"
-                " counter does not have"
-            )
         counts = find_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
         if not ((counts >= 1) & (counts <= MAX_COUNT)).all():
             raise InputError(f"counts must be at least 1 and at most {MAX_COUNT} each")
         codes, actions = (codes_from_array(name, arrays, len(counts)) for name in ("observations", "actions"))
-        projections = read_projections(hashes, arrays)
         # All arrays are checked by now, so nothing is left half loaded. Counts mean nothing without their
         # projections.
-        for name, hashed in hashes.items():
-            hashed.projection = projections[name]
+        for hashed, projection in read_projections((self.observation_code, self.action_code), arrays):
+            hashed.projection = projection
         self.counts = dict(zip(zip(codes, actions, strict=True), counts.tolist(), strict=True))
-
-    def _hashes(self) -> dict[str, SimHash]:
-        codes = {"observation_hash": self.observation_code, "action_hash": self.action_code}
-        return {name: code for name, code in codes.items() if isinstance(code, SimHash)}
 
 
 def visit_counter(
@@ -165,7 +156,7 @@ def visit_counter(
     return VisitCounter(make_code(counter, observation_space, bits, seed), actions)
 
 
-def _plain(code: Any) -> Any:
+def as_plain(code: Any) -> Any:
     """Convert a NumPy scalar to Python's equal one, which can be saved."""
     if isinstance(code, np.generic) or (isinstance(code, np.ndarray) and code.ndim == 0):
         return code.item()
