@@ -17,12 +17,16 @@ from heavytail.registry import FOLDERS, Kind, Registered, registered
 
 WIDTH = 100
 NOT_GIVEN = ("problem",)  # parameters that heavytail fills in, not the user
-KINDS = {
-    "env": "environment",
-    "deep_agent": "deep agent",
-    "deep_env": "compiled environment",
-}  # others are words already
-WORDS = {float: "number", int: "whole number", bool: "True or False", str: "text", dict: "table", tuple: "list"}
+# Others are words already
+KINDS = {"env": "environment", "deep_agent": "deep agent", "deep_env": "compiled environment"}
+WORDS = {
+    float: "number",
+    int: "whole number",
+    bool: "True or False",
+    str: "text",
+    tuple: "list",
+    dict: "table",
+}
 
 
 class ParameterDescription(NamedTuple):

@@ -190,7 +190,7 @@ def own_builders(kind: Kind) -> dict[str, Callable[..., Any]]:
     """Return the builders of heavytail's own modules of a kind, by name."""
     _import_own(kind)
     home = f"heavytail.{FOLDERS[kind]}."
-    own = (r for r in _table.values() if r.kind == kind and r.builder.__module__.startswith(home))
+    own = (r for r in _table.values() if r.kind == kind and f"{r.builder.__module__}.".startswith(home))
     return {entry.name: entry.builder for entry in own}
 
 

@@ -122,35 +122,34 @@ def test_parameters_are_completed_without_training() -> None:
         ({"hidden": (10**9, 10**9)}, r"a network of layers .* would take 16 EB of memory"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"cap": 0.5}, "cap must be a whole number"),
+        ({"agent": "robust_dqn", "transform": "clip"}, "robust_dqn has no parameter 'transform'"),
+        ({"agent": "robust_dqn", "batch": 0}, "robust_dqn: batch must be at least 1"),
+        ({"agent": "robust_dqn", "noise_law": "cauchy"}, "robust_dqn: noise_law is 'cauchy'; choose from"),
+        (
+            {"agent": "qr_dqn", "noise_law": "pareto", "noise_alpha": 1.0},
+            "noise_alpha is 1.0; Pareto's law has a",
+        ),
     ],
 )
 def test_mistakes_in_parameters_are_one_line(parameters: dict[str, Any], message: str) -> None:
-    for function in (heavy_dqn, ht.deep.complete_parameters):
-        with pytest.raises(ht.InputError, match=message) as caught:
-            function(**{"env": "cart_pole", **parameters})
-        assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("agent", "parameters", "message"),
-    [
-        ("robust_dqn", {"transform": "clip"}, "robust_dqn has no parameter 'transform'"),
-        ("robust_dqn", {"batch": 0}, "robust_dqn: batch must be at least 1"),
-        ("qr_dqn", {"runs": [{"clip": 1.0}]}, "qr_dqn has no parameter 'clip'"),
-        ("qr_dqn", {"runs": [{"cap": 9}]}, "qr_dqn: runs of a batch cannot differ in cap; they can in seed,"),
-        ("robust_dqn", {"noise_law": "cauchy"}, "robust_dqn: noise_law is 'cauchy'; choose from"),
-        ("robust_dqn", {"noise_law": "pareto", "noise_alpha": 1.0}, "noise_alpha is 1.0; Pareto's law has a"),
-    ],
-)
-def test_mistakes_name_the_agent(agent: str, parameters: dict[str, Any], message: str) -> None:
+    given = {"env": "cart_pole", "agent": "heavy_dqn", **parameters}
+    agent = getattr(ht.deep, given["agent"])
     with pytest.raises(ht.InputError, match=message) as caught:
-        getattr(ht.deep, agent)("cart_pole", **parameters)
+        ht.deep.complete_parameters(**given)
     assert "\n" not in str(caught.value)
-    with pytest.raises(ht.InputError, match="there is no deep agent 'robust_dq'; did you mean 'robust_dqn'"):
-        ht.deep.complete_parameters("cart_pole", "robust_dq")
+    del given["agent"]
+    with pytest.raises(ht.InputError, match=message) as caught:
+        agent(**given)
+    assert "\n" not in str(caught.value)
 
 
 def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ht.InputError, match="there is no deep agent 'robust_dq'; did you mean 'robust_dqn'"):
+        ht.deep.complete_parameters("cart_pole", "robust_dq")
+    with pytest.raises(ht.InputError, match="qr_dqn has no parameter 'clip'"):
+        ht.deep.qr_dqn("cart_pole", runs=[{"clip": 1.0}])
+    with pytest.raises(ht.InputError, match="qr_dqn: env is not a parameter of a run"):
+        ht.deep.qr_dqn("cart_pole", runs=[{"env": "acrobot"}])
     with pytest.raises(
         ht.InputError, match="runs of a batch cannot differ in hidden; they can in seed, transform"
     ):
@@ -242,13 +241,6 @@ def test_without_jax_runs_can_be_planned_and_no_more(tmp_path: Path) -> None:
         "500",
         f"heavytail.deep needs JAX; {install_extra('deep')}",
     ]
-
-
-def test_planning_imports_no_jax(tmp_path: Path) -> None:
-    script = (
-        "import sys, heavytail as ht; ht.deep.complete_parameters('acrobot'); print('jax' in sys.modules)"
-    )
-    assert python(script, folder=tmp_path) == "False"
 
 
 @pytest.mark.skipif(find_spec("gymnax") is not None, reason="gymnax is installed here")

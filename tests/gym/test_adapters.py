@@ -150,6 +150,20 @@ def test_a_spec_makes_the_same_environment_again(wrap: Callable[[Any], Any]) -> 
         np.testing.assert_equal(rollout(again, 100, seed=4), expected)
 
 
+@pytest.mark.parametrize("wrap", [*WRAPPERS.values(), lambda env: AddRewardNoise(env, HEAVY)])
+def test_the_info_of_the_environment_stays_its_own(wrap: Callable[[Any], Any]) -> None:
+    info = {"lives": 3}
+
+    class Lives(Paying):
+        def step(self, action: int) -> Any:
+            return 0, 1.0, False, False, info
+
+    env = wrap(Lives())
+    env.reset(seed=0)
+    assert env.step(0)[4]["lives"] == 3
+    assert info == {"lives": 3}
+
+
 @each_wrapper
 @pytest.mark.parametrize("make", [noisy, noisy_vector])
 def test_a_copy_goes_on_as_the_original_would(make: Callable[[], Any], wrap: Callable[[Any], Any]) -> None:

@@ -116,31 +116,18 @@ def test_info_tells_the_parts_of_the_reward() -> None:
         assert all(type(x) is float for x in (reward, *info.values()))
 
 
-def test_where_the_environment_knows_no_mean_its_reward_stands_for_it() -> None:
-    env = AddRewardNoise(Still(reward=np.float32(2)), ht.laws.normal(loc=3.0))
+@pytest.mark.parametrize(
+    ("law", "mean"),
+    [(ht.laws.normal(loc=3.0), 5.0), (ht.laws.student_t(df=1.0, loc=7.0), 2.0), (ht.laws.pareto(0.5), 2.0)],
+    ids=str,
+)
+def test_the_reward_stands_for_a_mean_that_the_environment_does_not_know_and_a_law_without_one_adds_none(
+    law: ht.laws.Law, mean: float
+) -> None:
+    env = AddRewardNoise(Still(reward=np.float32(2)), law)
     env.reset(seed=0)
     _, reward, _, _, info = env.step(0)
-    assert (info["mean_reward"], info["raw_reward"], type(reward)) == (5.0, 2.0, float)
-
-
-@pytest.mark.parametrize("law", [ht.laws.student_t(df=1.0, loc=7.0), ht.laws.pareto(alpha=0.5)], ids=str)
-def test_a_law_without_a_mean_adds_none(law: ht.laws.Law) -> None:
-    env = AddRewardNoise(Still(reward=2), law)
-    env.reset(seed=0)
-    assert env.step(0)[4]["mean_reward"] == 2.0
-
-
-def test_the_info_of_the_environment_stays_its_own() -> None:
-    info = {"lives": 3}
-
-    class Lives(Still):
-        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-            return action, 1.0, False, False, info
-
-    env = AddRewardNoise(Lives(), HEAVY)
-    env.reset(seed=0)
-    assert env.step(0)[4]["lives"] == 3
-    assert info == {"lives": 3}
+    assert (info["mean_reward"], info["raw_reward"], type(reward)) == (mean, 2.0, float)
 
 
 # What is not changed

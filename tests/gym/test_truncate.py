@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 from gymnasium.wrappers import RecordEpisodeStatistics
-from gymnasium.wrappers.vector import RecordEpisodeStatistics as RecordVectorStatistics
 
 import heavytail as ht
 from heavytail.agent_file import FORMAT, METADATA
@@ -176,19 +175,6 @@ def test_counters_can_be_shared() -> None:
         env.step(1)
     assert counter.counts == {(0, 1): 2}
     assert envs[0].counter is counter
-
-
-def test_infos_are_copies() -> None:
-    info = {"lives": 3}
-
-    class Lives(Paying):
-        def step(self, action: int) -> tuple[int, float, bool, bool, dict[str, Any]]:
-            return action, 1.0, False, False, info
-
-    env = TruncateReward(Lives(), **GROWING)
-    env.reset()
-    assert env.step(0)[4]["lives"] == 3
-    assert info == {"lives": 3}
 
 
 # The conventions of Gymnasium
@@ -388,24 +374,6 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
         env.save(tmp_path / "nowhere" / "counts")
 
 
-# Vectors
-
-
-def test_a_vector_recorder_beneath_records_what_was_paid() -> None:
-    envs = gymnasium.make_vec(
-        "heavytail/SixArms-v0",
-        num_envs=2,
-        horizon=5,
-        wrappers=[lambda env: AddRewardNoise(env, ht.laws.constant(100.0))],
-    )
-    vector = TruncateReward(RecordVectorStatistics(envs), mode="clip", limit=1.0)
-    vector.reset(seed=0)
-    for _ in range(5):
-        _, rewards, *_, infos = vector.step(np.array([0, 0]))
-        assert rewards.tolist() == [1.0, 1.0]
-    assert (infos["episode"]["r"] >= 500.0).all()
-
-
 # Mistakes
 
 
@@ -441,12 +409,6 @@ def test_mistakes_are_said_in_one_line(options: dict[str, Any], message: str) ->
         with pytest.raises(ht.InputError) as caught:
             TruncateReward(env, **options)
         assert str(caught.value) == message
-
-
-def test_an_infinite_reward_is_truncated_like_any_other() -> None:
-    env = TruncateReward(Paying(math.inf, -math.inf), **GROWING, mode="clip")
-    env.reset()
-    assert [env.step(0)[1] for _ in range(2)] == pytest.approx([0.5 ** (1 / 1.05), -1.0])
 
 
 def test_it_needs_neither_jax_nor_stable_baselines3_nor_torch(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from annotated_types import Ge, Gt, Le, Lt
 from heavytail.arrays import Floats
 from heavytail.checks import MomentOrder, NonNegative, Positive, Probability
 from heavytail.deep.envs import find_environment
-from heavytail.deep.settings import PER_RUN, make_run, make_settings, parameter_names
+from heavytail.deep.settings import PER_RUN, complete_arguments, make_run, make_settings, parameter_names
 from heavytail.errors import InputError, install_extra
-from heavytail.registry import find, register
+from heavytail.registry import register
 
 if TYPE_CHECKING:
     from heavytail.deep.learner import DeepLearner
@@ -264,13 +264,8 @@ def _make_learner(
         find_environment(env) if isinstance(env, str) else environment_from_gymnasium(env, low, high, agent)
     )
     settings = make_settings(agent, shared, environment.max_episode_steps)
-    complete = find("deep_agent", agent).arguments
-    return DeepLearner(
-        environment,
-        settings,
-        [make_run(agent, complete(**{**shared, **run})) for run in runs or [{}]],
-        gym_env,
-    )
+    checked = [make_run(agent, complete_arguments(agent, {**shared, **run})) for run in runs or [{}]]
+    return DeepLearner(environment, settings, checked, gym_env)
 
 
 def require_jax() -> None:

@@ -37,11 +37,17 @@ from heavytail.deep.learner_file import (
 )
 from heavytail.deep.reward_model import beliefs
 from heavytail.deep.rewards import TRANSFORMS
-from heavytail.deep.settings import RunSettings, Settings, make_run, make_settings, own_parameters
+from heavytail.deep.settings import (
+    RunSettings,
+    Settings,
+    complete_arguments,
+    make_run,
+    make_settings,
+    own_parameters,
+)
 from heavytail.errors import InputError, one_line, short_repr
 from heavytail.files import Arrays
 from heavytail.guards import deferred_interrupts, one_thread
-from heavytail.registry import find
 from heavytail.training.progress import Place, progress_bar
 
 SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
@@ -205,8 +211,7 @@ class DeepLearner:
         gym_env = load_absent(metadata) if gym_env is None else gym_env
         environment = load_environment(metadata, gym_env)
         agent = metadata.get("agent", "heavy_dqn")
-        complete = find("deep_agent", agent).arguments
-        settings = make_settings(agent, complete(**metadata["settings"]))
+        settings = make_settings(agent, complete_arguments(agent, metadata["settings"]))
         parameters = metadata["parameters"]
         if (
             not isinstance(parameters, list)
@@ -214,7 +219,7 @@ class DeepLearner:
             or (gym_env is not None and len(parameters) > 1)
         ):
             raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
-        runs = [make_run(agent, complete(**run)) for run in parameters]
+        runs = [make_run(agent, complete_arguments(agent, run)) for run in parameters]
         if len(settings.hidden) > len(arrays):
             raise InputError(
                 f"it says that there are {len(settings.hidden):,} layers, and does not hold them"

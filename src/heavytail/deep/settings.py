@@ -110,9 +110,17 @@ def complete_parameters(env: str, agent: str = "heavy_dqn", **given: Any) -> dic
     >>> complete["seed"], complete["cap"], complete["hidden"], complete["total_steps"]
     (3, 200, [512, 512], 1200)
     """
-    complete = find("deep_agent", agent).arguments(**given)
+    complete = complete_arguments(agent, given)
     settings = make_settings(agent, complete, find_environment(env).max_episode_steps)
     return {**own_parameters(settings, agent), **own_parameters(make_run(agent, complete), agent)}
+
+
+def complete_arguments(agent: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of an agent, checked and with the defaults; only parameters may be given."""
+    for name in PROBLEM:
+        if name in given:
+            raise InputError(f"{agent}: {name} is not a parameter of a run")
+    return find("deep_agent", agent).arguments(**given)
 
 
 def own_parameters(record: Settings | RunSettings, agent: str) -> dict[str, Any]:

@@ -35,6 +35,7 @@ from heavytail.files import Arrays
 
 BITS = 32
 MAX_BITS = 65_536  # a file may ask for any number
+HASHES = ("observation_hash", "action_hash")  # begin the names of their arrays in a file
 UNBOUNDED = 1e10  # bounds beyond this, such as the largest float, say as little as infinite ones
 
 Code: TypeAlias = Callable[[Any], Hashable]
@@ -278,9 +279,6 @@ def codes_from_array(name: str, arrays: Mapping[str, npt.NDArray[Any]], length: 
     return codes
 
 
-HASHES = ("observation_hash", "action_hash")  # begin the names of their arrays
-
-
 def hashes_to_arrays(codes: tuple[Code, Code]) -> Arrays:
     """Write the projections of those codes, of observations and of actions, that are hashes."""
     return {
@@ -297,7 +295,7 @@ def read_projections(
     hashes = _hashes(codes)
     for name in HASHES:
         if name not in hashes and any(path.startswith(f"{name}/") for path in arrays):
-            raise InputError(f"the counts were made with a SimHash, {name}, that this counter does not have")
+            raise InputError(f"it was made with a SimHash, {name}, and here is none")
     return [(code, _read_projection(name, arrays, code)) for name, code in hashes.items()]
 
 
