@@ -4,7 +4,7 @@ import math
 import os
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -147,15 +147,24 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
     Returns:
         The path.
     """
-    import matplotlib as mpl  # here, because it is slow to import and most files are no figures
-
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in METADATA:
         raise InputError(f"{target.name!r} is no name for a picture; it must end in .svg, .pdf or .png")
     if not target.parent.is_dir():
         raise InputError(f"{target} cannot be written: there is no folder {target.parent}")
-    options: dict[str, Any] = {"format": kind[1:], "dpi": DPI, "metadata": METADATA[kind]}
-    with one_line_write_errors(target), _rc_lock, mpl.rc_context({"svg.hashsalt": "heavytail"}):
-        write_whole(target, lambda out: figure.savefig(out, **options))
+    with one_line_write_errors(target):
+        write_whole(target, lambda out: write_figure(figure, out, kind[1:]))
     return target
+
+
+def write_figure(
+    figure: "Figure", out: BinaryIO, kind: str, settings: Mapping[str, str] | None = None
+) -> None:
+    """Write a figure as svg, pdf or png, with some of matplotlib's settings."""
+    import matplotlib as mpl  # here, because it is slow to import and most files are no figures
+
+    options: dict[str, Any] = {"format": kind, "dpi": DPI, "metadata": METADATA[f".{kind}"]}
+    chosen: dict[Any, Any] = {"svg.hashsalt": "heavytail", **(settings or {})}
+    with _rc_lock, mpl.rc_context(chosen):
+        figure.savefig(out, **options)

@@ -48,7 +48,7 @@ def test_help_and_version_start_quickly(option: str, tmp_path: Path) -> None:
         app(["{option}"])
     except SystemExit as end:
         assert end.code == 0
-    heavy = ("numba", "scipy", "jax", "pandas", "matplotlib", "pydantic", "plotly", "pyarrow")
+    heavy = ("numba", "scipy", "jax", "pandas", "matplotlib", "pydantic", "pyarrow")
     print([name for name in heavy if name in sys.modules])
     """
     assert python(script, folder=tmp_path).splitlines()[-1] == "[]"

@@ -57,16 +57,16 @@ def test_no_two_things_share_a_name(page: Reader) -> None:
 
 
 def test_every_study_has_its_figures(page: Reader, report: Path) -> None:
-    places = Counter(name.split("--")[0] for name in page.data)
+    places = Counter(name.split("--")[0] for name in page.figures)
     assert places == {
-        **{f"plot-{prefix}summary": 1 for prefix in ("", "2~", "3~")},
-        "plot-six_arms": 7,
-        "plot-double_chain": 7,
-        **{f"plot-{i}~{env}": 3 for i in (2, 3) for env in DEEP["envs"]},
+        **{f"{prefix}summary": 1 for prefix in ("", "2~", "3~")},
+        "six_arms": 7,
+        "double_chain": 7,
+        **{f"{i}~map": 1 for i in (2, 3)},
+        **{f"{i}~{env}": 3 for i in (2, 3) for env in DEEP["envs"]},
     }
-    assert set(page.data) <= set(page.values("id"))
-    legends = set(page.values("data-env"))
-    assert {each["env"] for each in page.data.values() if "summary" not in each["env"]} == legends
+    envs = [value for tag, name, value in page.attributes if name == "data-env"]
+    assert {place for place in places if "summary" not in place and "map" not in place} <= set(envs)
     pictures = {
         value.removeprefix("figures/") for value in page.values("href") if value.startswith("figures/")
     }
@@ -75,8 +75,9 @@ def test_every_study_has_its_figures(page: Reader, report: Path) -> None:
 
 
 def test_figures_of_each_study_are_its_own(page: Reader) -> None:
-    runs = {i: page.data[f"plot-{i}~loud--last-tenth"]["traces"][0]["text"] for i in (2, 3)}
-    assert [len(texts) for texts in runs.values()] == [6, 8]
+    agents = [page.figures[f"{i}~loud--last-tenth"].agents for i in (2, 3)]
+    assert agents[0] == agents[1]
+    assert set(agents[0]) == set(DEEP["agents"])
 
 
 def test_claims_stand_together_and_origins_too(page: Reader) -> None:

@@ -1,31 +1,35 @@
-"""Figures: one description each, drawn by plotly and by matplotlib, those of plugins too."""
+"""Figures: one description each, drawn in a page and as a file, those of plugins too."""
 
 import importlib
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from heavytail import registry
 from heavytail.files import save_figure
+from heavytail.report.figures.draw import draw_figure, draw_panels
 from heavytail.report.figures.figure import (
     AgentCurve,
     Axis,
     Curves,
     Figure,
+    IntervalRow,
+    Intervals,
     ReferenceLine,
+    SmallMultiples,
     Strip,
     Strips,
 )
-from heavytail.report.figures.render_matplotlib import render_matplotlib
-from heavytail.report.figures.render_plotly import render_plotly
+from heavytail.report.figures.svg import make_drawing
 from heavytail.report.report import write_report
-from heavytail.report.theme import LIGHT, AgentStyle
-from support.page_reader import read, resolved
+from heavytail.report.theme import AgentStyle
+from support.page_reader import read
 from support.small_studies import done, small
 
 PLUGIN = '''
@@ -65,11 +69,10 @@ def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_figure_of_a_plugin_is_in_the_page_and_a_file(plugin: None, tmp_path: Path) -> None:
     report = write_report(done(small(), tmp_path / "study"), tmp_path / "report.html")
     page = read(report.read_text(encoding="utf-8"))
-    names = [name.removeprefix("plot-six_arms--") for name in page.data if "six_arms" in name]
+    names = [name.removeprefix("six_arms--") for name in page.figures if "six_arms" in name]
     assert names[:3] == ["regret", "spread", "reward"]
-    assert "plot-double_chain--spread" not in page.data
-    traces = page.data["plot-six_arms--spread"]["traces"]
-    assert [trace["meta"] for trace in traces] == ["random", "q_learning"]
+    assert "double_chain--spread" not in page.figures
+    assert page.figures["six_arms--spread"].agents == ["random", "q_learning"]
     assert "A <spread>" in page.words
     assert "figures/six_arms-spread.svg" in page.values("href")
     assert (tmp_path / "figures" / "six_arms-spread.svg").exists()
@@ -83,36 +86,69 @@ def test_every_registered_figure_says_what_it_shows() -> None:
     assert all(figure.doc for figure in figures)
 
 
+LINES = Curves(Axis("x"), Axis("y"), [CURVE, CURVE._replace(low=None, high=None, note="more")], [LINE])
+ROWS = Intervals(Axis("x", percent=True), [IntervalRow("a", LABEL, STYLE, 0.5, np.nan, np.nan)], 0.5)
+
+
 @pytest.mark.parametrize(
     "content",
     [
-        Curves(Axis("x"), Axis("y"), [CURVE, CURVE._replace(low=None, high=None, note="another")], [LINE]),
+        LINES,
         Curves(Axis("x", log=True), Axis("y", log=True), [CURVE], [LINE]),
         Curves(Axis("x", limits=(0.0, 9.0)), Axis("y", log=True, percent=True, limits=(0.01, 1.0)), [CURVE]),
         Curves(Axis("x"), Axis("y", percent=True), []),
-        Strips(Axis("x"), [Strip("a", LABEL, STYLE, Y, ["s1", "s2", "s3"])], reference=0.5),
+        Strips(Axis("x"), [Strip("a", LABEL, STYLE, Y)], reference=0.5),
         Strips(Axis("x"), []),
+        ROWS,
+        SmallMultiples([("$one$ <b>", LINES), ("two", ROWS)]),
     ],
-    ids=["linear", "logarithmic", "percent", "no agents", "strips", "no strips"],
+    ids=["linear", "logarithmic", "percent", "no agents", "strips", "no strips", "intervals", "multiples"],
 )
-def test_both_renderers_draw_a_description(content: Any, tmp_path: Path) -> None:
+def test_a_description_is_drawn_the_same_every_time(content: Any, tmp_path: Path) -> None:
     figure = Figure("A $title$ <b>", "", content)
-    rendered = render_plotly(figure)
-    drawn = go.Figure(resolved({"traces": rendered.traces, "layout": rendered.layout}, LIGHT))
-    assert not any("<b>" in trace.name for trace in drawn.data)  # text is never plotly's markup
-    first, again = (save_figure(render_matplotlib(figure), tmp_path / f"{i}.svg").read_bytes() for i in "12")
+    first, again = (save_figure(draw_figure(figure), tmp_path / f"{i}.svg").read_bytes() for i in "12")
     assert first == again
+    for (_, one), (_, other) in zip(draw_panels(figure), draw_panels(figure), strict=True):
+        drawing = make_drawing(one, "name")
+        assert drawing == make_drawing(other, "name")
+        root = ET.fromstring(f"<svg>{drawing.content}</svg>")  # noqa: S314 - our own
+        tags = {each.tag for each in root.iter()}
+        assert tags <= {"svg", "g", "defs", "path", "use", "text", "title", "clipPath", "rect"}
+        assert {each.get("data-agent") for each in root.iter()} <= {"a", None}
+        assert {each.text for each in root.iter("title")} <= {LABEL, f"{LABEL}, more"}
+
+
+def test_figures_of_a_page_follow_its_theme_and_share_no_id() -> None:
+    one, other = (
+        make_drawing(drawn, name).content
+        for name in ("one", "other")
+        for _, drawn in draw_panels(Figure("", "", LINES))
+    )
+    assert set(re.findall(r"#[0-9a-f]{6}", one)) <= {"#000000"}
+    assert {"var(--c1)", "var(--ink)", "var(--muted)", "var(--grid)"} <= set(re.findall(r"var\([^)]*\)", one))
+    ids = [set(re.findall(r' id="([^"]+)"', content)) for content in (one, other)]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+    uses = set(re.findall(r'href="#([^"]+)"', one)) | set(re.findall(r"url\(#([^)]+)\)", one))
+    assert uses == ids[0]
+
+
+def test_long_curves_are_drawn_with_few_points() -> None:
+    x = np.arange(1, 100_001)
+    noise = np.random.default_rng(0).normal(size=len(x))
+    curve = CURVE._replace(x=x, y=noise, low=noise - 1, high=noise + 1)
+    ((_, drawn),) = draw_panels(Figure("", "", Curves(Axis("x"), Axis("y"), [curve])))
+    assert len(make_drawing(drawn, "").content) < 30_000
 
 
 def test_a_band_ends_where_a_logarithmic_axis_does() -> None:
     curve = CURVE._replace(y=np.array([1.0, 2.0, 3.0]), low=np.array([-1.0, 1.0, 2.0]), high=np.full(3, 4.0))
-    band, line = render_plotly(Figure("", "", Curves(Axis("x"), Axis("y", log=True), [curve]))).traces
-    assert (band["x"], band["y"]) == ([10, 100, 100, 10], [4.0, 4.0, 2.0, 1.0])
-    assert line["y"] == [1.0, 2.0, 3.0]
-    band, _ = render_plotly(Figure("", "", Curves(Axis("x"), Axis("y"), [curve]))).traces
-    assert len(band["x"]) == 6
+    for log, least in ((True, 1.0), (False, -1.0)):
+        ((_, drawn),) = draw_panels(Figure("", "", Curves(Axis("x"), Axis("y", log=log), [curve])))
+        (band,) = drawn.axes[0].collections
+        assert np.asarray(band.get_paths()[0].vertices)[:, 1].min() == least
 
 
 def test_a_figure_of_something_else_is_an_error() -> None:
     with pytest.raises(TypeError, match="intervals or tiles, not str"):
-        render_plotly(Figure("", "", "text"))  # type: ignore[arg-type]
+        draw_figure(Figure("", "", "text"))  # type: ignore[arg-type]

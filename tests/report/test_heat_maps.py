@@ -12,8 +12,8 @@ from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
 
 REGRET, REWARD = (
-    Measure("regret", "regret", large_is_good=False),
-    Measure("reward", "reward", large_is_good=True),
+    Measure("regret", large_is_good=False),
+    Measure("reward", large_is_good=True),
 )
 
 
@@ -72,14 +72,14 @@ def tasks_of(spec: Spec) -> dict[str, Task]:
 def test_families_that_differ_in_one_number_are_a_map_of_every_agent() -> None:
     spec = spec_of(stable(0.5), stable(0.0))
     (found,) = make_family_maps(spec, tasks_of(spec))
-    assert found.name == "map-six_arms-alpha-beta"
-    assert [m.fixed["agent"] for m in found.heat_maps.maps] == list(REGRETS)
-    first = found.heat_maps.maps[0]
+    assert found.name == "six_arms-alpha-beta"
+    assert [m.fixed["agent"] for m in found.maps] == list(REGRETS)
+    first = found.maps[0]
     assert (first.rows, first.columns) == ([0.5, 0.0], [1.2, 1.5])
     # The least is a thousandth of the largest, since a regret below 0 has no ratio.
-    np.testing.assert_allclose(found.heat_maps.maps[0].values, [[100.0 / 0.2] * 2, [100.0 / 0.1] * 2])
-    np.testing.assert_allclose(found.heat_maps.maps[1].values, [[200.0 / 0.2] * 2, [20.0 / 0.1] * 2])
-    np.testing.assert_allclose(found.heat_maps.maps[2].values, 1.0)
+    np.testing.assert_allclose(found.maps[0].values, [[100.0 / 0.2] * 2, [100.0 / 0.1] * 2])
+    np.testing.assert_allclose(found.maps[1].values, [[200.0 / 0.2] * 2, [20.0 / 0.1] * 2])
+    np.testing.assert_allclose(found.maps[2].values, 1.0)
 
 
 def test_other_families_are_no_map() -> None:

@@ -259,8 +259,7 @@ def test_the_page_shows_families_bounds_and_exponents(study: Study, tmp_path: Pa
     assert {"hard-regret.svg", "hard-share.svg", "moving-regret.svg"} <= {
         path.name for path in (tmp_path / "figures").iterdir()
     }
-    names = [trace["name"] for trace in page.data["plot-plain--log-log"]["traces"]]
-    assert "bound of Heavy-UCRL2" in names
+    assert "bound of Heavy-UCRL2" in page.figures["plain--log-log"].text
     assert "Exponent of the mean final regret over the last two decades" in page.words
     assert "share of runs with truncated, at most 100.0 %" in page.words
     assert "at least the bound lower_bound" in page.words

@@ -1,25 +1,27 @@
-"""Reading a page in tests: its tags, its visible text and the data of its figures."""
+"""Reading a page in tests: its tags, its visible text and its figures."""
 
-import gzip
-import json
-import re
-from base64 import b85decode
 from html.parser import HTMLParser
-from typing import Any
+
+
+class DrawnFigure:
+    """A figure of a page: whose lines and points are in it, and its words."""
+
+    def __init__(self) -> None:
+        self.agents: list[str] = []
+        self.text: list[str] = []
 
 
 class Reader(HTMLParser):
     """Collects tags, attributes and what is visible."""
 
-    EMPTY = frozenset({"meta", "link", "br", "circle", "rect", "path", "polyline", "use"})
+    EMPTY = frozenset({"meta", "link", "br"})
 
     def __init__(self) -> None:
         super().__init__()
         self.open: list[str] = []
-        self.inside = ""  # the id of the element that began last
         self.attributes: list[tuple[str, str, str]] = []
         self.text: list[str] = []
-        self.data: dict[str, Any] = {}
+        self.figures: dict[str, DrawnFigure] = {}
 
     @property
     def words(self) -> str:
@@ -32,7 +34,11 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, name, value or "") for name, value in attrs]
-        self.inside = dict(attrs).get("id") or ""
+        if tag == "figure":
+            self.figures[dict(attrs)["id"] or ""] = DrawnFigure()
+        agent = dict(attrs).get("data-agent")
+        if agent and "figure" in self.open:
+            list(self.figures.values())[-1].agents.append(agent)
         if tag not in self.EMPTY:
             self.open.append(tag)
 
@@ -43,18 +49,8 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.open and self.open[-1] not in ("script", "style"):
             self.text.append(data)
-        elif self.open and self.open[-1] == "script" and self.inside == "figures":
-            self.data = _unpack(
-                json.loads(gzip.decompress(b85decode(data.translate(str.maketrans(",.:", "<>&")))))
-            )
-
-
-def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
-    """Put the lists of traces in the place of their numbers."""
-    for figure in packed["figures"].values():
-        for trace in figure["traces"]:
-            trace |= {name: packed["lists"][trace[name]] for name in ("x", "y", "text") if name in trace}
-    return dict(packed["figures"])
+            if "figure" in self.open and self.open[-1] == "text":
+                list(self.figures.values())[-1].text.append(data)
 
 
 def read(page: str) -> Reader:
@@ -63,19 +59,3 @@ def read(page: str) -> Reader:
     reader.feed(page)
     assert not reader.open
     return reader
-
-
-def resolved(value: Any, colours: tuple[str, ...]) -> Any:
-    """Replace names of colours by colours, as the page does it."""
-    if isinstance(value, dict):
-        names = {"traces": "data"}
-        return {
-            names.get(key, key): item if key == "meta" else resolved(item, colours)
-            for key, item in value.items()
-            if key not in ("env", "multiples")
-        }
-    if isinstance(value, list):
-        return [resolved(item, colours) for item in value]
-    if isinstance(value, str) and (match := re.fullmatch(r"@([a-z]+)(\d*)(/[\d.]+)?", value)):
-        return colours[int(match[2])] if match[2] else "#123456"
-    return value

@@ -71,7 +71,7 @@ def make_tables(study: Study) -> "dict[str, pd.DataFrame]":
         "curves": _curves(data),
         "claims": _claims(data),
         "tests": _tests(data),
-        "tuning": _tuning(data, study),
+        "tuning": _tuning(data),
     }
     frames = {name: pd.DataFrame(list(each)) for name, each in rows.items()}
     return {name: frame for name, frame in frames.items() if len(frame)}
@@ -139,9 +139,9 @@ def _tests(data: ReportData) -> Iterator[dict[str, Any]]:
             }
 
 
-def _tuning(data: ReportData, study: Study) -> Iterator[dict[str, Any]]:
-    reviews = {(review.agent, review.env): review for review in study.choice_reviews()}
-    for score in study.scores():
+def _tuning(data: ReportData) -> Iterator[dict[str, Any]]:
+    reviews = {(grid.agent, grid.env): grid.review for grid in data.grids}
+    for score in data.results.scores:
         review = reviews[score.agent, score.env]
         chosen = score.point == review.point
         yield {

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heavytail.files import one_line_write_errors, save_figure
+from heavytail.report.figures.draw import draw_figure
 from heavytail.report.figures.figure import Curves, Figure, SmallMultiples, figure_file
-from heavytail.report.figures.render_matplotlib import render_matplotlib
 from heavytail.report.page import render_page
 from heavytail.report.report_data import ReportData, StudySection, collect_report_data
 from heavytail.report.sections.section import FIGURE_FOLDER
@@ -71,7 +71,7 @@ def write_figures(folder: Path, data: ReportData) -> None:
     """Write every figure of a study as SVG."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in _name_figures(data):
-        save_figure(render_matplotlib(figure), folder / name)
+        save_figure(draw_figure(figure), folder / name)
 
 
 def _make_overview(data: ReportData) -> Figure | None:
@@ -99,9 +99,9 @@ def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
     for grid in data.grids:
         task = data.tasks[grid.env]
         if named[task.html_id] is task:
-            yield figure_file(task.html_id, "grid", grid.agent), grid.heat_maps.make_figure()
+            yield figure_file(task.html_id, grid.heat_maps.name), grid.heat_maps.make_figure()
     for matrix in data.matrices:
-        yield figure_file(data.prefix + matrix.name), matrix.heat_maps.make_figure()
+        yield figure_file(f"{data.prefix}map", matrix.name), matrix.make_figure()
 
 
 def find_companions(name: str, fresh: Sequence[Study]) -> Iterator[CompanionStudy]:

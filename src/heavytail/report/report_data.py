@@ -1,6 +1,5 @@
-"""The data of a report, collected from a finished study: everything that a report says of it."""
+"""The data of a report: what is asked of a finished study, and everything that a report says of it."""
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from heavytail.report.figures import make_figures
 from heavytail.report.figures.families import make_family_figures
 from heavytail.report.figures.figure import Figure
-from heavytail.report.figures.heat_maps import EnvMap, TuningGrid, make_env_maps, make_tuning_grids
+from heavytail.report.figures.heat_maps import HeatMaps, TuningGrid, make_env_maps, make_tuning_grids
 from heavytail.report.figures.reward_beliefs import BELIEFS, make_belief_figures
 from heavytail.report.figures.sweep_maps import SweepMap, make_sweep_maps
 from heavytail.report.first_figure import FIRST, choose_first_figure
@@ -18,12 +17,13 @@ from heavytail.studies.backends import backend_for
 from heavytail.studies.claims import ClaimResult, evaluate_claims, tested_envs
 from heavytail.studies.families import Family, bound_lines, make_families
 from heavytail.studies.part import Phase
-from heavytail.studies.plan import Cell, run_length, unique_parts
+from heavytail.studies.plan import Cell, Choices, Sweep, run_length, unique_parts
 from heavytail.studies.provenance import total_seconds
 from heavytail.studies.results import Aggregation, Task, gather_runs, summarise_agent
 from heavytail.studies.specs.spec import AgentSpec, Spec
 from heavytail.studies.study import Study
 from heavytail.studies.sweeps import Summary
+from heavytail.studies.tuning import GridScore
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,27 +32,73 @@ SWEEPS = "where"  # id of the sweep maps in the page
 FAILURE_COLUMNS = ["agent_key", "env_key", "phase", "point", "replicate", "error"]
 
 
+class Results(NamedTuple):
+    """All that is asked of a finished study."""
+
+    spec: Spec
+    cells: dict[Phase, list[Cell]]  # of tuning and evaluation
+    curves: dict[Phase, "pd.DataFrame"]  # of those that were run
+    scores: list[GridScore]
+    choices: Choices
+    sidecars: dict[Phase, dict[str, dict[str, Any]]]  # by the id of their part
+    metadata: dict[str, Any]
+    sweeps: list[Sweep]
+    sweep_summary: Summary | None  # of them
+
+
+def read_results(study: Study) -> Results:
+    """Read the results of a study with all its parts done."""
+    scores = study.scores()
+    curves: dict[Phase, pd.DataFrame] = {"evaluation": study.curves()}
+    if scores:
+        curves["tuning"] = study.curves("tuning")
+    cells: dict[Phase, list[Cell]] = {"tuning": study.cells("tuning"), "evaluation": study.cells()}
+    parts = {phase: unique_parts(some) for phase, some in cells.items()}
+    sidecars = {
+        phase: dict(zip([part.id for part in some], study.store.sidecars(some), strict=True))
+        for phase, some in parts.items()
+    }
+    return Results(
+        spec=study.spec,
+        cells=cells,
+        curves=curves,
+        scores=scores,
+        choices=study.choices(),
+        sidecars=sidecars,
+        metadata=study.store.metadata(),
+        sweeps=study.sweeps,
+        sweep_summary=study.maps() if study.sweeps else None,
+    )
+
+
 class ReportData(NamedTuple):
     """Everything that a report says of a study."""
 
     prefix: str  # begins the names of all that is its own in a page with other studies
-    spec: Spec
+    results: Results
     tasks: dict[str, Task]
     styles: dict[str, AgentStyle]
     claims: list[ClaimResult]
     families: list[Family]
-    matrices: list[EnvMap]
+    matrices: list[HeatMaps]  # agents against environments
     grids: list[TuningGrid]
-    cells: list[Cell]
     sidecars: dict[Phase, list[dict[str, Any]]]
     seconds: dict[tuple[str, str], dict[Phase, float]]  # by agent and environment
     failures: list[list[str]]  # by FAILURE_COLUMNS
-    metadata: dict[str, Any]
-    figures: dict[str, list[Figure]]  # by the id of their environment, family or sweep in the page
+    figures: dict[str, list[Figure]]  # by the id of their environment, family or section in the page
     leaderboard: list[Standing]
+    sweep_maps: list[SweepMap]
     first: Figure | None  # what the report begins with
-    sweep_summary: Summary | None = None
-    sweep_maps: Sequence[SweepMap] = ()
+
+    @property
+    def spec(self) -> Spec:
+        """The study's."""
+        return self.results.spec
+
+    @property
+    def cells(self) -> list[Cell]:
+        """Every agent at its chosen point in every environment."""
+        return self.results.cells["evaluation"]
 
     @property
     def single_tasks(self) -> list[Task]:
@@ -76,53 +122,49 @@ class StudySection(NamedTuple):
 
 def collect_report_data(study: Study, prefix: str = "") -> ReportData:
     """Collect what came out of a study; `prefix` begins the ids of its elements in the page."""
-    spec, scores, curves = study.spec, study.scores(), study.curves()
-    evaluation = study.cells()
-    cells: dict[Phase, list[Cell]] = {"tuning": study.cells("tuning"), "evaluation": evaluation}
-    sidecars = _read_sidecars(study, cells)
+    return make_report_data(read_results(study), prefix)
+
+
+def make_report_data(results: Results, prefix: str = "") -> ReportData:
+    """Make everything that a report says of the results of a study."""
+    spec, curves, summary = results.spec, results.curves["evaluation"], results.sweep_summary
     tasks = {key: _make_task(spec, key, curves, prefix) for key in spec.envs}
-    optima = {key: task.optimum for key, task in tasks.items()}
-    summary = study.maps() if study.sweeps else None
-    tuning_curves = study.curves("tuning") if scores else curves[:0]
-    styles = assign_agent_styles(spec)
-    single = {key: task for key, task in tasks.items() if not spec.envs[key].family}
-    families = make_families(spec, tasks)
+    single = [task for key, task in tasks.items() if not spec.envs[key].family]
+    families, styles = make_families(spec, tasks), assign_agent_styles(spec)
     leaderboard = make_leaderboard(spec, tasks.values())
-    figures = {task.html_id: make_figures(task, styles) for task in single.values()}
-    figures |= {family.html_id: make_family_figures(family, styles) for family in families}
-    if beliefs := make_belief_figures(list(single.values()), families, styles):
-        figures[f"{prefix}{BELIEFS}"] = beliefs
-    data = ReportData(
+    evaluation = results.cells["evaluation"]
+    maps = make_sweep_maps(spec, summary, results.sweeps, evaluation, tasks) if summary else []
+    places = {
+        **{task.html_id.removeprefix(prefix): make_figures(task, styles) for task in single},
+        **{each.html_id.removeprefix(prefix): make_family_figures(each, styles) for each in families},
+        BELIEFS: make_belief_figures(single, families, styles),
+        SWEEPS: [each.make_figure() for each in maps],
+    }
+    figures = {f"{prefix}{place}": some for place, some in places.items() if some}
+    if maps:
+        first: Figure | None = figures[f"{prefix}{SWEEPS}"][0]._replace(name=FIRST)
+    else:
+        first = choose_first_figure(figures, families, single, styles, leaderboard)
+    sidecars = {phase: list(some.values()) for phase, some in results.sidecars.items() if some}
+    failed = [*results.curves.values(), *([summary.failures()] if summary else [])]
+    return ReportData(
         prefix=prefix,
-        spec=spec,
+        results=results,
         tasks=tasks,
         styles=styles,
-        claims=evaluate_claims(spec, curves, optima, _bounds_at_end(spec)),
+        claims=evaluate_claims(
+            spec, curves, {key: task.optimum for key, task in tasks.items()}, _bounds_at_end(spec)
+        ),
         families=families,
         matrices=make_env_maps(spec, tasks),
-        grids=make_tuning_grids(spec, scores, study.choices()),
-        cells=evaluation,
-        sidecars={phase: list(by_part.values()) for phase, by_part in sidecars.items() if by_part},
-        seconds=_sum_seconds(cells, sidecars),
-        failures=[*_list_failures(curves), *_list_failures(tuning_curves)],
-        metadata=study.store.metadata(),
+        grids=make_tuning_grids(spec, results.scores, results.choices),
+        sidecars=sidecars | ({"map": summary.sidecars} if summary else {}),
+        seconds=_sum_seconds(results),
+        failures=[row for rows in failed for row in _list_failures(rows)],
         figures=figures,
         leaderboard=leaderboard,
-        first=choose_first_figure(figures, families, list(single.values()), styles, leaderboard),
-    )
-    return data if summary is None else _with_sweeps(data, study, summary)
-
-
-def _with_sweeps(data: ReportData, study: Study, summary: Summary) -> ReportData:
-    maps = make_sweep_maps(data.spec, summary, study.sweeps, data.cells, data.tasks)
-    drawn = [each.make_figure() for each in maps]
-    return data._replace(
-        sidecars={**data.sidecars, "map": summary.sidecars},
-        failures=[*data.failures, *_list_failures(summary.failures())],
-        figures={**data.figures, f"{data.prefix}{SWEEPS}": drawn},
-        first=drawn[0]._replace(name=FIRST),
-        sweep_summary=summary,
         sweep_maps=maps,
+        first=first,
     )
 
 
@@ -136,25 +178,14 @@ def _style_kind(agent: AgentSpec) -> str:
     return f"{agent.agent} {agent.parameters.get('transform', '')}"
 
 
-def _read_sidecars(study: Study, cells: Mapping[Phase, list[Cell]]) -> dict[Phase, dict[str, dict[str, Any]]]:
-    """The sidecars of each phase by the id of their part."""
-    parts = {phase: unique_parts(some) for phase, some in cells.items()}
-    return {
-        phase: dict(zip([part.id for part in some], study.store.sidecars(some), strict=True))
-        for phase, some in parts.items()
-    }
-
-
-def _sum_seconds(
-    cells: Mapping[Phase, list[Cell]], sidecars: Mapping[Phase, Mapping[str, dict[str, Any]]]
-) -> dict[tuple[str, str], dict[Phase, float]]:
+def _sum_seconds(results: Results) -> dict[tuple[str, str], dict[Phase, float]]:
     """Seconds by agent and environment; a run that two agents share counts for both."""
     seconds: dict[tuple[str, str], dict[Phase, float]] = {}
-    for phase, some in cells.items():
-        for cell in some:
+    for phase, cells in results.cells.items():
+        for cell in cells:
             spent = seconds.setdefault((cell.agent, cell.env), {})
             spent[phase] = spent.get(phase, 0.0) + sum(
-                cell.share_in(part) * total_seconds([sidecars[phase][part.id]]) for part in cell.parts
+                cell.share_in(part) * total_seconds([results.sidecars[phase][part.id]]) for part in cell.parts
             )
     return seconds
 

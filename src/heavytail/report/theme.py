@@ -2,8 +2,8 @@
 
 Agents of one kind share a colour and differ by the line, so that a family is seen at a glance. Colours are
 from Okabe and Ito's set for all kinds of colour vision and a few that keep apart from it; markers say the
-same again without colour. In the page a colour is a name, ``@c0``, that the style sheet resolves for the
-light and the dark theme.
+same again without colour. Figures are drawn in the colours of the light theme; in the page each is the name
+of a colour in the style sheet (`CSS_NAMES`), so that figures follow the theme.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,14 @@ AGENT_COLOURS = (  # for the light theme and paper, for the dark theme
 LIGHT = tuple(light for light, _ in AGENT_COLOURS)
 DARK = tuple(dark for _, dark in AGENT_COLOURS)
 OUTLINE = "#d62728"  # around tiles
-PAPER_MARKERS = {  # by the names that plotly has for them
+INK, MUTED, GRID = "#1b1f24", "#667080", "#e9ecf0"  # of the light theme
+CSS_NAMES = {
+    **{colour.lower(): f"--c{i}" for i, colour in enumerate(LIGHT)},
+    INK: "--ink",
+    MUTED: "--muted",
+    GRID: "--grid",
+}
+MARKERS = {  # as matplotlib takes them
     "circle": "o",
     "square": "s",
     "diamond": "D",
@@ -38,14 +45,12 @@ PAPER_MARKERS = {  # by the names that plotly has for them
     "pentagon": "p",
     "hexagon": "h",
 }
-MARKERS = tuple(PAPER_MARKERS)
-PAPER_DASHES: dict[str, Dashes] = {
+DASHES: dict[str, Dashes] = {
     "solid": "-",
     "dash": (0, (5, 2)),
     "dot": (0, (1.2, 1.4)),
     "dashdot": (0, (5, 1.5, 1.2, 1.5)),
 }
-DASHES = tuple(PAPER_DASHES)
 STROKES = {"solid": "", "dash": "7 3", "dot": "2 2.5", "dashdot": "7 2.5 2 2.5"}  # the same in an SVG
 
 
@@ -55,11 +60,6 @@ class AgentStyle(NamedTuple):
     colour: int  # index into LIGHT and DARK
     dash: str
     marker: str
-
-    @property
-    def token(self) -> str:
-        """The colour's name in the page."""
-        return f"@c{self.colour}"
 
     @property
     def paper(self) -> str:
@@ -97,9 +97,5 @@ def assign_styles(agents: Iterable[tuple[str, str]]) -> dict[str, AgentStyle]:
 
 
 def _make_style(family: int, member: int) -> AgentStyle:
-    return AgentStyle(family % len(LIGHT), DASHES[member % len(DASHES)], MARKERS[family % len(MARKERS)])
-
-
-def is_bright(red: float, green: float, blue: float) -> bool:
-    """Tell whether letters on this colour should be black."""
-    return 0.299 * red + 0.587 * green + 0.114 * blue > 0.45
+    dash, marker = list(DASHES)[member % len(DASHES)], list(MARKERS)[family % len(MARKERS)]
+    return AgentStyle(family % len(LIGHT), dash, marker)

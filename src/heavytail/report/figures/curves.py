@@ -27,7 +27,7 @@ def regret(task: Task, styles: Styles) -> Figure | None:
         f" Regret is measured {MEASURED[task.regret]}."
     )
     content = along_run(task, styles, lambda agent: agent.regret, Axis("cumulative regret (reward)"))
-    return Figure("Regret", caption, content, order=1, wide=True)
+    return Figure("Regret", caption, content, order=1)
 
 
 @register("figure", "log-log")
@@ -76,9 +76,7 @@ def pace(task: Task, styles: Styles) -> Figure:
     caption += " The thin line is the best policy." if task.optimum is not None else ""
     content = along_run(task, styles, lambda agent: agent.pace, Axis(f"mean {what}"))
     best = _best_policy(task, lambda optimum, at: np.full(len(at), optimum))
-    return Figure(
-        what.capitalize(), caption, content._replace(references=best), order=3, wide=task.optimum is None
-    )
+    return Figure(what.capitalize(), caption, content._replace(references=best), order=3)
 
 
 @register("figure", "realised")

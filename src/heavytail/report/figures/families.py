@@ -53,7 +53,7 @@ def _reward(family: Family, styles: Styles) -> Figure:
         for agent in family.agents
     ]
     title = f"{task.reward.capitalize()} against {family.axis}"
-    return Figure(title, caption, Curves(x, Axis(what), curves), wide=True, name="reward")
+    return Figure(title, caption, Curves(x, Axis(what), curves), name="reward")
 
 
 def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:

@@ -1,7 +1,7 @@
-"""A figure, described once; `render_plotly` draws it in the page, `render_matplotlib` in a file.
+"""A figure, described once and drawn once: `draw` draws it in the page and in files for papers.
 
-A description says what is shown (numbers, names, axes) and by which agent, not how a library draws it. To add
-a figure of environments, register a function of a file in this folder, or of any other module:
+A description says what is shown (numbers, names, axes) and by which agent, not how it is drawn. To add a
+figure of environments, register a function of a file in this folder, or of any other module:
 
     @register("figure", "spread")
     def spread(task: Task, styles: Styles) -> Figure | None:
@@ -72,7 +72,6 @@ class Strip(NamedTuple):
     label: str
     style: AgentStyle
     values: Floats
-    names: Sequence[str]
 
 
 class Strips(NamedTuple):
@@ -103,9 +102,12 @@ class Intervals(NamedTuple):
 
 
 class SmallMultiples(NamedTuple):
-    """Small figures of one kind side by side, each under its title, with axes of their own."""
+    """Small figures side by side, each under its title, with axes of their own."""
 
-    panels: Sequence[tuple[str, Curves]] | Sequence[tuple[str, Intervals]]
+    panels: "Sequence[tuple[str, Plot]]"
+
+
+Plot: TypeAlias = Curves | Strips | Intervals  # what has axes of its own
 
 
 class TileAxis(NamedTuple):
@@ -125,7 +127,6 @@ class TileMark(NamedTuple):
     symbol: str
     x: float
     y: float
-    notes: Sequence[str]  # lines that the page shows under the pointer
 
 
 class Panel(NamedTuple):
@@ -134,7 +135,6 @@ class Panel(NamedTuple):
     title: str
     values: Floats  # [y, x], which colours show; NaN where there is none
     texts: Sequence[Sequence[str]] = ()  # [y][x] in the tiles
-    details: Sequence[Sequence[Sequence[str]]] = ()  # [y][x] what `Tiles.template` is filled with
     outline: Sequence[Segment] = ()
     marks: Sequence[TileMark] = ()
 
@@ -156,7 +156,6 @@ class Tiles(NamedTuple):
     y: TileAxis
     panels: Sequence[Panel]
     scale: ColourScale | None = None  # logarithmic, small is good; None: values are from 0 (bad) to 1 (good)
-    template: str = ""  # what the page says of a tile under the pointer, with {0}, {1} ... for its details
     outline_label: str = ""
 
     @property
@@ -170,10 +169,9 @@ class Figure(NamedTuple):
 
     title: str
     caption: str
-    content: Curves | Strips | Intervals | SmallMultiples | Tiles
+    content: Plot | SmallMultiples | Tiles
     order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
-    wide: bool = False
-    min_height: int = 0  # pixels
+    wide: bool = False  # as wide as the page
     name: str = ""  # unique in its environment; that under which the figure is registered
 
 

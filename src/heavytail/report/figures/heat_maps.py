@@ -20,7 +20,7 @@ import numpy as np
 from heavytail.arrays import Floats
 from heavytail.checks import is_number
 from heavytail.report.figures.figure import Figure, Panel, Segment, TileAxis, Tiles
-from heavytail.report.number_format import number, percent, short_number
+from heavytail.report.number_format import percent, short_number
 from heavytail.studies.plan import Choices
 from heavytail.studies.results import Task, final_regret, final_reward
 from heavytail.studies.specs.spec import FamilySpec, Spec, canonical, env_kind
@@ -51,43 +51,48 @@ class Measure(NamedTuple):
     """The quantity in the tiles of heat maps."""
 
     words: str
-    short: str  # names the row of a map with one parameter only
     large_is_good: bool  # else a regret
     share: bool = False  # in percent
     by_column: bool = False  # each column is compared within itself
     missing: str = "failed"  # stands where there is none
 
-    def format(self, value: float, *, short: bool = False) -> str:
-        """Format a value for its tile; `short` abbreviates thousands and more."""
+    def format(self, value: float) -> str:
+        """Format a value for its tile."""
         if not math.isfinite(value):
             return self.missing
-        if self.share:
-            return percent(value)
-        return short_number(value) if short else number(value, 3)
+        return percent(value) if self.share else short_number(value)
 
 
 class HeatMaps(NamedTuple):
     """Maps side by side, on one scale of colours."""
 
+    name: str  # of their figure
     title: str  # of one or more lines
     maps: list[HeatMap]
     measure: Measure
 
     def make_figure(self) -> Figure:
-        """Describe them for paper; the page has them as tables."""
-        panels = [
-            Panel(
-                m.title,
-                np.where(np.isfinite(m.values), shades, np.nan),
-                [[self.measure.format(float(value), short=True) for value in row] for row in m.values],
-                outline=_outline_tile(*m.chosen) if m.chosen else [],
-            )
-            for m, shades in zip(self.maps, compute_shades(self.maps, self.measure), strict=True)
-        ]
+        """Describe them."""
+        shades = compute_shades(self.maps, self.measure)
+        panels = [self._make_panel(m, some) for m, some in zip(self.maps, shades, strict=True)]
         first = self.maps[0]
         x = _make_side(first.column_name, [format_level(level) for level in first.columns])
         rows = [format_level(level) if first.row_name else "" for level in first.rows]
-        return Figure(self.title, "", Tiles(x, _make_side(first.row_name, rows), panels))
+        y = _make_side(first.row_name, rows)
+        return Figure(self.title, self._describe(), Tiles(x, y, panels), wide=True, name=self.name)
+
+    def _make_panel(self, m: HeatMap, shades: Floats) -> Panel:
+        texts = [[self.measure.format(float(value)) for value in row] for row in m.values]
+        if m.chosen:
+            row, column = m.chosen
+            texts[row][column] = f"★ {texts[row][column]}"
+        outline = _outline_tile(*m.chosen) if m.chosen else []
+        return Panel(m.title, np.where(np.isfinite(m.values), shades, np.nan), texts, outline=outline)
+
+    def _describe(self) -> str:
+        scale = "a scale of each environment's own" if self.measure.by_column else "one scale for all"
+        missing = any(np.isnan(m.values).any() for m in self.maps)
+        return f"Bright is good, on {scale}.{' A dash: the agent did not run there.' if missing else ''}"
 
 
 def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
@@ -96,9 +101,9 @@ def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
     Of regrets logarithmic where all are positive.
 
     >>> maps = [HeatMap({}, "", "scale", [None], [1, 2, 3], np.array([[10.0, 100.0, 1000.0]]))]
-    >>> compute_shades(maps, Measure("final regret", "regret", large_is_good=False))[0]
+    >>> compute_shades(maps, Measure("final regret", large_is_good=False))[0]
     array([[1. , 0.5, 0. ]])
-    >>> compute_shades(maps, Measure("reward", "reward", large_is_good=True))[0].round(2)
+    >>> compute_shades(maps, Measure("reward", large_is_good=True))[0].round(2)
     array([[0.  , 0.09, 1.  ]])
     """
     values = np.concatenate([m.values for m in maps])  # all maps of a grid have the same columns
@@ -144,8 +149,8 @@ class TuningGrid(NamedTuple):
 
 
 TUNING_MEASURES = {
-    "regret": Measure("median final regret", "regret", large_is_good=False),
-    "reward": Measure("median clean return per episode in the last tenth", "return", large_is_good=True),
+    "regret": Measure("median final regret", large_is_good=False),
+    "reward": Measure("median clean return per episode in the last tenth", large_is_good=True),
 }
 
 
@@ -164,7 +169,8 @@ def _make_tuning_grid(spec: Spec, scores: Sequence[GridScore], review: ChoiceRev
     measure = TUNING_MEASURES[measured]
     values = {canonical(score.point): score.value for score in scores}
     title = f"{agent.label}, {env.label}\n{measure.words} in tuning"
-    heat_maps = HeatMaps(title, make_grid_maps(agent.grid, values, review.point), measure)
+    maps = make_grid_maps(agent.grid, values, review.point)
+    heat_maps = HeatMaps(f"grid-{review.agent}", title, maps, measure)
     return TuningGrid(review.agent, review.env, agent.label, heat_maps, review)
 
 
@@ -209,31 +215,24 @@ def make_grid_maps(
 # Agents in environments
 
 
-class EnvMap(NamedTuple):
-    """Maps of what agents reach in several environments."""
-
-    name: str
-    heat_maps: HeatMaps
-
-
-def make_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[EnvMap]:
+def make_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[HeatMaps]:
     """Make a map of each kind of environments that are in no family, then those of families."""
     return [*_make_agent_env_maps(spec, tasks), *make_family_maps(spec, tasks)]
 
 
-def _make_agent_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[EnvMap]:
+def _make_agent_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[HeatMaps]:
     """Make a map for each kind of environments of which there are enough, with enough agents in common."""
     kinds: dict[str, list[Task]] = {}
     for key, task in tasks.items():
         if not spec.envs[key].family:
             kinds.setdefault(env_kind(spec.envs[key].env), []).append(task)
     for kind, some in kinds.items():
-        made = _make_agent_env_map(spec, some)
+        made = _make_agent_env_map(spec, kind, some)
         if min(made.maps[0].values.shape) >= MIN_SIDE:
-            yield EnvMap(f"map-{kind}", made)
+            yield made
 
 
-def _make_agent_env_map(spec: Spec, tasks: Sequence[Task]) -> HeatMaps:
+def _make_agent_env_map(spec: Spec, kind: str, tasks: Sequence[Task]) -> HeatMaps:
     medians = {
         (agent.key, task.key): float(np.median(final_reward(agent.runs)))
         for task in tasks
@@ -255,7 +254,7 @@ def _make_agent_env_map(spec: Spec, tasks: Sequence[Task]) -> HeatMaps:
         columns=[task.label for task in columns],
         values=np.reshape(values, (len(agents), len(columns))),
     )
-    return HeatMaps(measure.words.capitalize(), [heat_map], measure)
+    return HeatMaps(kind, measure.words.capitalize(), [heat_map], measure)
 
 
 def _choose_measure(spec: Spec, tasks: Sequence[Task]) -> Measure:
@@ -265,26 +264,26 @@ def _choose_measure(spec: Spec, tasks: Sequence[Task]) -> Measure:
     """
     if all(task.optimum for task in tasks):
         words = "median reward in the last tenth, of the optimum"
-        return Measure(words, "reward", large_is_good=True, share=True, missing="–")
+        return Measure(words, large_is_good=True, share=True, missing="–")
     same = len({spec.envs[task.key].env for task in tasks}) == 1
     words = f"median {tasks[0].reward} per {tasks[0].per} in the last tenth"
-    return Measure(words, tasks[0].reward, large_is_good=True, by_column=not same, missing="–")
+    return Measure(words, large_is_good=True, by_column=not same, missing="–")
 
 
 FAMILY_MEASURE = Measure(
-    "median final regret, over the least of all agents there", "regret", large_is_good=False, missing="–"
+    "median final regret, over the least of all agents there", large_is_good=False, missing="–"
 )
 
 
-def make_family_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[EnvMap]:
+def make_family_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[HeatMaps]:
     """Make maps of all families that span a grid: for every agent its regret over the least of all there."""
     found = [
-        (f"map-{env}-{axis}-{name}", f"{env}: ", _make_family_maps(spec, tasks, keys, name))
+        (f"{env}-{axis}-{name}", f"{env}: ", _make_family_maps(spec, tasks, keys, name))
         for env, axis, name, keys in _find_grids(spec.families)
         if all(task.optimum for key, task in tasks.items() if spec.envs[key].family in keys)
     ]
     words = FAMILY_MEASURE.words.capitalize()
-    return [EnvMap(name, HeatMaps(prefix + words, maps, FAMILY_MEASURE)) for name, prefix, maps in found]
+    return [HeatMaps(name, prefix + words, maps, FAMILY_MEASURE) for name, prefix, maps in found]
 
 
 def _find_grids(families: Mapping[str, FamilySpec]) -> Iterator[tuple[str, str, str, list[str]]]:

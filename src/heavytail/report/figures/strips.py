@@ -5,9 +5,7 @@ from collections.abc import Callable
 from heavytail.arrays import Floats
 from heavytail.registry import register
 from heavytail.report.figures.figure import Axis, Figure, Strip, Strips, Styles
-from heavytail.studies.results import Agent, Task, final_regret, final_reward
-
-MIN_HEIGHT = 380  # pixels, beside curves
+from heavytail.studies.results import Runs, Task, final_regret, final_reward
 
 
 @register("figure", "last-tenth")
@@ -18,10 +16,9 @@ def last_tenth(task: Task, styles: Styles) -> Figure:
     caption = (
         f"{what.capitalize()} in the last tenth of the run, one point per seed; the bar is the median{best}."
     )
-    strips = _make_strips(task, styles, lambda agent: final_reward(agent.runs))
+    strips = _make_strips(task, styles, final_reward)
     content = Strips(Axis(f"{what}, last tenth"), strips, task.optimum)
-    min_height = MIN_HEIGHT if task.optimum is None else 0  # else it stands beside other strips
-    return Figure("Where each seed ended up", caption, content, order=6, min_height=min_height)
+    return Figure("Where each seed ended up", caption, content, order=6)
 
 
 @register("figure", "final-regret")
@@ -30,20 +27,11 @@ def final_regrets(task: Task, styles: Styles) -> Figure | None:
     if task.optimum is None:
         return None
     caption = "Regret of the whole run, one point per seed; the bar is the median."
-    strips = _make_strips(task, styles, lambda agent: final_regret(agent.runs))
+    strips = _make_strips(task, styles, final_regret)
     return Figure(
         "Final regret of each seed", caption, Strips(Axis("final regret (reward)"), strips), order=7
     )
 
 
-def _make_strips(task: Task, styles: Styles, values: Callable[[Agent], Floats]) -> list[Strip]:
-    return [
-        Strip(
-            agent.key,
-            agent.label,
-            styles[agent.key],
-            values(agent),
-            [f"seed {replicate}" for replicate in agent.runs.replicates.tolist()],
-        )
-        for agent in task.agents
-    ]
+def _make_strips(task: Task, styles: Styles, values: Callable[[Runs], Floats]) -> list[Strip]:
+    return [Strip(agent.key, agent.label, styles[agent.key], values(agent.runs)) for agent in task.agents]

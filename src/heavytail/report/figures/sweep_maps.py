@@ -14,9 +14,9 @@ import pyarrow.compute as pc
 
 from heavytail.arrays import Bools, Floats
 from heavytail.report.figures.figure import ColourScale, Figure, Panel, Segment, TileAxis, TileMark, Tiles
-from heavytail.report.number_format import number, percent
+from heavytail.report.number_format import number
 from heavytail.studies.plan import Cell, Sweep
-from heavytail.studies.results import Agent, Task, final_regret, final_reward
+from heavytail.studies.results import Agent, Task, final_reward
 from heavytail.studies.specs.spec import Spec
 from heavytail.studies.sweeps import Summary
 
@@ -31,11 +31,6 @@ CAPTION = (
     " logarithmic scale. Inside the red line the median run earns at least {works:.0%} of the optimum in its"
     " last tenth. Marks are agents of this study; one whose value is not on an axis lies between its"
     " neighbours, in the nearest panel."
-)
-TILE_TEMPLATE = (  # after the values on both axes
-    "median final regret {2}, {3} of the best policy's reward\n"
-    "middle half of the seeds {4} to {5}\n"
-    "last tenth {6} of the optimum"
 )
 
 
@@ -109,7 +104,6 @@ class Mark(NamedTuple):
     label: str
     at: dict[str, float]  # values on the axes
     earns: float  # median in the last tenth, as a share of the optimum
-    regret: float  # median at the end, as a share of what the best policy earns
 
     def describe(self) -> list[str]:
         """Say where it is, axis by axis."""
@@ -124,8 +118,6 @@ class SweepMap(NamedTuple):
     axes: tuple[SweepAxis, SweepAxis, SweepAxis]  # the last has one value and no name, where there are two
     best: float  # what the best policy earns in a run
     regret: Floats  # median final regret
-    low: Floats  # its quartiles over seeds
-    high: Floats
     last_tenth: Floats  # median, as a share of the best policy's
     runs: int  # of each point
     marks: list[Mark]
@@ -197,7 +189,6 @@ class SweepMap(NamedTuple):
             y.make_side(),
             [self._make_panel(i) for i in range(len(panels.values))],
             ColourScale(low, high, label, ticks, tick_labels),
-            template=f"{x.name} {{0}}\n{y.name} {{1}}\n{TILE_TEMPLATE}",
             outline_label=f"at least {100 * WORKS:.0f} % of the optimum in the last tenth",
         )
         caption = CAPTION.format(runs=self.runs, works=WORKS)
@@ -206,34 +197,18 @@ class SweepMap(NamedTuple):
     def _make_panel(self, panel: int) -> Panel:
         x, y, axis = self.axes
         title = f"{axis.name} = {axis.values[panel]:.3g}" if axis.name else ""
-        details = [
-            [self._describe_tile(i, j, panel) for i in range(len(x.values))] for j in range(len(y.values))
-        ]
         outline = outline_works(self.works[:, :, panel], x.edges, y.edges)
         marks = [self._make_mark(i, mark) for i, mark in self.marks_in(panel)]
-        return Panel(title, self.lost[:, :, panel].T, details=details, outline=outline, marks=marks)
-
-    def _describe_tile(self, i: int, j: int, panel: int) -> list[str]:
-        """The numbers of a tile, for `TILE_TEMPLATE`."""
-        at = i, j, panel
-        regret, low, high, share = (
-            float(values[at]) for values in (self.regret, self.low, self.high, self.last_tenth)
-        )
-        position = [f"{self.axes[0].values[i]:.4g}", f"{self.axes[1].values[j]:.4g}"]
-        numbers = [number(regret), percent(regret / self.best), number(low), number(high), percent(share)]
-        return position + numbers
+        return Panel(title, self.lost[:, :, panel].T, outline=outline, marks=marks)
 
     def _make_mark(self, i: int, mark: Mark) -> TileMark:
         x, y, _ = self.axes
-        where = ", ".join(mark.describe())
-        result = f"final regret {percent(mark.regret)}, last tenth {percent(mark.earns)} of the optimum"
         return TileMark(
             rank=i,
-            label=f"{mark.label} ({where})",
+            label=f"{mark.label} ({', '.join(mark.describe())})",
             symbol=SYMBOLS[i % len(SYMBOLS)],
             x=x.position(mark.at[x.name]),
             y=y.position(mark.at[y.name]),
-            notes=[mark.label, where, result],
         )
 
 
@@ -348,8 +323,6 @@ def _make_map(spec: Spec, table: pa.Table, sweep: Sweep, marks: list[Mark]) -> S
         axes=(axes[0], axes[1], axes[2]),
         best=float(rows["best"][0].as_py()),
         regret=values("regret_median"),
-        low=values("regret_q25"),
-        high=values("regret_q75"),
         last_tenth=values("last_tenth"),
         runs=sweep.seeds,
         marks=marks,
@@ -374,7 +347,4 @@ def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[Cell], task: Task) -> 
 
 
 def _mark_agent(agent: Agent, at: dict[str, float], optimum: float) -> Mark:
-    runs = agent.runs
-    earns = float(np.median(final_reward(runs))) / optimum
-    regret = float(np.median(final_regret(runs))) / (optimum * float(runs.at[-1]))
-    return Mark(agent.label, at, earns, regret)
+    return Mark(agent.label, at, float(np.median(final_reward(agent.runs))) / optimum)

@@ -22,7 +22,7 @@ def make_origin_section(studies: Sequence[StudySection]) -> Section:
 
 def _describe_origin(study: StudySection, *, alone: bool) -> dict[str, Any]:
     data = study.data
-    spec = data.metadata.get("spec", data.spec.model_dump(mode="json"))
+    spec = data.results.metadata.get("spec", data.spec.model_dump(mode="json"))
     return {
         "heading": None if alone else Link(f"{data.prefix}{ORIGIN}-of", study.title),
         "mixed": describe_mixed(data.all_sidecars),
@@ -48,7 +48,7 @@ def _list_facts(study: StudySection) -> dict[str, str]:
         **({"command": study.command} if study.command else {}),
         **times,
         "spec digest": data.spec.digest(),
-        "started on": str(data.metadata.get("started_on", "not recorded")),
+        "started on": str(data.results.metadata.get("started_on", "not recorded")),
         **versions,
     }
 

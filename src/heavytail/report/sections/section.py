@@ -1,15 +1,32 @@
 """A section of a page, and the places for figures in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from heavytail.report.figures.figure import Figure, Styles, figure_file, figure_id
-from heavytail.report.figures.plotly_layout import Rendered
-from heavytail.report.figures.render_plotly import render_plotly
+import numpy as np
+
+from heavytail.arrays import Floats
+from heavytail.report.figures.draw import draw_panels, thin_out
+from heavytail.report.figures.figure import (
+    Axis,
+    Curves,
+    Figure,
+    Plot,
+    SmallMultiples,
+    Strips,
+    Styles,
+    Tiles,
+    figure_file,
+    figure_id,
+)
+from heavytail.report.figures.svg import Drawing, make_drawing
+from heavytail.report.number_format import interval, number, percent
+from heavytail.report.tables import Table, TableCell, make_agent_cell, make_number_cell, make_text_cell
 from heavytail.report.theme import AgentStyle
 from heavytail.studies.results import Agent
 
 FIGURE_FOLDER = "figures"  # beside the page
+MAX_PLACES = 6  # along a curve, in its table
 
 
 class Section(NamedTuple):
@@ -23,19 +40,23 @@ class Section(NamedTuple):
     figures: "Sequence[PlacedFigure]" = ()
 
 
+class DrawnPanel(NamedTuple):
+    """A panel of a figure."""
+
+    title: str
+    drawing: Drawing
+    words: str  # what it shows, for those who do not see it
+    numbers: Table | None  # in it; tiles have theirs on them, or are too many
+
+
 class PlacedFigure(NamedTuple):
     """A figure at its place in the page."""
 
     html_id: str
     env: str  # the legend that it follows
     figure: Figure
-    rendered: Rendered
+    panels: list[DrawnPanel]
     file: str  # the same for papers, relative to the page
-
-    @property
-    def plot_id(self) -> str:
-        """The element that the script draws in."""
-        return f"plot-{self.html_id}"
 
 
 class LegendEntry(NamedTuple):
@@ -54,9 +75,77 @@ class LegendGroup(NamedTuple):
 
 
 def place_figure(html_id: str, figure: Figure) -> PlacedFigure:
-    """Render a figure for its place: that of an environment, of a family, or of sweep maps."""
+    """Draw a figure at its place: that of an environment, of a family, or of sweep maps."""
     name = figure_id(html_id, figure.name)
-    return PlacedFigure(name, html_id, figure, render_plotly(figure), figure_path(html_id, figure.name))
+    return PlacedFigure(name, html_id, figure, list(_draw(figure, name)), figure_path(html_id, figure.name))
+
+
+def _draw(figure: Figure, name: str) -> Iterator[DrawnPanel]:
+    content = figure.content
+    plots = [panel for _, panel in content.panels] if isinstance(content, SmallMultiples) else [content]
+    for i, (plot, (title, drawn)) in enumerate(zip(plots, draw_panels(figure), strict=True)):
+        words = ": ".join(part for part in (figure.title, title, _describe(plot)) if part)
+        numbers = None if isinstance(plot, Tiles) else make_numbers(plot)
+        yield DrawnPanel(title, make_drawing(drawn, f"{name}-{i}"), words, numbers)
+
+
+def _describe(content: Plot | Tiles) -> str:
+    """Say what is on the axes."""
+    if isinstance(content, Curves | Tiles):
+        return " against ".join(axis.label for axis in (content.y, content.x) if axis.label)
+    return content.x.label
+
+
+# The numbers of a figure
+
+
+def make_numbers(content: Plot) -> Table | None:
+    """Make the table of what a plot shows: of curves at a few places, of seeds the quartiles."""
+    match content:
+        case Curves():
+            return _tabulate_curves(content) if content.curves else None
+        case Strips():
+            rows = [
+                [make_agent_cell(strip.style, strip.label), *_list_quartiles(strip.values, content.x)]
+                for strip in content.strips
+            ]
+            return Table([content.x.label, "least", "first quartile", "median", "third", "largest"], rows)
+    rows = [
+        [
+            make_agent_cell(row.style, row.label),
+            _make_cell(content.x, row.estimate, row.low, row.high),
+        ]
+        for row in content.rows
+    ]
+    return Table(["", content.x.label], rows)
+
+
+def _tabulate_curves(content: Curves) -> Table:
+    x = content.curves[0].x
+    at = x[thin_out(x, log=content.x.log, most=MAX_PLACES)]
+    words = dict(content.x.ticks)
+    headings = [f"{content.x.label} {words.get(float(place), number(float(place)))}" for place in at]
+    rows = []
+    for curve in content.curves:
+        lines = [curve.y, *(edge for edge in (curve.low, curve.high) if edge is not None)]
+        values = zip(*(np.interp(at, curve.x, line).tolist() for line in lines), strict=True)
+        label = f"{curve.label}, {curve.note}" if curve.note else curve.label
+        rows.append([make_agent_cell(curve.style, label), *(_make_cell(content.y, *each) for each in values)])
+    for line in content.references:
+        values = np.interp(at, line.x, line.y).tolist()
+        rows.append([make_text_cell(line.label), *(_make_cell(content.y, value) for value in values)])
+    return Table([content.y.label, *headings], rows)
+
+
+def _list_quartiles(values: Floats, axis: Axis) -> list[TableCell]:
+    return [_make_cell(axis, float(x)) for x in np.quantile(values, (0.0, 0.25, 0.5, 0.75, 1.0))]
+
+
+def _make_cell(axis: Axis, value: float, low: float = np.nan, high: float = np.nan) -> TableCell:
+    return make_number_cell((percent if axis.percent else interval)(value, low, high), value)
+
+
+# Legends and files
 
 
 def figure_path(*parts: str) -> str:

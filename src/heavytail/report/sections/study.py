@@ -1,21 +1,19 @@
 """The sections of one study, in the order of the page."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from heavytail.report.figures.figure import Curves, SmallMultiples
 from heavytail.report.figures.reward_beliefs import BELIEFS
+from heavytail.report.figures.sweep_maps import WORKS, SweepMap
 from heavytail.report.findings import count_verdicts, find_sentences
-from heavytail.report.number_format import duration
-from heavytail.report.report_data import ReportData, StudySection
-from heavytail.report.sections.beliefs import make_beliefs_section
+from heavytail.report.leaderboard import Standing
+from heavytail.report.number_format import duration, number, p_value, percent
+from heavytail.report.report_data import SWEEPS, ReportData, StudySection
 from heavytail.report.sections.claims import CLAIMS, claims_id
 from heavytail.report.sections.environments import make_environment_section, make_family_section
-from heavytail.report.sections.heat_maps import make_matrix_section
-from heavytail.report.sections.leaderboard import make_leaderboard_table
 from heavytail.report.sections.provenance import describe_mixed
-from heavytail.report.sections.section import LegendGroup, Section, make_legend, place_figure
-from heavytail.report.sections.sweeps import make_sweeps_section
-from heavytail.report.tables import Table, make_text_cell
+from heavytail.report.sections.section import LegendEntry, LegendGroup, Section, make_legend, place_figure
+from heavytail.report.tables import Table, TableCell, make_agent_cell, make_number_cell, make_text_cell
 from heavytail.studies.provenance import total_seconds
 
 FAILURE_HEADINGS = ["Agent", "Environment", "Phase", "Point", "Seed", "Error"]
@@ -40,9 +38,8 @@ def make_opening_section(study: StudySection, link: str, *, alone: bool) -> Sect
         "verdicts": count_verdicts(data.claims),
         "claims": CLAIMS if alone else claims_id(data),
         "env": place,
-        "kind": "sweep-maps" if data.sweep_maps else "",
         "legend": _make_first_legend(data),
-        "leaderboard": make_leaderboard_table(data),
+        "leaderboard": _make_leaderboard_table(data),
         "paragraphs": [" ".join(part.split()) for part in study.words.split("\n\n") if part.strip()],
         "numbers": _count_everything(data),
         "mixed": describe_mixed(data.all_sidecars),
@@ -63,15 +60,15 @@ def _make_first_legend(data: ReportData) -> list[LegendGroup]:
 def make_study_sections(data: ReportData, title_prefix: str = "") -> Iterator[Section]:
     """Make the sections that each study has for itself; `title_prefix` begins their titles."""
     if data.matrices:
-        yield make_matrix_section(data, "Agents × environments", title_prefix)
+        yield _make_matrix_section(data, "Agents × environments", title_prefix)
     for task in data.single_tasks:
         yield make_environment_section(data, task, title_prefix)
     for family in data.families:
         yield make_family_section(data, family, title_prefix)
     if f"{data.prefix}{BELIEFS}" in data.figures:
-        yield make_beliefs_section(data, "What models of the reward believe", title_prefix)
-    if data.sweep_summary:
-        yield make_sweeps_section(data, "Where it works", title_prefix)
+        yield _make_beliefs_section(data, "What models of the reward believe", title_prefix)
+    if data.sweep_maps:
+        yield _make_sweeps_section(data, "Where it works", title_prefix)
     if data.failures:
         title = "Runs that failed"
         table = Table(FAILURE_HEADINGS, [[make_text_cell(value) for value in row] for row in data.failures])
@@ -79,7 +76,7 @@ def make_study_sections(data: ReportData, title_prefix: str = "") -> Iterator[Se
 
 
 def _count_everything(data: ReportData) -> dict[str, str]:
-    summary = data.sweep_summary
+    summary = data.results.sweep_summary
     return {
         "agents × environments": f"{len(data.spec.agents)} × {len(data.spec.envs)}",
         "seeds": str(data.spec.seeds),
@@ -96,3 +93,119 @@ def _describe_lengths(data: ReportData) -> str:
         by_unit.setdefault(data.tasks[cell.env].unit, set()).add(cell.parts[0].units)
     ends = {unit: sorted({min(lengths), max(lengths)}) for unit, lengths in by_unit.items()}
     return " / ".join(f"{' to '.join(f'{n:,}' for n in both)} {unit}s" for unit, both in ends.items())
+
+
+# The leaderboard
+
+
+def _make_leaderboard_table(data: ReportData) -> Table | None:
+    """Make the table of the leaderboard; None where fewer than two agents met."""
+    if not data.leaderboard:
+        return None
+    known = any(each.of_optimum for each in data.leaderboard)
+    headings = [
+        "#",
+        "Agent",
+        "Beats another's run",
+        *(["Of the optimum"] if known else []),
+        "Not told from the best in",
+        "Against the first",
+    ]
+    rows = [
+        [
+            make_number_cell(str(i), i),
+            make_agent_cell(data.styles[each.agent], each.label),
+            make_number_cell(percent(*map(float, each.share)), float(each.share.estimate)),
+            *([_make_optimum_cell(each)] if known else []),
+            make_number_cell(f"{each.level} of {each.envs}", each.level),
+            _make_test_cell(i, each, data.spec.statistics.significance),
+        ]
+        for i, each in enumerate(data.leaderboard, 1)
+    ]
+    return Table(headings, rows, f"{data.prefix}leaderboard")
+
+
+def _make_optimum_cell(each: Standing) -> TableCell:
+    if each.of_optimum is None:
+        return make_number_cell("–", -1.0)
+    return make_number_cell(percent(*map(float, each.of_optimum)), float(each.of_optimum.estimate))
+
+
+def _make_test_cell(i: int, each: Standing, significance: float) -> TableCell:
+    """Say whether the first is significantly better; of the first itself there is nothing to say."""
+    if each.p_value is None:
+        return make_text_cell("" if i == 1 else "never met")
+    words = "worse" if each.p_value <= significance else "not told apart"
+    return make_number_cell(f"{words} (p {p_value(each.p_value)})", each.p_value)
+
+
+# Agents against environments, models of the reward, and where agents work
+
+
+def _make_matrix_section(data: ReportData, title: str, title_prefix: str) -> Section:
+    place = f"{data.prefix}map"
+    figures = [place_figure(place, matrix.make_figure()) for matrix in data.matrices]
+    return Section(place, title, f"{title_prefix}{title}", "matrices", {}, figures)
+
+
+def _make_beliefs_section(data: ReportData, title: str, title_prefix: str) -> Section:
+    """Make the section: a figure for each belief, and one legend for all."""
+    place = f"{data.prefix}{BELIEFS}"
+    figures = [place_figure(place, figure) for figure in data.figures[place]]
+    content = {"env": place, "legend": _make_beliefs_legend(data)}
+    return Section(f"models-{place}", title, f"{title_prefix}{title}", "beliefs", content, figures)
+
+
+def _make_beliefs_legend(data: ReportData) -> list[LegendGroup]:
+    """All that is drawn, agents and members of families, each once."""
+    entries: dict[str, LegendEntry] = {}
+    for figure in data.figures[f"{data.prefix}{BELIEFS}"]:
+        panels = figure.content.panels if isinstance(figure.content, SmallMultiples) else []
+        for _, panel in panels:
+            for curve in panel.curves if isinstance(panel, Curves) else []:
+                entries[curve.agent] = LegendEntry(curve.agent, curve.label, curve.style)
+    return [LegendGroup("", list(entries.values()))]
+
+
+def _make_sweeps_section(data: ReportData, title: str, title_prefix: str) -> Section:
+    """Make the section: how wide the region is in which each agent works, then the maps."""
+    place, summary = f"{data.prefix}{SWEEPS}", data.results.sweep_summary
+    content = {
+        "works": f"{WORKS:.0%}",
+        "command": summary.command if summary else "",
+        "table": _make_sweeps_table(data.sweep_maps),
+    }
+    figures = [place_figure(place, figure) for figure in data.figures[place]]
+    return Section(f"{place}-it-works", title, f"{title_prefix}{title}", "sweeps", content, figures)
+
+
+def _make_sweeps_table(maps: Sequence[SweepMap]) -> Table:
+    labels = list(dict.fromkeys(mark.label for sweep_map in maps for mark in sweep_map.marks))
+    headings = ["Map", "Share of points that work", "Works around the best point", "Best point", *labels]
+    return Table(headings, [_make_sweep_row(sweep_map, labels) for sweep_map in maps])
+
+
+def _make_sweep_row(sweep_map: SweepMap, labels: Sequence[str]) -> list[TableCell]:
+    works, peak = sweep_map.works, sweep_map.peak
+    best = [
+        f"{axis.name} {number(float(axis.values[i]), 3)}"
+        for axis, i in zip(sweep_map.axes, peak, strict=True)
+        if axis.name
+    ]
+    marks = {mark.label: mark for mark in sweep_map.marks}
+    return [
+        make_text_cell(sweep_map.title),
+        _make_share_cell(float(works.mean()), [f"{works.sum():,} of {works.size:,}"]),
+        TableCell(sweep_map.describe_ranges() if works[peak] else ["nowhere"], float(works[peak])),
+        _make_share_cell(float(sweep_map.last_tenth[peak]), best),
+        *(
+            _make_share_cell(marks[label].earns, marks[label].describe())
+            if label in marks
+            else make_text_cell("–")
+            for label in labels
+        ),
+    ]
+
+
+def _make_share_cell(share: float, notes: Sequence[str]) -> TableCell:
+    return make_number_cell(percent(share), share)._replace(notes=notes)

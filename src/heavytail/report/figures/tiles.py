@@ -1,4 +1,4 @@
-"""Tiles for papers: heat maps in panels, with texts or outlines and marks on them."""
+"""Tiles, drawn: heat maps in panels, with texts or outlines and marks on them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,24 +14,32 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import NullLocator
 
 from heavytail.report.figures.figure import ColourScale, Panel, Tiles, count_columns
-from heavytail.report.figures.matplotlib_axes import SMALL_FONT, plain_text
-from heavytail.report.theme import OUTLINE, PAPER_MARKERS, is_bright
+from heavytail.report.theme import INK, MARKERS, MUTED, OUTLINE
 
+FONT = 7.5  # points
 PANEL = 1.75  # inches of a side of tiles without texts
 TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
 LETTER = 0.055  # inches across
+MAX_WIDTH = 9.3  # inches, if one panel is not wider
 MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are set at an angle
-COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#dddddd")
-MISSING = (0.9, 0.9, 0.9, 1.0)
+COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#d5d8dc")
+DARK_INK, BRIGHT_INK = "#111111", "#ffffff"  # on tiles, in any theme
 
 
-def render_tiles(content: Tiles, title: str) -> MatplotlibFigure:
-    """Draw panels of tiles on common axes, under a title."""
+def draw_tiles(content: Tiles, title: str = "") -> MatplotlibFigure:
+    """Draw panels of tiles on common axes, under a title if there is one."""
     n = len(content.panels)
-    columns = count_columns(n)
-    rows = -(-n // columns)
-    drawn = MatplotlibFigure(_tiles_size(content, title, rows, columns), layout="constrained")
-    drawn.suptitle(plain_text(title), fontsize=SMALL_FONT + 1.5)
+    width, height = _panel_size(content)
+    columns = count_columns(n, most=min(4, max(1, int(MAX_WIDTH / width))))
+    rows, lines = -(-n // columns), title.split("\n")
+    legend = 0.16 * len(content.marks) + (0.25 if content.outline_label else 0.0)
+    size = (
+        max(columns * width + (1.3 if content.scale else 0.0), 3.0, 1.35 * LETTER * _longest(lines)),
+        rows * height + 0.3 + 0.15 * len(lines) + legend,
+    )
+    drawn = MatplotlibFigure(size, layout="constrained")
+    if title:
+        drawn.suptitle(plain_text(title), fontsize=FONT + 1.5, color=INK)
     panels = [drawn.add_subplot(rows, columns, i + 1) for i in range(n)]
     norm, colours = _make_norm(content.scale)
     for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
@@ -47,18 +55,14 @@ def render_tiles(content: Tiles, title: str) -> MatplotlibFigure:
     return drawn
 
 
-def _tiles_size(content: Tiles, title: str, rows: int, columns: int) -> tuple[float, float]:
+def _panel_size(content: Tiles) -> tuple[float, float]:
     """Inches across and down."""
-    lines = title.split("\n")
-    legend = 0.16 * len(content.marks) + (0.25 if content.outline_label else 0.0)
     if not content.panels[0].texts:
-        return columns * PANEL + 1.3, rows * PANEL + 0.3 + legend
-    wide = TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.tick_labels)
-    high = TILE_HEIGHT * len(content.y.ticks) + 0.75
+        return PANEL, PANEL
+    height = TILE_HEIGHT * len(content.y.ticks) + 0.75
     if _is_angled(content):
-        high += 0.5 * LETTER * _longest(content.x.tick_labels)
-    width = max(columns * wide, 3.0, 1.35 * LETTER * _longest(lines))
-    return width, rows * high + 0.15 * (1 + len(lines)) + legend
+        height += 0.5 * LETTER * _longest(content.x.tick_labels)
+    return TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.tick_labels), height
 
 
 def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
@@ -70,14 +74,13 @@ def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
 def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
     for i, row in enumerate(panel.texts):
         for j, text in enumerate(row):
-            value = float(panel.values[i, j])
-            red, green, blue, _ = COLOUR_MAP(value) if np.isfinite(value) else MISSING
-            ink = "black" if is_bright(red, green, blue) else "white"
-            axes.text(j, i, plain_text(text), ha="center", va="center", fontsize=SMALL_FONT - 1, color=ink)
+            red, green, blue, _ = COLOUR_MAP(panel.values[i, j])
+            ink = DARK_INK if 0.299 * red + 0.587 * green + 0.114 * blue > 0.45 else BRIGHT_INK
+            axes.text(j, i, plain_text(text), ha="center", va="center", fontsize=FONT - 1, color=ink)
     axes.add_collection(LineCollection(list(panel.outline), colors=OUTLINE, linewidths=1.4))
     for mark in panel.marks:
         axes.plot(mark.x, mark.y, clip_on=False, zorder=5, **_mark_style(mark.symbol))
-    axes.set_title(plain_text(panel.title), fontsize=SMALL_FONT)
+    axes.set_title(plain_text(panel.title), fontsize=FONT, color=INK)
 
 
 def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
@@ -90,18 +93,20 @@ def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
     axes.set_ylim(y.edges[0], y.edges[-1])
     if texts:
         axes.invert_yaxis()  # rows are read from the top
-    axes.tick_params(labelsize=SMALL_FONT - 0.5, length=0 if texts else 2)
+    axes.tick_params(labelsize=FONT - 0.5, length=0 if texts else 2, color=MUTED, labelcolor=INK)
+    axes.spines[:].set_color(MUTED)
     axes.tick_params(labelleft=left or texts, labelbottom=below or texts)
-    axes.set_xlabel(plain_text(x.label) if below else "", fontsize=SMALL_FONT)
-    axes.set_ylabel(plain_text(y.label) if left else "", fontsize=SMALL_FONT)
+    axes.set_xlabel(plain_text(x.label) if below else "", fontsize=FONT, color=INK)
+    axes.set_ylabel(plain_text(y.label) if left else "", fontsize=FONT, color=INK)
 
 
 def _draw_colour_bar(drawn: MatplotlibFigure, panels: list[Axes], scale: ColourScale) -> None:
     bar = drawn.colorbar(ScalarMappable(*_make_norm(scale)), ax=panels, aspect=30, pad=0.015)
     bar.set_ticks(list(scale.ticks), labels=list(scale.tick_labels))
     bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.tick_params(labelsize=SMALL_FONT - 0.5)
-    bar.set_label(scale.label, fontsize=SMALL_FONT)
+    bar.ax.tick_params(labelsize=FONT - 0.5, color=MUTED, labelcolor=INK)
+    bar.outline.set_visible(False)
+    bar.set_label(scale.label, fontsize=FONT, color=INK)
 
 
 def _draw_tile_legend(drawn: MatplotlibFigure, content: Tiles) -> None:
@@ -112,15 +117,17 @@ def _draw_tile_legend(drawn: MatplotlibFigure, content: Tiles) -> None:
         label = plain_text(content.outline_label)
         handles.append(Line2D([], [], color=OUTLINE, linewidth=1.4, label=label))
     if handles:
-        drawn.legend(handles=handles, loc="outside lower left", fontsize=SMALL_FONT - 0.5, frameon=False)
+        drawn.legend(
+            handles=handles, loc="outside lower left", fontsize=FONT - 0.5, frameon=False, labelcolor=INK
+        )
 
 
 def _mark_style(symbol: str) -> dict[str, Any]:
     return {
-        "marker": PAPER_MARKERS[symbol],
+        "marker": MARKERS[symbol],
         "markersize": 8,
-        "markerfacecolor": "white",
-        "markeredgecolor": "black",
+        "markerfacecolor": BRIGHT_INK,
+        "markeredgecolor": DARK_INK,
         "linestyle": "none",
     }
 
@@ -132,3 +139,8 @@ def _is_angled(content: Tiles) -> bool:
 
 def _longest(labels: Sequence[str]) -> int:
     return max(map(len, labels), default=0)
+
+
+def plain_text(text: str) -> str:
+    """Text as it is: a dollar starts mathematics in matplotlib."""
+    return text.replace("$", r"\$")
