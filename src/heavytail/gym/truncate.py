@@ -217,13 +217,6 @@ class TruncateReward(FilterReward):
         quantile: of their sizes.
         visits: at which visit the threshold is that quantile.
 
-    Attributes:
-        transform: the transform of rewards, as numbers; ``transform.coefficient`` is what "auto" has chosen
-            so far.
-        counter: the visit counts; None if the threshold is fixed.
-        warming_up: whether "auto" is still choosing the coefficient.
-        truncated_fraction: the fraction of all rewards so far that were beyond the threshold.
-
     Raises:
         InputError: an argument is wrong, or a reward is nan.
 
