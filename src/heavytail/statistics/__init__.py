@@ -18,7 +18,7 @@ A statistic is known by its name; ``@register("statistic", "my_statistic")`` add
 from heavytail.statistics import heavy
 from heavytail.statistics.growth import growth_exponent
 from heavytail.statistics.inputs import Interval
-from heavytail.statistics.intervals import bootstrap_interval
+from heavytail.statistics.intervals import bootstrap_interval, rate_interval
 from heavytail.statistics.location import interquartile_mean, mean_and_deviation, median, quantiles
 from heavytail.statistics.permutation import (
     Comparison,
