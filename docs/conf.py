@@ -53,6 +53,7 @@ copybutton_prompt_is_regexp = True
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
+autodoc_type_aliases = {"DeepLearner": "heavytail.deep.DeepLearner"}  # at run time it may not be imported
 default_role = "literal"
 highlight_language = "none"  # a block that names no language is output, or a command
 smartquotes = False  # quotes in plain text are those of Python

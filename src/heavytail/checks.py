@@ -124,6 +124,7 @@ OpenProbability: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have a moment of order 1 + epsilon
 MAX_COUNT = 2**62  # of anything: compiled code counts in 64 bits
 Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_COUNT)]
+Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # where JAX counts, in 32 bits
 
 
 def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:

@@ -11,7 +11,7 @@ import gymnasium
 from annotated_types import Ge, Gt, Le, Lt
 
 from heavytail.arrays import Floats
-from heavytail.checks import MomentOrder, NonNegative, Positive, Probability
+from heavytail.checks import Count32, MomentOrder, NonNegative, Positive, Probability
 from heavytail.deep.envs import find_environment
 from heavytail.deep.settings import PER_RUN, complete_arguments, make_run, make_settings, parameter_names
 from heavytail.errors import InputError, install_extra
@@ -25,7 +25,6 @@ else:
 Env: TypeAlias = gymnasium.Env[Any, Any] | str
 Runs: TypeAlias = Sequence[Mapping[str, Any]]
 Ends: TypeAlias = Floats | Sequence[float] | float
-Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # compiled code counts in 32 bits
 Seed: TypeAlias = Annotated[int, Ge(0), Lt(2**32)]
 Share: TypeAlias = Annotated[float, Gt(0), Le(1)]
 StableIndex: TypeAlias = Annotated[float, Gt(0), Le(2)]
@@ -57,7 +56,7 @@ def robust_dqn(
     last_exploration: Probability = 0.01,
     exploration_share: Share = 0.1,
     noise_law: Noise = "alpha_stable",
-) -> DeepLearner:
+) -> "DeepLearner":
     """Make a learner by DQN with a robust model of the reward: the one to begin with.
 
     Targets use the mean reward that a second, small network predicts, learnt from replay by a regression for
@@ -133,7 +132,7 @@ def heavy_dqn(
     transform_at: Literal["collection", "replay"] = "collection",
     bits: Annotated[int, Ge(1), Le(31)] = 16,  # codes are signed 32-bit numbers
     noise_law: Noise = "alpha_stable",
-) -> DeepLearner:
+) -> "DeepLearner":
     """Make a learner by DQN with a reward transform.
 
     By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix). It does
@@ -205,7 +204,7 @@ def qr_dqn(
     last_exploration: Probability = 0.01,
     exploration_share: Share = 0.1,
     noise_law: Noise = "alpha_stable",
-) -> DeepLearner:
+) -> "DeepLearner":
     """Make a learner by QR-DQN (Dabney et al. 2018), where the middle half of the quantiles counts.
 
     The return's quantiles are learnt, and an action is worth the mean of the middle half, which heavy tails
@@ -245,7 +244,7 @@ def qr_dqn(
 
 def _make_learner(
     agent: str, env: Env, runs: Runs | None, low: Ends | None, high: Ends | None, **shared: Any
-) -> DeepLearner:
+) -> "DeepLearner":
     require_jax()
     from heavytail.deep.gym_driver import environment_from_gymnasium  # here, because it imports JAX
     from heavytail.deep.learner import DeepLearner
