@@ -68,10 +68,7 @@ def test_the_same_name_in_both_is_told_apart_by_a_prefix(tmp_path: Path) -> None
     [
         (["six_arm", "-n", "5"], "no environment 'six_arm', .* did you mean 'six_arms'?"),
         (["FrozenLake-v9", "-n", "5"], "no environment 'FrozenLake-v9', .* did you mean 'FrozenLake-v1'?"),
-        (
-            ["mountain_car", "-n", "5"],
-            "mountain_car is for deep agents: ht.deep.robust_dqn",
-        ),
+        (["mountain_car", "-n", "5"], "mountain_car is for deep agents: ht.deep.robust_dqn"),
         (
             ["six_arms", "--plugin", "none", "-n", "5"],
             "the module 'none' cannot be imported .*; it must be installed, or lie in ",

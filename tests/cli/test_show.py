@@ -71,10 +71,7 @@ def test_a_log_and_the_file_of_an_mdp_are_drawn_with_their_labels(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["log.csv", "state=s", "action=a"],
-            "log.csv is a log: say which column is the reward",
-        ),
+        (["log.csv", "state=s", "action=a"], "log.csv is a log: say which column is the reward"),
         (["log.csv", "stat=s"], "a log has no parameter 'stat'; did you mean 'state'?"),
         (["log.csv", *COLUMNS], "the log does not show 'y' in 'high'"),
         (["log.csv", *COLUMNS[:3], "next_state=s,a"], "they must have as many columns as each other"),

@@ -76,12 +76,7 @@ def test_what_is_compiled_or_another_environment_is_another_part(monkeypatch: py
     parts = unique_parts(evaluation_cells(make_spec(raw), {}))
     assert [
         (part.parameters["loss"], part.env_parameters.get("noise_scale"), len(part.runs)) for part in parts
-    ] == [
-        ("huber", 5.0, 6),
-        ("huber", None, 6),
-        ("squared", 5.0, 3),
-        ("squared", None, 3),
-    ]
+    ] == [("huber", 5.0, 6), ("huber", None, 6), ("squared", 5.0, 3), ("squared", None, 3)]
     monkeypatch.setattr(deep.DeepBackend, "max_runs", 4)
     narrow = unique_parts(evaluation_cells(make_spec(raw), {}))
     assert sorted(len(part.runs) for part in narrow) == [2, 2, 3, 3, 4, 4]

@@ -20,10 +20,7 @@ from heavytail.studies.specs.reading import make_spec
 from support.page_reader import read
 from support.small_studies import done, files, small
 
-CLAIM = {
-    "claim": "It learns.",
-    "conditions": [{"test": "better", "agent": "q_learning", "than": "random"}],
-}
+CLAIM = {"claim": "It learns.", "conditions": [{"test": "better", "agent": "q_learning", "than": "random"}]}
 SWEEP: dict[str, Any] = {
     "agent": "q_learning",
     "axes": {"transition_scale": [0.1, 1.0], "bonus_scale": [0.01, 0.1, 1.0]},

@@ -217,10 +217,7 @@ ALTERED: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
         with_column("at", lambda at: pa.array([*at.to_pylist()[:-1], 61])),
         "its checkpoints are others",
     ),
-    "beyond the end": (
-        with_column("at", lambda at: pc.add(at, 1)),
-        "its checkpoints are others",
-    ),
+    "beyond the end": (with_column("at", lambda at: pc.add(at, 1)), "its checkpoints are others"),
     "counter": (
         with_column("counters", lambda column: first_row(column, [("other", 1.0)])),
         "its rows have different counters",

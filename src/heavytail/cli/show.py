@@ -27,8 +27,7 @@ def show(
     ] = None,
     *,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="An .svg, .pdf or .png file; ENV.svg if left out."),
+        Path | None, typer.Option("--out", "-o", help="An .svg, .pdf or .png file; ENV.svg if left out.")
     ] = None,
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""

@@ -60,8 +60,7 @@ def run(
     as_json: Json = False,
     report: Report = True,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Check the spec and print what it would take; compute nothing."),
+        bool, typer.Option("--dry-run", help="Check the spec and print what it would take; compute nothing.")
     ] = False,
 ) -> None:
     """Run a study, or what is left of it, and write its report."""

@@ -80,11 +80,7 @@ def require_study(path: str | Path) -> Store:
 
 
 def pack_study(
-    store: Store,
-    study: Mapping[str, Any],
-    parts: Sequence[Part],
-    sweeps: pa.Table | None,
-    target: Path,
+    store: Store, study: Mapping[str, Any], parts: Sequence[Part], sweeps: pa.Table | None, target: Path
 ) -> None:
     """Write a finished study into one file.
 

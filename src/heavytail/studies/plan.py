@@ -11,13 +11,7 @@ from heavytail.errors import InputError, key_path
 from heavytail.studies.backends import backend_for, backend_of
 from heavytail.studies.backends.backend import Backend
 from heavytail.studies.part import Part, Phase
-from heavytail.studies.specs.spec import (
-    Spec,
-    envs_for,
-    grid_points,
-    one_at_a_time,
-    single_point,
-)
+from heavytail.studies.specs.spec import Spec, envs_for, grid_points, one_at_a_time, single_point
 
 STEPS_PER_PART = 25_000_000  # a second or two of most agents
 SWEEP_STEPS_PER_PART = 1_600_000_000  # about a minute of one core; 128 runs at the paper's length
