@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from heavytail.errors import InputError
 from heavytail.studies.plan_checks import check_plan
 from heavytail.studies.specs.reading import make_spec, read_spec
-from heavytail.studies.specs.spec import Spec, grid_points
+from heavytail.studies.specs.spec import Spec
 from support.examples import examples
 
 GOOD: dict[str, Any] = {
@@ -481,25 +481,6 @@ def test_a_file_says_the_same_as_a_dictionary(tmp_path: Path) -> None:
     assert read_spec(tmp_path / "mine.toml", quick=True).episodes == 10
 
 
-@given(st.dictionaries(st.text(), st.lists(st.integers(), max_size=4), max_size=4))
-def test_points_are_all_combinations_each_once(grid: dict[str, list[int]]) -> None:
-    found = list(grid_points(grid))
-    size = 1
-    for values in grid.values():
-        size *= len(values)
-    assert len(found) == size
-    assert all(point.keys() == grid.keys() for point in found)
-    assert {json.dumps(point, sort_keys=True) for point in found} == _products(grid)
-
-
-def _products(grid: dict[str, list[int]]) -> set[str]:
-    """The slow, obvious way."""
-    so_far: list[dict[str, int]] = [{}]
-    for name, values in grid.items():
-        so_far = [{**point, name: value} for point in so_far for value in values]
-    return {json.dumps(point, sort_keys=True) for point in so_far}
-
-
 # Whatever is in it: a study, or one line
 
 # Whole numbers are small or far too large: those between would be tried, and building an environment with a
@@ -586,22 +567,3 @@ def test_a_damaged_spec_is_a_study_or_one_line(raw: Any, quick: bool) -> None:
         assert make_spec(json.loads(json.dumps(spec.model_dump(mode="json")))) == spec
         if quick:
             study_or_one_line(make_spec(raw, quick=True).model_dump(mode="json"))
-
-
-PLAIN = ["name", "envs", "agents", "nan", "true", "1", "1e9", "2024-01-01", "é", '"x"']
-SIGNS = ["=", "'", '"""', "[", "]", "[[", "]]", "{", "}", "\n", "#", ".", ",", "-", "\\", "\0", " "]
-TOKENS = st.sampled_from(PLAIN + SIGNS)
-
-
-@given(text=st.lists(TOKENS, max_size=40).map("".join) | st.text(max_size=60), after=st.booleans())
-@examples(300)
-def test_any_text_is_a_study_or_one_line(
-    tmp_path_factory: pytest.TempPathFactory, text: str, after: bool
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "any.toml"
-    good = 'name = "x"\nepisodes = 5\nenvs.six_arms = {}\nagents.random = {}\n'
-    path.write_text(good + text if after else text, encoding="utf-8", errors="replace")
-    try:
-        check_plan(read_spec(path), str(path))
-    except InputError as error:
-        assert "\n" not in str(error)  # noqa: PT017 - either outcome is right

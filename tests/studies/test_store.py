@@ -169,15 +169,12 @@ def test_a_folder_without_a_study_says_how_to_start_one(tmp_path: Path) -> None:
         Study(small(), tmp_path / "file").run("inline")
 
 
-@pytest.mark.parametrize(
-    "left",
-    ["parts/.x.parquet.abc.unfinished", "sidecars/.x.json.abc.unfinished", ".study.json.abc.unfinished"],
-)
-def test_what_a_killed_process_was_writing_is_no_result_and_is_removed(left: str, tmp_path: Path) -> None:
+def test_what_a_killed_process_was_writing_is_no_result_and_is_removed(tmp_path: Path) -> None:
     study = Study(small(agents={"random": {}}), tmp_path)
     study.run("inline")
     before, rows = files(tmp_path), len(to_frame(tmp_path))
-    (tmp_path / left).write_bytes(b"half")
+    for left in ("parts/.x.parquet", "sidecars/.x.json", ".study.json"):
+        (tmp_path / f"{left}.abc.unfinished").write_bytes(b"half")
     assert len(to_frame(tmp_path)) == rows
     assert study.stages()[-1].missing == []
     assert len(study.curves()) == rows
