@@ -2,7 +2,7 @@
 
 import math
 import os
-import tempfile
+import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -36,17 +36,16 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
 
     An interruption leaves the old file as it was. The temporary name ends in `suffix`.
     """
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=suffix)
+    # Named before it is made, so that no interruption can come between the two.
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{suffix}")
     try:
-        with os.fdopen(handle, "wb") as out:
+        with temporary.open("xb") as out:
             write(out)
-            # The permissions of any other file: a temporary one is for its owner alone.
-            os.fchmod(out.fileno(), 0o666 & ~_read_umask())
             out.flush()
             os.fsync(out.fileno())
-        Path(temporary).replace(target)
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -59,13 +58,6 @@ def one_line_write_errors(target: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
-
-
-def _read_umask() -> int:
-    """Return the permissions that new files go without; the system tells them only when they are set."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
