@@ -184,25 +184,26 @@ def test_a_plugins_agent_that_does_not_say_what_is_valid_is_not_loaded(
     assert "agent/best cannot be trusted: Keeper does not say what it may hold" in message
 
 
-def test_a_zip_bomb_is_not_unpacked(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("heavytail.json.npy", b"\x00" * 10**7)
-    with pytest.raises(InputError, match=r"bytes would become 10,000,000$"):
-        ht.Learner.load(tmp_path / "bomb.npz")
-
-
-def test_a_zip_bomb_that_says_it_is_small_is_not_unpacked(tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("q.npy", b"\x00" * 10**7)
-        archive.filelist[0].file_size = 100
-    with pytest.raises(InputError, match="it is compressed"):
-        ht.Learner.load(tmp_path / "bomb.npz")
-
-
-def test_a_header_that_asks_for_terabytes_is_not_believed(tmp_path: Path) -> None:
+def _terabytes() -> bytes:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12,)})
-    with zipfile.ZipFile(tmp_path / "huge.npz", "w") as archive:
-        archive.writestr("q.npy", header.getvalue())
-    with pytest.raises(InputError, match=r"q.npy is not as long as it says"):
-        ht.Learner.load(tmp_path / "huge.npz")
+    return header.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "packing", "says", "message"),
+    [
+        (METADATA, bytes(10**7), zipfile.ZIP_DEFLATED, None, r"bytes would become 10,000,000$"),
+        ("q", bytes(10**7), zipfile.ZIP_DEFLATED, 100, "it is compressed"),
+        ("q", _terabytes(), zipfile.ZIP_STORED, None, r"q\.npy is not as long as it says"),
+    ],
+    ids=["bomb", "one that says it is small", "a header that asks for terabytes"],
+)
+def test_a_file_that_would_take_all_memory_is_not_unpacked(
+    name: str, content: bytes, packing: int, says: int | None, message: str, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", packing) as archive:
+        archive.writestr(f"{name}.npy", content)
+        archive.filelist[0].file_size = says or archive.filelist[0].file_size
+    with pytest.raises(InputError, match=message):
+        ht.Learner.load(tmp_path / "bomb.npz")

@@ -77,9 +77,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heavytail.kernels import mean, push, radius, reset
 from heavytail.checks import Count
-    from heavytail.registry import register
+from heavytail.kernels import mean, push, radius, reset
+from heavytail.registry import register
 
 
 class Latest(NamedTuple):
