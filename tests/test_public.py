@@ -5,6 +5,7 @@ import pkgutil
 import re
 import tomllib
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,6 +24,11 @@ def test_all_is_complete_and_importable() -> None:
     with pytest.raises(AttributeError, match="heavytail has no 'nothing'") as caught:
         ht.nothing  # noqa: B018 - the look-up is the test
     assert (caught.value.name, caught.value.obj) == ("nothing", ht)  # of which Python says: did you mean
+
+
+def test_there_are_few_public_names() -> None:
+    rooms = [value for name in ht.__all__ if isinstance(value := getattr(ht, name), ModuleType)]
+    assert len(ht.__all__) + sum(len(room.__all__) for room in rooms) < 110
 
 
 @pytest.mark.parametrize("name", ht.__all__)
