@@ -19,12 +19,10 @@ from heavytail.report.figures.figure import (
     Axis,
     Curves,
     Figure,
-    IntervalRow,
-    Intervals,
     ReferenceLine,
+    Row,
+    Rows,
     SmallMultiples,
-    Strip,
-    Strips,
 )
 from heavytail.report.figures.svg import make_drawing
 from heavytail.report.report import write_report
@@ -87,7 +85,9 @@ def test_every_registered_figure_says_what_it_shows() -> None:
 
 
 LINES = Curves(Axis("x"), Axis("y"), [CURVE, CURVE._replace(low=None, high=None, note="more")], [LINE])
-ROWS = Intervals(Axis("x", percent=True), [IntervalRow("a", LABEL, STYLE, 0.5, np.nan, np.nan)], 0.5)
+ROWS = Rows(
+    Axis("x", percent=True), [Row("a", LABEL, STYLE, 0.5), Row("a", LABEL, STYLE, 0.5, 0.4, 0.6)], 0.5
+)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,12 @@ ROWS = Intervals(Axis("x", percent=True), [IntervalRow("a", LABEL, STYLE, 0.5, n
         Curves(Axis("x", log=True), Axis("y", log=True), [CURVE], [LINE]),
         Curves(Axis("x", limits=(0.0, 9.0)), Axis("y", log=True, percent=True, limits=(0.01, 1.0)), [CURVE]),
         Curves(Axis("x"), Axis("y", percent=True), []),
-        Strips(Axis("x"), [Strip("a", LABEL, STYLE, Y)], reference=0.5),
-        Strips(Axis("x"), []),
+        Rows(Axis("x"), [Row("a", LABEL, STYLE, 0.0, values=Y)], reference=0.5),
+        Rows(Axis("x"), []),
         ROWS,
         SmallMultiples([("$one$ <b>", LINES), ("two", ROWS)]),
     ],
-    ids=["linear", "logarithmic", "percent", "no agents", "strips", "no strips", "intervals", "multiples"],
+    ids=["linear", "logarithmic", "percent", "no agents", "seeds", "no rows", "intervals", "multiples"],
 )
 def test_a_description_is_drawn_the_same_every_time(content: Any, tmp_path: Path) -> None:
     figure = Figure("A $title$ <b>", "", content)
@@ -150,5 +150,5 @@ def test_a_band_ends_where_a_logarithmic_axis_does() -> None:
 
 
 def test_a_figure_of_something_else_is_an_error() -> None:
-    with pytest.raises(TypeError, match="intervals or tiles, not str"):
+    with pytest.raises(TypeError, match="rows or tiles, not str"):
         draw_figure(Figure("", "", "text"))  # type: ignore[arg-type]

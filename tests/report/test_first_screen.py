@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heavytail.report.figures.figure import Figure, Intervals, SmallMultiples
+from heavytail.report.figures.figure import Figure, Rows, SmallMultiples
 from heavytail.report.findings import count_verdicts, make_findings
 from heavytail.report.first_figure import choose_first_figure
 from heavytail.report.leaderboard import Standing, make_leaderboard
@@ -135,13 +135,13 @@ def test_few_environments_have_a_panel_each_and_many_have_one_for_all() -> None:
     figure = first(few)
     assert figure is not None
     assert isinstance(figure.content, SmallMultiples)
-    panels = [panel for _, panel in figure.content.panels if isinstance(panel, Intervals)]
+    panels = [panel for _, panel in figure.content.panels if isinstance(panel, Rows)]
     assert [[row.agent for row in panel.rows] for panel in panels] == [["ucrl2", "random"]] * 2
     assert panels[0].x.percent
     assert panels[0].rows[0].estimate == pytest.approx(0.775)
     many = first([task(str(i), {"random": LOW, "ucrl2": HIGH}) for i in range(20)])
     assert many is not None
-    assert isinstance(many.content, Intervals)
+    assert isinstance(many.content, Rows)
     assert [row.estimate for row in many.content.rows] == [1.0, 0.0]
 
 

@@ -116,8 +116,8 @@ def test_a_map_has_a_tile_for_every_point_and_marks_where_they_are() -> None:
     np.testing.assert_allclose(content.panels[1].values, make_map().regret[:, :, 1].T / 100)
     assert not content.panels[0].marks
     (mark,) = content.panels[1].marks
-    assert mark.x == 1.0
-    assert mark.y == pytest.approx(np.log10(3.0))
+    assert mark.x == 10.0
+    assert mark.y == 3.0
 
 
 @pytest.mark.parametrize(

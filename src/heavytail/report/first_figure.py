@@ -14,8 +14,8 @@ from heavytail.report.figures.figure import (
     Axis,
     Curves,
     Figure,
-    IntervalRow,
-    Intervals,
+    Row,
+    Rows,
     SmallMultiples,
     Styles,
 )
@@ -68,7 +68,7 @@ def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]
     panels = [
         (
             task.label,
-            Intervals(
+            Rows(
                 axis,
                 [
                     _make_row(task, agent, styles, task.optimum if shares and task.optimum else 1.0)
@@ -86,10 +86,10 @@ def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]
     return Figure("What each agent earns in the end", caption, SmallMultiples(panels), wide=True, name=FIRST)
 
 
-def _make_row(task: Task, agent: Agent, styles: Styles, whole: float) -> IntervalRow:
+def _make_row(task: Task, agent: Agent, styles: Styles, whole: float) -> Row:
     median = task.aggregation.median(final_reward(agent.runs))
     estimate, low, high = (float(x) / whole for x in median)
-    return IntervalRow(agent.key, agent.label, styles[agent.key], estimate, low, high)
+    return Row(agent.key, agent.label, styles[agent.key], estimate, low, high)
 
 
 def _place(agent: str, order: Sequence[str]) -> float:
@@ -97,13 +97,13 @@ def _place(agent: str, order: Sequence[str]) -> float:
 
 
 def _compare_over_all(leaderboard: Sequence[Standing], styles: Styles) -> Figure:
-    rows = [
-        IntervalRow(each.agent, each.label, styles[each.agent], *map(float, each.share))
-        for each in leaderboard
-    ]
+    rows = []
+    for each in leaderboard:
+        estimate, low, high = map(float, each.share)
+        rows.append(Row(each.agent, each.label, styles[each.agent], estimate, low, high))
     caption = (
         "How often a run of an agent earns more in its last tenth than a run of another agent in the same"
         " environment, over all environments, with its bootstrap interval."
     )
-    content = Intervals(Axis("runs of other agents that are beaten", percent=True), rows, 0.5)
+    content = Rows(Axis("runs of other agents that are beaten", percent=True), rows, 0.5)
     return Figure("Who beats whom", caption, content, wide=True, name=FIRST)

@@ -8,37 +8,30 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis as MatplotlibAxis
-from matplotlib.axis import XAxis
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from heavytail.arrays import Floats, Ints
+from heavytail.report.figures.axes import FONT, plain_text, style_axis
 from heavytail.report.figures.figure import (
     AgentCurve,
-    Axis,
     Curves,
     Figure,
-    IntervalRow,
-    Intervals,
     Plot,
     ReferenceLine,
+    Row,
+    Rows,
     SmallMultiples,
-    Strip,
-    Strips,
     Tiles,
     count_columns,
     jitter,
 )
-from heavytail.report.figures.tiles import draw_tiles, plain_text
-from heavytail.report.number_format import short_number
+from heavytail.report.figures.tiles import draw_tiles
 from heavytail.report.theme import DASHES, GRID, INK, MARKERS, MUTED, AgentStyle
 
 WIDTH, PANEL_WIDTH = 4.2, 3.3  # inches of a figure, and of a panel of several
 HEIGHT, ROW = 2.7, 0.32  # inches of curves, and of a row of an agent
 LEGEND_ROW = 0.15  # inches
-FONT = 8.0  # points
 MAX_POINTS = 300  # of a line: more than a screen shows
 
 
@@ -58,7 +51,8 @@ def draw_figure(figure: Figure) -> MatplotlibFigure:
         if not curve.note
     }
     height = rows * max(_height(panel) for _, panel in panels)
-    legend_columns = max(1, int(width / (0.042 * max(map(_label_size, legend.values()), default=1) + 0.45)))
+    longest = max((len(curve.label) for curve in legend.values()), default=1)
+    legend_columns = max(1, int(width / (0.042 * longest + 0.45)))
     height += LEGEND_ROW * -(-len(legend) // legend_columns)
     drawn = MatplotlibFigure((width, height), layout="constrained")
     for i, (title, panel) in enumerate(panels):
@@ -88,30 +82,23 @@ def _list_panels(content: Plot | SmallMultiples) -> Sequence[tuple[str, Plot]]:
 
 
 def _height(panel: Plot) -> float:
-    match panel:
-        case Strips():
-            return 0.6 + ROW * max(len(panel.strips), 2)
-        case Intervals():
-            return 0.6 + ROW * max(len(panel.rows), 2)
-    return HEIGHT
+    return 0.6 + ROW * max(len(panel.rows), 2) if isinstance(panel, Rows) else HEIGHT
 
 
 def _draw_panel(axes: Axes, panel: Plot) -> None:
     match panel:
         case Curves():
             _draw_curves(axes, panel)
-        case Strips():
-            _draw_rows(axes, panel.x, panel.strips, panel.reference)
-        case Intervals():
-            _draw_rows(axes, panel.x, panel.rows, panel.reference)
+        case Rows():
+            _draw_rows(axes, panel)
         case _:
-            raise TypeError(f"a figure shows curves, strips, intervals or tiles, not {type(panel).__name__}")
+            raise TypeError(f"a figure shows curves, rows or tiles, not {type(panel).__name__}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(MUTED)
     axes.set_axisbelow(True)
 
 
-def _group(agent: AgentCurve | Strip | IntervalRow, words: str = "") -> str:
+def _group(agent: AgentCurve | Row, words: str = "") -> str:
     """The id of a group of artists: whose they are, and what the page says of them under the pointer."""
     return f"agent:{agent.agent}\n{words or agent.label}"
 
@@ -124,8 +111,8 @@ def _draw_curves(axes: Axes, content: Curves) -> None:
         _draw_curve(axes, curve, content)
     for line in content.references:
         _draw_reference(axes, line)
-    _style_axis(axes.xaxis, content.x)
-    _style_axis(axes.yaxis, content.y)
+    style_axis(axes.xaxis, content.x)
+    style_axis(axes.yaxis, content.y)
     axes.grid(axis="y", color=GRID, linewidth=0.6)
 
 
@@ -196,68 +183,27 @@ def _draw_legend(drawn: MatplotlibFigure, curves: Sequence[AgentCurve], columns:
     )
 
 
-def _label_size(curve: AgentCurve) -> int:
-    return len(curve.label)
-
-
 # Rows of agents
 
 
-def _draw_rows(axes: Axes, x: Axis, rows: Sequence[Strip | IntervalRow], reference: float | None) -> None:
-    """A row for each agent, from the top: its name, and below that its values."""
-    if reference is not None:
-        axes.axvline(reference, color=MUTED, linewidth=0.8, zorder=0)
-    for i, row in enumerate(rows):
-        look = _line_style(row.style)
-        if isinstance(row, Strip):
-            _draw_points(axes, row, i, look)
+def _draw_rows(axes: Axes, content: Rows) -> None:
+    """A row for each agent: its name, and below that its values."""
+    if content.reference is not None:
+        axes.axvline(content.reference, color=MUTED, linewidth=0.8, zorder=0)
+    for i, row in enumerate(content.rows):
+        colour, gid = row.style.paper, _group(row)
+        look = _line_style(row.style) | {"gid": gid}
+        if row.values is None:
+            axes.plot([row.low, row.high], [i, i], color=colour, linewidth=1.6, gid=gid)
+            axes.plot(row.estimate, i, **look | {"markersize": 5})
         else:
-            axes.plot([row.low, row.high], [i, i], color=row.style.paper, linewidth=1.6, gid=_group(row))
-            axes.plot(row.estimate, i, gid=_group(row), **look | {"markersize": 5})
-        place: dict[str, Any] = {"transform": axes.get_yaxis_transform(), "va": "center"}
-        name = axes.text(
-            0, i - 0.44, plain_text(row.label), fontsize=FONT - 0.5, color=row.style.paper, **place
-        )
-        name.set_gid(_group(row))
-    _style_axis(axes.xaxis, x)
+            points = {"linestyle": "none", "markeredgewidth": 0, "alpha": 0.7, "clip_on": False}
+            axes.plot(row.values, i + 0.3 * jitter(len(row.values)), **look | points)
+            axes.plot([row.estimate] * 2, [i - 0.24, i + 0.24], color=INK, linewidth=1.4, gid=gid)
+        name = axes.text(0, i - 0.44, plain_text(row.label), fontsize=FONT - 0.5, color=colour, va="center")
+        name.set(gid=gid, transform=axes.get_yaxis_transform())
+    style_axis(axes.xaxis, content.x)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.set_ylim(max(len(rows), 1) - 0.55, -0.75)
+    axes.set_ylim(max(len(content.rows), 1) - 0.55, -0.75)
     axes.grid(axis="x", color=GRID, linewidth=0.6)
-
-
-def _draw_points(axes: Axes, strip: Strip, row: int, look: dict[str, Any]) -> None:
-    """A point for each value, and a bar at their median."""
-    points = {"linestyle": "none", "markeredgewidth": 0, "alpha": 0.7, "clip_on": False}
-    heights = row + 0.3 * jitter(len(strip.values))
-    axes.plot(strip.values, heights, gid=_group(strip), **look | points)
-    median = float(np.median(strip.values))
-    axes.plot([median] * 2, [row - 0.24, row + 0.24], color=INK, linewidth=1.4, gid=_group(strip))
-
-
-# Axes
-
-
-def _style_axis(drawn: MatplotlibAxis, axis: Axis) -> None:
-    """Label an axis, set its scale and its ticks."""
-    drawn.set_label_text(plain_text(axis.label), fontsize=FONT, color=INK)
-    drawn.set_tick_params(which="both", labelsize=FONT - 0.5, color=MUTED, labelcolor=INK)
-    drawn.set_tick_params(length=2.5)
-    horizontal = isinstance(drawn, XAxis)
-    if axis.log:
-        (drawn.axes.set_xscale if horizontal else drawn.axes.set_yscale)("log")
-    if axis.limits:
-        (drawn.axes.set_xlim if horizontal else drawn.axes.set_ylim)(*axis.limits)
-    if axis.ticks:
-        drawn.set_ticks(
-            [place for place, _ in axis.ticks], labels=[plain_text(text) for _, text in axis.ticks]
-        )
-        drawn.set_minor_formatter(NullFormatter())
-        return
-    if axis.log:
-        low, high = drawn.get_view_interval()
-        drawn.set_major_locator(LogLocator(subs=(1.0,) if high > 100 * low else (1.0, 2.0, 5.0)))
-        drawn.set_minor_formatter(NullFormatter())
-    drawn.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{100 * value:.3g}%" if axis.percent else short_number(value, 6))
-    )

@@ -65,39 +65,23 @@ class Curves(NamedTuple):
     references: Sequence[ReferenceLine] = ()
 
 
-class Strip(NamedTuple):
-    """The values of an agent, a point each."""
-
-    agent: str
-    label: str
-    style: AgentStyle
-    values: Floats
-
-
-class Strips(NamedTuple):
-    """A row of points for each agent, with a bar at their median."""
-
-    x: Axis
-    strips: Sequence[Strip]
-    reference: float | None = None  # a thin grey line across all rows
-
-
-class IntervalRow(NamedTuple):
-    """A number of an agent with its interval; a single run has none, and NaN at its ends."""
+class Row(NamedTuple):
+    """A number of an agent, with its interval or with the values of which it is the median, a point each."""
 
     agent: str
     label: str
     style: AgentStyle
     estimate: float
-    low: float
-    high: float
+    low: float = np.nan  # a single run has no interval
+    high: float = np.nan
+    values: Floats | None = None
 
 
-class Intervals(NamedTuple):
-    """A row for each agent: a dot, and a bar over its interval."""
+class Rows(NamedTuple):
+    """A row for each agent, from the top."""
 
     x: Axis
-    rows: Sequence[IntervalRow]
+    rows: Sequence[Row]
     reference: float | None = None  # a thin grey line across all rows
 
 
@@ -107,16 +91,7 @@ class SmallMultiples(NamedTuple):
     panels: "Sequence[tuple[str, Plot]]"
 
 
-Plot: TypeAlias = Curves | Strips | Intervals  # what has axes of its own
-
-
-class TileAxis(NamedTuple):
-    """A side of a panel of tiles."""
-
-    label: str
-    edges: Floats  # where tiles begin and end
-    ticks: Sequence[float]
-    tick_labels: Sequence[str]
+Plot: TypeAlias = Curves | Rows  # what has axes of its own
 
 
 class TileMark(NamedTuple):
@@ -140,20 +115,19 @@ class Panel(NamedTuple):
 
 
 class ColourScale(NamedTuple):
-    """The scale of the colours of tiles; bright is good."""
+    """The scale of the colours of tiles, which are shares; bright is good."""
 
     low: float
     high: float
     label: str
-    ticks: Sequence[float]
-    tick_labels: Sequence[str]
 
 
 class Tiles(NamedTuple):
     """Panels of tiles on common axes and one scale of colours."""
 
-    x: TileAxis
-    y: TileAxis
+    x: Axis
+    y: Axis
+    edges: tuple[Floats, Floats]  # on both axes, where tiles begin and end
     panels: Sequence[Panel]
     scale: ColourScale | None = None  # logarithmic, small is good; None: values are from 0 (bad) to 1 (good)
     outline_label: str = ""

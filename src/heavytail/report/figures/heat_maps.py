@@ -19,7 +19,7 @@ import numpy as np
 
 from heavytail.arrays import Floats
 from heavytail.checks import is_number
-from heavytail.report.figures.figure import Figure, Panel, Segment, TileAxis, Tiles
+from heavytail.report.figures.figure import Axis, Figure, Panel, Segment, Tiles
 from heavytail.report.number_format import percent, short_number
 from heavytail.studies.plan import Choices
 from heavytail.studies.results import Task, final_regret, final_reward
@@ -76,10 +76,11 @@ class HeatMaps(NamedTuple):
         shades = compute_shades(self.maps, self.measure)
         panels = [self._make_panel(m, some) for m, some in zip(self.maps, shades, strict=True)]
         first = self.maps[0]
-        x = _make_side(first.column_name, [format_level(level) for level in first.columns])
-        rows = [format_level(level) if first.row_name else "" for level in first.rows]
-        y = _make_side(first.row_name, rows)
-        return Figure(self.title, self._describe(), Tiles(x, y, panels), wide=True, name=self.name)
+        x = _make_side(first.column_name, first.columns)
+        y = _make_side(first.row_name, first.rows if first.row_name else [""])
+        across, down = (np.arange(len(side.ticks) + 1, dtype=np.float64) - 0.5 for side in (x, y))
+        content = Tiles(x, y, (across, down), panels)
+        return Figure(self.title, self._describe(), content, wide=True, name=self.name)
 
     def _make_panel(self, m: HeatMap, shades: Floats) -> Panel:
         texts = [[self.measure.format(float(value)) for value in row] for row in m.values]
@@ -115,9 +116,8 @@ def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
     return np.split(shades, np.cumsum([len(m.rows) for m in maps])[:-1])
 
 
-def _make_side(label: str, levels: list[str]) -> TileAxis:
-    n = len(levels)
-    return TileAxis(label, np.arange(n + 1, dtype=np.float64) - 0.5, [float(i) for i in range(n)], levels)
+def _make_side(label: str, levels: Sequence[Any]) -> Axis:
+    return Axis(label, ticks=[(float(i), format_level(level)) for i, level in enumerate(levels)])
 
 
 def _outline_tile(row: int, column: int) -> list[Segment]:

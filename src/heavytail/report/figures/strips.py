@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from heavytail.arrays import Floats
 from heavytail.registry import register
-from heavytail.report.figures.figure import Axis, Figure, Strip, Strips, Styles
+from heavytail.report.figures.figure import Axis, Figure, Row, Rows, Styles
 from heavytail.studies.results import Runs, Task, final_regret, final_reward
 
 
@@ -16,8 +18,7 @@ def last_tenth(task: Task, styles: Styles) -> Figure:
     caption = (
         f"{what.capitalize()} in the last tenth of the run, one point per seed; the bar is the median{best}."
     )
-    strips = _make_strips(task, styles, final_reward)
-    content = Strips(Axis(f"{what}, last tenth"), strips, task.optimum)
+    content = Rows(Axis(f"{what}, last tenth"), _make_rows(task, styles, final_reward), task.optimum)
     return Figure("Where each seed ended up", caption, content, order=6)
 
 
@@ -27,11 +28,13 @@ def final_regrets(task: Task, styles: Styles) -> Figure | None:
     if task.optimum is None:
         return None
     caption = "Regret of the whole run, one point per seed; the bar is the median."
-    strips = _make_strips(task, styles, final_regret)
-    return Figure(
-        "Final regret of each seed", caption, Strips(Axis("final regret (reward)"), strips), order=7
-    )
+    content = Rows(Axis("final regret (reward)"), _make_rows(task, styles, final_regret))
+    return Figure("Final regret of each seed", caption, content, order=7)
 
 
-def _make_strips(task: Task, styles: Styles, values: Callable[[Runs], Floats]) -> list[Strip]:
-    return [Strip(agent.key, agent.label, styles[agent.key], values(agent.runs)) for agent in task.agents]
+def _make_rows(task: Task, styles: Styles, measure: Callable[[Runs], Floats]) -> list[Row]:
+    rows = []
+    for agent in task.agents:
+        values = measure(agent.runs)
+        rows.append(Row(agent.key, agent.label, styles[agent.key], float(np.median(values)), values=values))
+    return rows

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from heavytail.arrays import Bools, Floats
-from heavytail.report.figures.figure import ColourScale, Figure, Panel, Segment, TileAxis, TileMark, Tiles
+from heavytail.report.figures.figure import Axis, ColourScale, Figure, Panel, Segment, TileMark, Tiles
 from heavytail.report.number_format import number
 from heavytail.studies.plan import Cell, Sweep
 from heavytail.studies.results import Agent, Task, final_reward
@@ -24,7 +24,6 @@ WORKS = 0.95  # of what the best policy earns, in the last tenth of the run
 SYMBOLS = ("circle", "star", "diamond", "square", "triangle-up", "cross", "x")
 MIN_LOST = 1e-6  # a share that stands for none
 MAX_TICKS = 6
-MIN_COLOUR_TICKS = 3
 
 CAPTION = (
     "Median final regret over {runs} seeds as a share of what the best policy earns; bright is good, on one"
@@ -37,7 +36,7 @@ CAPTION = (
 class SweepAxis(NamedTuple):
     """A parameter and its values, which ascend.
 
-    Positions on it are logarithms where all values are positive, else their indices.
+    It is logarithmic where all values are positive; else positions on it are the indices of values.
     """
 
     name: str
@@ -45,57 +44,45 @@ class SweepAxis(NamedTuple):
 
     @property
     def logarithmic(self) -> bool:
-        """True if positions are logarithms."""
+        """True if positions are the values themselves, on a logarithmic axis."""
         return bool((self.values > 0).all())
 
     def position(self, value: float) -> float:
         """Compute where a value lies, also one between those of the axis; one beyond them lies at the edge.
 
         >>> SweepAxis("scale", np.array([0.01, 1.0])).position(0.1)
-        -1.0
+        0.1
         >>> SweepAxis("scale", np.array([0.0, 1.0])).position(0.25)
         0.25
-        >>> SweepAxis("scale", np.array([0.1, 1.0])).position(1000.0)
-        0.5
+        >>> round(SweepAxis("scale", np.array([0.1, 1.0])).position(1000.0), 2)
+        3.16
         """
-        edges = self.edges
-        if self.logarithmic:
-            at = math.log10(value) if value > 0 else -math.inf
-        else:
+        at, edges = value, self.edges
+        if not self.logarithmic:
             indices = np.arange(len(self.values))
             at = float(np.interp(value, self.values, indices, left=-math.inf, right=math.inf))
         return min(max(at, float(edges[0])), float(edges[-1]))
 
     @property
-    def centers(self) -> Floats:
-        """The positions of its values."""
-        return np.log10(self.values) if self.logarithmic else np.arange(len(self.values), dtype=np.float64)
-
-    @property
     def edges(self) -> Floats:
         """The edges of the tiles of its values, halfway between them."""
-        at = self.centers
-        if len(at) == 1:
-            return at[0] + np.array([-0.5, 0.5])
+        at = np.log10(self.values) if self.logarithmic else np.arange(len(self.values), dtype=np.float64)
         middles = (at[1:] + at[:-1]) / 2
-        return np.concatenate([[2 * at[0] - middles[0]], middles, [2 * at[-1] - middles[-1]]])
+        first, last = (middles[0], middles[-1]) if len(at) > 1 else (at[0] + 0.5, at[0] - 0.5)
+        edges = np.concatenate([[2 * at[0] - first], middles, [2 * at[-1] - last]])
+        return np.asarray(10.0**edges if self.logarithmic else edges)
 
     def nearest(self, value: float) -> int:
-        """Find the index of the value that is nearest."""
-        return int(np.argmin(np.abs(self.centers - self.position(value))))
+        """Find the index of the value in whose tile this one lies."""
+        return int(np.searchsorted(self.edges[1:-1], self.position(value)))
 
-    def make_side(self) -> TileAxis:
-        """Describe it as a side of tiles."""
-        return TileAxis(self.name, self.edges, *self.ticks())
-
-    def ticks(self) -> tuple[list[float], list[str]]:
-        """Choose ticks and their labels: every value where they are few, else powers of ten."""
-        low, high = self.edges[0], self.edges[-1]
-        decades = [float(k) for k in range(math.ceil(low), math.floor(high) + 1)] if self.logarithmic else []
-        if len(self.values) <= MAX_TICKS or len(decades) < 2:
-            return self.centers.tolist(), [f"{value:.3g}" for value in self.values]
-        stride = 1 if len(decades) <= MAX_TICKS else 2
-        return decades[::stride], [f"{10**k:g}" for k in decades[::stride]]
+    def make_axis(self) -> Axis:
+        """Describe it as a side of tiles: with every value where they are few, else with powers of ten."""
+        if self.logarithmic and len(self.values) > MAX_TICKS and self.values[-1] >= 100 * self.values[0]:
+            return Axis(self.name, log=True)
+        places = self.values if self.logarithmic else range(len(self.values))
+        ticks = [(float(at), f"{value:.3g}") for at, value in zip(places, self.values, strict=True)]
+        return Axis(self.name, log=self.logarithmic, ticks=ticks)
 
 
 class Mark(NamedTuple):
@@ -180,15 +167,14 @@ class SweepMap(NamedTuple):
     def make_figure(self) -> Figure:
         """Describe the map: a panel for each value of the third axis, what works outlined, agents marked."""
         low, high = self.span
-        ticks = choose_share_ticks(low, high)
-        tick_labels = [format_share_tick(share) for share in ticks]
         label = "median final regret,\nof what the best policy earns"
         x, y, panels = self.axes
         content = Tiles(
-            x.make_side(),
-            y.make_side(),
+            x.make_axis(),
+            y.make_axis(),
+            (x.edges, y.edges),
             [self._make_panel(i) for i in range(len(panels.values))],
-            ColourScale(low, high, label, ticks, tick_labels),
+            ColourScale(low, high, label),
             outline_label=f"at least {100 * WORKS:.0f} % of the optimum in the last tenth",
         )
         caption = CAPTION.format(runs=self.runs, works=WORKS)
@@ -254,31 +240,6 @@ def describe_range(ends: tuple[float, float] | None, values: Floats) -> str:
     if ends[0] < ends[1]:
         return f"{low} to {high}"
     return low if ends[0] == values[0] else high if ends[0] == values[-1] else f"{low} only"
-
-
-def choose_share_ticks(low: float, high: float) -> list[float]:
-    """Choose round shares for the ticks of a logarithmic colour bar; its ends, where too few lie between.
-
-    >>> choose_share_ticks(0.004, 0.3)
-    [0.005, 0.01, 0.02, 0.05, 0.1, 0.2]
-    >>> choose_share_ticks(0.25, 0.6), choose_share_ticks(0.51, 0.56)
-    ([0.3, 0.4, 0.5, 0.6], [0.51, 0.56])
-    """
-    exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    for digits in ((1,), (1, 2, 5), range(1, 10)):
-        inside = [share for k in exponents for m in digits if low <= (share := float(f"{m}e{k}")) <= high]
-        if len(inside) >= MIN_COLOUR_TICKS:
-            return inside
-    return [low, high]
-
-
-def format_share_tick(share: float) -> str:
-    """Format a share for a tick.
-
-    >>> format_share_tick(0.005), format_share_tick(1.0)
-    ('0.5 %', '100 %')
-    """
-    return f"{100 * share:.3g} %"
 
 
 # From the results of a study

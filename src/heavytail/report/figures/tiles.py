@@ -11,12 +11,11 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure as MatplotlibFigure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullLocator
 
-from heavytail.report.figures.figure import ColourScale, Panel, Tiles, count_columns
+from heavytail.report.figures.axes import FONT, plain_text, style_axis
+from heavytail.report.figures.figure import Axis, ColourScale, Panel, Tiles, count_columns
 from heavytail.report.theme import INK, MARKERS, MUTED, OUTLINE
 
-FONT = 7.5  # points
 PANEL = 1.75  # inches of a side of tiles without texts
 TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
 LETTER = 0.055  # inches across
@@ -34,7 +33,7 @@ def draw_tiles(content: Tiles, title: str = "") -> MatplotlibFigure:
     rows, lines = -(-n // columns), title.split("\n")
     legend = 0.16 * len(content.marks) + (0.25 if content.outline_label else 0.0)
     size = (
-        max(columns * width + (1.3 if content.scale else 0.0), 3.0, 1.35 * LETTER * _longest(lines)),
+        max(columns * width + (1.3 if content.scale else 0.0), 3.0, 1.35 * LETTER * max(map(len, lines))),
         rows * height + 0.3 + 0.15 * len(lines) + legend,
     )
     drawn = MatplotlibFigure(size, layout="constrained")
@@ -44,7 +43,7 @@ def draw_tiles(content: Tiles, title: str = "") -> MatplotlibFigure:
     norm, colours = _make_norm(content.scale)
     for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
         values = np.ma.masked_invalid(panel.values)
-        tiles = axes.pcolormesh(content.x.edges, content.y.edges, values, cmap=colours, norm=norm)
+        tiles = axes.pcolormesh(*content.edges, values, cmap=colours, norm=norm)
         tiles.set_edgecolor("face")  # else hairlines are seen between them
         tiles.set_rasterized(not panel.texts)  # many tiles are one picture inside the file, few are shapes
         _draw_on_tiles(axes, panel)
@@ -61,8 +60,8 @@ def _panel_size(content: Tiles) -> tuple[float, float]:
         return PANEL, PANEL
     height = TILE_HEIGHT * len(content.y.ticks) + 0.75
     if _is_angled(content):
-        height += 0.5 * LETTER * _longest(content.x.tick_labels)
-    return TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.tick_labels), height
+        height += 0.5 * LETTER * _longest(content.x.ticks)
+    return TILE_WIDTH * len(content.x.ticks) + 0.55 + LETTER * _longest(content.y.ticks), height
 
 
 def _make_norm(scale: ColourScale | None) -> tuple[Normalize, Any]:
@@ -84,29 +83,29 @@ def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
 
 
 def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
-    x, y, texts = content.x, content.y, bool(content.panels[0].texts)
-    angle = (30 if texts else 45) if _is_angled(content) else 0
-    slant: dict[str, Any] = {"rotation": angle, "ha": "right", "rotation_mode": "anchor"} if angle else {}
-    axes.set_xticks(x.ticks, [plain_text(label) for label in x.tick_labels], **slant)
-    axes.set_yticks(y.ticks, [plain_text(label) for label in y.tick_labels])
-    axes.set_xlim(x.edges[0], x.edges[-1])
-    axes.set_ylim(y.edges[0], y.edges[-1])
+    """Name both sides; where there are no texts, only at the left and at the bottom of all panels."""
+    texts = bool(content.panels[0].texts)
+    style_axis(axes.xaxis, content.x if below else content.x._replace(label=""))
+    style_axis(axes.yaxis, content.y if left else content.y._replace(label=""))
+    axes.set_xlim(content.edges[0][0], content.edges[0][-1])
+    axes.set_ylim(content.edges[1][0], content.edges[1][-1])
     if texts:
         axes.invert_yaxis()  # rows are read from the top
-    axes.tick_params(labelsize=FONT - 0.5, length=0 if texts else 2, color=MUTED, labelcolor=INK)
+    if _is_angled(content):
+        turned: dict[str, Any] = {"rotation": 30 if texts else 45, "ha": "right", "rotation_mode": "anchor"}
+        axes.xaxis.set_tick_params(labelrotation=turned["rotation"])
+        for label in axes.get_xticklabels():
+            label.set(**turned)
+    axes.tick_params(length=0 if texts else 2, labelleft=left or texts, labelbottom=below or texts)
+    axes.tick_params(which="minor", length=0)
     axes.spines[:].set_color(MUTED)
-    axes.tick_params(labelleft=left or texts, labelbottom=below or texts)
-    axes.set_xlabel(plain_text(x.label) if below else "", fontsize=FONT, color=INK)
-    axes.set_ylabel(plain_text(y.label) if left else "", fontsize=FONT, color=INK)
 
 
 def _draw_colour_bar(drawn: MatplotlibFigure, panels: list[Axes], scale: ColourScale) -> None:
     bar = drawn.colorbar(ScalarMappable(*_make_norm(scale)), ax=panels, aspect=30, pad=0.015)
-    bar.set_ticks(list(scale.ticks), labels=list(scale.tick_labels))
-    bar.ax.yaxis.set_minor_locator(NullLocator())
-    bar.ax.tick_params(labelsize=FONT - 0.5, color=MUTED, labelcolor=INK)
     bar.outline.set_visible(False)
-    bar.set_label(scale.label, fontsize=FONT, color=INK)
+    style_axis(bar.ax.yaxis, Axis(scale.label, log=True, percent=True))
+    bar.ax.tick_params(which="minor", length=0)
 
 
 def _draw_tile_legend(drawn: MatplotlibFigure, content: Tiles) -> None:
@@ -134,13 +133,8 @@ def _mark_style(symbol: str) -> dict[str, Any]:
 
 def _is_angled(content: Tiles) -> bool:
     """Tell whether the labels of columns need an angle, because tiles are too narrow for them."""
-    return not content.panels[0].texts or _longest(content.x.tick_labels) > MAX_LEVEL_LABEL
+    return not content.panels[0].texts or _longest(content.x.ticks) > MAX_LEVEL_LABEL
 
 
-def _longest(labels: Sequence[str]) -> int:
-    return max(map(len, labels), default=0)
-
-
-def plain_text(text: str) -> str:
-    """Text as it is: a dollar starts mathematics in matplotlib."""
-    return text.replace("$", r"\$")
+def _longest(ticks: Sequence[tuple[float, str]]) -> int:
+    return max((len(label) for _, label in ticks), default=0)

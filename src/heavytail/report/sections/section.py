@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from heavytail.arrays import Floats
 from heavytail.report.figures.draw import draw_panels, thin_out
 from heavytail.report.figures.figure import (
     Axis,
     Curves,
     Figure,
     Plot,
+    Row,
     SmallMultiples,
-    Strips,
     Styles,
     Tiles,
     figure_file,
@@ -101,23 +100,12 @@ def _describe(content: Plot | Tiles) -> str:
 
 def make_numbers(content: Plot) -> Table | None:
     """Make the table of what a plot shows: of curves at a few places, of seeds the quartiles."""
-    match content:
-        case Curves():
-            return _tabulate_curves(content) if content.curves else None
-        case Strips():
-            rows = [
-                [make_agent_cell(strip.style, strip.label), *_list_quartiles(strip.values, content.x)]
-                for strip in content.strips
-            ]
-            return Table([content.x.label, "least", "first quartile", "median", "third", "largest"], rows)
-    rows = [
-        [
-            make_agent_cell(row.style, row.label),
-            _make_cell(content.x, row.estimate, row.low, row.high),
-        ]
-        for row in content.rows
-    ]
-    return Table(["", content.x.label], rows)
+    if isinstance(content, Curves):
+        return _tabulate_curves(content) if content.curves else None
+    seeds = [row for row in content.rows if row.values is not None]
+    headings = ["least", "first quartile", "median", "third quartile", "largest"]
+    rows = [[make_agent_cell(row.style, row.label), *_list_cells(row, content.x)] for row in content.rows]
+    return Table([content.x.label, *(headings if seeds else [""])], rows)
 
 
 def _tabulate_curves(content: Curves) -> Table:
@@ -137,8 +125,10 @@ def _tabulate_curves(content: Curves) -> Table:
     return Table([content.y.label, *headings], rows)
 
 
-def _list_quartiles(values: Floats, axis: Axis) -> list[TableCell]:
-    return [_make_cell(axis, float(x)) for x in np.quantile(values, (0.0, 0.25, 0.5, 0.75, 1.0))]
+def _list_cells(row: Row, axis: Axis) -> list[TableCell]:
+    if row.values is None:
+        return [_make_cell(axis, row.estimate, row.low, row.high)]
+    return [_make_cell(axis, float(x)) for x in np.quantile(row.values, (0.0, 0.25, 0.5, 0.75, 1.0))]
 
 
 def _make_cell(axis: Axis, value: float, low: float = np.nan, high: float = np.nan) -> TableCell:
