@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from heavytail.cli import app
 from heavytail.errors import InputError
-from heavytail.report.export import export_tables, make_tables
-from heavytail.report.latex import to_latex
+from heavytail.report.export import export_tables, make_tables, to_latex
 from heavytail.studies import Study
 from support.small_studies import done, small
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from heavytail.errors import InputError
-from heavytail.report.page import render_page
-from heavytail.report.report import collect_studies, write_report
+from heavytail.report.report import collect_studies, render_page, write_report
 from heavytail.report.report_data import ReportData, StudySection
 from heavytail.studies import Study
 from support.page_reader import read

@@ -10,13 +10,14 @@ Where a number has an interval, ``x_low`` and ``x_high`` stand beside ``x``. LaT
 three, labels in the place of keys, and neither curves nor tests, which no paper prints.
 """
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError, short_repr, suggestion
 from heavytail.files import one_line_write_errors, write_whole
-from heavytail.report.latex import to_latex
+from heavytail.report.number_format import number
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.sections.claims import sentence
 from heavytail.report.tables import format_parameters
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PRINTED = ("results", "claims", "tuning")  # in LaTeX
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "{}$&#_%"},
+}
 SUFFIXES = {"csv": ".csv", "latex": ".tex"}
 
 
@@ -156,3 +163,79 @@ def _tuning(data: ReportData) -> Iterator[dict[str, Any]]:
             "change_probability": review.change if chosen else None,
             "remarks": "; ".join(review.remarks()) if chosen else "",
         }
+
+
+# LaTeX
+
+
+def to_latex(table: "pd.DataFrame") -> str:
+    r"""Write a table as a LaTeX tabular.
+
+    Columns ``x_low`` and ``x_high`` become an interval behind ``x``; keys are left out, since there are
+    labels, and so are columns in which nothing stands.
+
+    >>> import pandas as pd
+    >>> row = {"agent": "a_b", "regret": -2.5, "regret_low": -3.0, "regret_high": 0.0}
+    >>> print(to_latex(pd.DataFrame([row])))
+    \begin{tabular}{ll}
+    \toprule
+    Agent & Regret \\
+    \midrule
+    a\_b & $-2.5$ [$-3$, $0$] \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    """
+    names = [str(name) for name in table.columns]
+    ends = {f"{name}_{end}" for name in names for end in ("low", "high")}
+    empty = {name for name in names if table[name].isin(["", None]).all() or table[name].isna().all()}
+    shown = [name for name in names if name not in ends | empty and not name.endswith("_key")]
+    columns = {name.replace("_", " ").capitalize(): _write_cells(table, name) for name in shown}
+    rows = [" & ".join(row) + r" \\" for row in zip(*columns.values(), strict=True)]
+    lines = [
+        rf"\begin{{tabular}}{{{'l' * len(columns)}}}",
+        r"\toprule",
+        " & ".join(columns) + r" \\",
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _write_cells(table: "pd.DataFrame", name: str) -> list[str]:
+    if f"{name}_low" not in table.columns:
+        return [_write_cell(value) for value in table[name]]
+    values = zip(*(table[f"{name}{end}"] for end in ("", "_low", "_high")), strict=True)
+    return [_write_interval(*row) for row in values]
+
+
+def _write_interval(estimate: float, low: float, high: float) -> str:
+    if math.isnan(low) and math.isnan(high):
+        return _write_cell(estimate)
+    return f"{_write_cell(estimate)} [{_write_cell(low)}, {_write_cell(high)}]"
+
+
+def _write_cell(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case bool():
+            return "yes" if value else ""
+        case int() | float():
+            return _write_number(float(value))
+    return "".join(SPECIAL.get(character, character) for character in str(value))
+
+
+def _write_number(x: float) -> str:
+    r"""Write a number in mathematics.
+
+    >>> [_write_number(x) for x in (351906.4, -2.41, 1.5e-7, math.inf, math.nan)]
+    ['$351{,}900$', '$-2.41$', '$1.5 \\times 10^{-7}$', '$\\infty$', '--']
+    """
+    if math.isnan(x):
+        return "--"
+    text = number(x).replace("−", "-").replace("∞", r"\infty").replace(",", "{,}")
+    mantissa, e, exponent = text.partition("e")
+    return f"${mantissa} \\times 10^{{{exponent}}}$" if e else f"${text}$"

@@ -1,16 +1,25 @@
-"""Writing a report: the page, and every figure as a file of its own for papers and slides."""
+"""Writing a report: one page, and every figure as a file of its own for papers and slides.
+
+The page is self-contained: style and figures are inside it, nothing is fetched from anywhere. Sections are
+plain records; all HTML is in the folder ``templates``.
+"""
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from heavytail.files import one_line_write_errors, save_figure
 from heavytail.report.figures.draw import draw_figure
 from heavytail.report.figures.figure import Curves, Figure, SmallMultiples, figure_file
-from heavytail.report.page import render_page
 from heavytail.report.report_data import ReportData, StudySection, collect_report_data
-from heavytail.report.sections.section import FIGURE_FOLDER
-from heavytail.report.sections.study import summary_id
+from heavytail.report.sections.claims import make_claims_section
+from heavytail.report.sections.provenance import make_origin_section
+from heavytail.report.sections.section import FIGURE_FOLDER, Section
+from heavytail.report.sections.study import make_opening_section, make_study_sections, summary_id
+from heavytail.report.theme import DARK, LIGHT, MARKERS, STROKES
 from heavytail.studies.published import COMPANIONS, published_result
 from heavytail.studies.study import Study
 
@@ -65,6 +74,41 @@ def collect_studies(
         for i, companion in enumerate(beside, 2)
     ]
     return [first, *others]
+
+
+def render_page(studies: Sequence[StudySection]) -> str:
+    """Render the report of one or more studies as HTML."""
+    rows = _make_rows(studies)
+    sections = [section for row in rows for section in row]
+    page = load_templates().get_template("page.html.j2")
+    return page.render(title=studies[0].title, rows=rows, sections=sections)
+
+
+def _make_rows(studies: Sequence[StudySection]) -> list[list[Section]]:
+    """All sections of the page; at its top each study has a row of links to them."""
+    rows = []
+    for i, study in enumerate(studies):
+        opening = make_opening_section(study, study.title if i else "Summary", alone=len(studies) == 1)
+        claims = [] if i else [make_claims_section(studies)]
+        prefix = f"{study.title}: " if i else ""
+        rows.append([opening, *claims, *make_study_sections(study.data, prefix)])
+    rows[-1].append(make_origin_section(studies))
+    return rows
+
+
+@cache
+def load_templates() -> Environment:
+    """Load the templates of all pages."""
+    templates = Environment(
+        loader=PackageLoader("heavytail.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    templates.globals.update(light=LIGHT, dark=DARK, strokes=STROKES, markers=list(MARKERS))
+    return templates
 
 
 def write_figures(folder: Path, data: ReportData) -> None:

@@ -1,5 +1,6 @@
-"""Curves along a run: regret, reward as the paper draws it and per unit, and what was really drawn."""
+"""Curves along a run: regret, reward as the paper draws it and per unit, what was drawn, truncation."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -8,7 +9,7 @@ from heavytail import statistics
 from heavytail.arrays import Floats
 from heavytail.registry import register
 from heavytail.report.figures.figure import Axis, Curves, Figure, ReferenceLine, Styles, make_curve
-from heavytail.studies.results import Agent, BoundLine, Task, describe_bounds
+from heavytail.studies.results import Agent, BoundLine, Task, describe_bounds, truncated_shares
 from heavytail.studies.specs.spec import Regret
 
 MEASURED: dict[Regret, str] = {
@@ -101,6 +102,28 @@ def realised(task: Task, styles: Styles) -> Figure | None:
     return Figure("Realised against mean reward", caption, content, order=5)
 
 
+@register("figure", "truncated")
+def truncated(task: Task, styles: Styles) -> Figure | None:
+    """Truncated rewards so far; the axis is logarithmic, since shares go from 1/2 to 1/1000 and below."""
+    if not task.truncating:
+        return None
+    caption = (
+        "Rewards that truncation left out or changed, as a share of all steps so far: median over seeds with"
+        f" its {task.aggregation.confidence:.0%} bootstrap interval. The axis is logarithmic, and who"
+        " truncated nothing is not on it."
+    )
+    shares = {agent.key: truncated_shares(agent.runs, task.horizon) for agent in task.truncating}
+    low, high = find_decades(np.concatenate([np.median(values, axis=0) for values in shares.values()]))
+    y = Axis("share of rewards truncated so far", log=True, percent=True, limits=(10.0**low, 10.0**high))
+    content = along_run(
+        task._replace(agents=task.truncating),
+        styles,
+        lambda agent: task.aggregation.median(shares[agent.key]),
+        y,
+    )
+    return Figure("Truncated rewards", caption, content, order=8)
+
+
 def along_run(task: Task, styles: Styles, lines: Callable[[Agent], Sequence[Floats]], y: Axis) -> Curves:
     """Make a curve for every agent of a task.
 
@@ -153,3 +176,14 @@ def _nothing(agent: Agent) -> tuple[Floats, Floats]:
     """A band that is not drawn."""
     missing = np.full(len(agent.runs.at), np.nan)
     return missing, missing
+
+
+def find_decades(values: Floats) -> tuple[int, int]:
+    """Find the powers of ten between which all positive values are: the ends of a logarithmic axis.
+
+    >>> find_decades(np.array([0.0, 0.03, 0.96])), find_decades(np.array([0.1]))
+    ((-2, 0), (-1, 0))
+    """
+    positive = values[values > 0]
+    low = math.floor(math.log10(positive.min()))
+    return low, max(math.ceil(math.log10(positive.max())), low + 1)

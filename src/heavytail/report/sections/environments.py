@@ -1,14 +1,45 @@
 """The sections of environments and of their families: tables, growth, figures, tuning."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from heavytail.report.figures.figure import figure_id
+from heavytail.report.number_format import duration, interval, percent
 from heavytail.report.report_data import ReportData
-from heavytail.report.sections.agents import make_agents_table, make_counters
 from heavytail.report.sections.growth import make_family_growth, make_task_growth
 from heavytail.report.sections.section import Section, make_legend, place_figure
+from heavytail.report.tables import (
+    Table,
+    TableCell,
+    format_parameters,
+    make_agent_cell,
+    make_number_cell,
+    make_text_cell,
+)
+from heavytail.studies.backends.backend import EPISODES, TRUNCATED
 from heavytail.studies.families import Family
-from heavytail.studies.results import Agent, Task
+from heavytail.studies.plan import Cell
+from heavytail.studies.results import Agent, Task, counter_names, final_regret, final_reward
+
+MEANINGS = {
+    "phases": "how often a new policy was computed",
+    "uniformity": "entropy of the actions played over its largest value; 1 is uniform play",
+    EPISODES: "how many ended",
+    TRUNCATED: "rewards that truncation left out or changed, and their share of all steps",
+    "cells_visited": "steps, states and actions ever tried",
+    "restarts": "how often learning began anew",
+    "predicted_reward": "the mean reward, as a model of it believes in the end",
+    "residual_scale": "the median distance of rewards from what the model predicts",
+    "outlier_share": "of rewards that are ten times as far from it",
+}
+
+
+class Counters(NamedTuple):
+    """The agents' counters at the end of runs."""
+
+    html_id: str
+    meanings: str
+    table: Table
 
 
 def make_environment_section(data: ReportData, task: Task, title_prefix: str) -> Section:
@@ -17,9 +48,9 @@ def make_environment_section(data: ReportData, task: Task, title_prefix: str) ->
         "optimum": None if task.optimum is None else f"{task.optimum:.4g}",
         "per": task.per,
         "horizon": task.horizon,
-        "agents": make_agents_table(data, task),
+        "agents": _make_agents_table(data, task),
         "growth": make_task_growth(task, data.styles),
-        "counters": make_counters(data, task),
+        "counters": _make_counters(data, task),
         "tuning": _make_tuning_content(data, task),
     }
     section = Section(
@@ -33,7 +64,7 @@ def make_family_section(data: ReportData, family: Family, title_prefix: str) -> 
     content: dict[str, Any] = {
         "members": len(family.members),
         "axis": family.axis,
-        "agents": make_agents_table(data, family.members[-1]),
+        "agents": _make_agents_table(data, family.members[-1]),
         "growth": make_family_growth(family, data.styles),
     }
     section = Section(
@@ -71,3 +102,88 @@ def _make_tuning_content(data: ReportData, task: Task) -> dict[str, Any] | None:
             for grid in grids
         ],
     }
+
+
+# What agents were, reached and counted
+
+
+def _make_agents_table(data: ReportData, task: Task) -> Table:
+    """Make the table of what each agent was and what it reached."""
+    cells = {cell.agent: cell for cell in data.cells if cell.env == task.key}
+    headings = [
+        "Agent",
+        "Setting",
+        "Parameters",
+        *(["Final regret"] if task.optimum is not None else []),
+        f"{task.reward.capitalize()} per {task.per}, last tenth",
+        "Runs",
+        "Time",
+    ]
+    rows = [_make_row(data, task, agent, cells[agent.key]) for agent in task.agents]
+    return Table(headings, rows, f"{task.html_id}-agents")
+
+
+def _make_row(data: ReportData, task: Task, agent: Agent, cell: Cell) -> list[TableCell]:
+    seconds, runs = data.seconds[agent.key, task.key], len(agent.runs.replicates)
+    failed = f"{agent.runs.failed} failed" if agent.runs.failed else ""
+    tuning = f"tuning {duration(seconds['tuning'])}" if "tuning" in seconds else ""
+    return [
+        make_agent_cell(data.styles[agent.key], agent.label),
+        make_text_cell(agent.setting),
+        _make_parameters_cell(cell, data.spec.agents[agent.key].parameters),
+        *([_make_regret_cell(agent, task)] if task.optimum is not None else []),
+        _make_last_tenth_cell(agent, task),
+        make_number_cell(str(runs), runs, failed),
+        make_number_cell(duration(seconds["evaluation"]), seconds["evaluation"], tuning),
+    ]
+
+
+def _make_regret_cell(agent: Agent, task: Task) -> TableCell:
+    median = [float(x) for x in task.aggregation.median(final_regret(agent.runs))]
+    return make_number_cell(interval(*median), median[0])
+
+
+def _make_last_tenth_cell(agent: Agent, task: Task) -> TableCell:
+    """The reward itself, and where there is an optimum its share of it."""
+    median = [float(x) for x in task.aggregation.median(final_reward(agent.runs))]
+    share = f"{percent(*(x / task.optimum for x in median))} of the optimum" if task.optimum else ""
+    return make_number_cell(interval(*median), median[0], share)
+
+
+def _make_parameters_cell(cell: Cell, given: Mapping[str, Any]) -> TableCell:
+    """The tuned parameters, those of the spec, and the defaults on demand."""
+    full = cell.parameters()
+    chosen = {name: _with_word(value, full.get(name)) for name, value in cell.point.items()}
+    fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}
+    defaults = {name: value for name, value in full.items() if name not in chosen and name not in fixed}
+    notes = [format_parameters(fixed)] if fixed else []
+    return TableCell([format_parameters(chosen)], kind="long", notes=notes, more=format_parameters(defaults))
+
+
+def _with_word(given: Any, value: Any) -> Any:
+    """A value, and the word that stood for it."""
+    return f"{value:.4g} ({given})" if isinstance(given, str) and isinstance(value, float) else value
+
+
+def _make_counters(data: ReportData, task: Task) -> Counters | None:
+    """Make the table of what agents counted by the end of the run; None if they count nothing."""
+    names = counter_names(task.agents)
+    if not names:
+        return None
+    rows = [
+        [make_agent_cell(data.styles[agent.key], agent.label)]
+        + [_make_counter_cell(agent, task, name) for name in names]
+        for agent in task.agents
+        if agent.runs.counters
+    ]
+    meanings = "; ".join(f"{name}: {MEANINGS[name]}" for name in names if name in MEANINGS)
+    return Counters(figure_id(task.html_id, "counters"), meanings, Table(["Agent", *names], rows))
+
+
+def _make_counter_cell(agent: Agent, task: Task, name: str) -> TableCell:
+    if name not in agent.runs.counters:
+        return make_number_cell("–", -1.0)
+    median = [float(x) for x in task.aggregation.median(agent.runs.counters[name][:, -1])]
+    steps = int(agent.runs.at[-1]) * task.horizon
+    share = f"{percent(median[0] / steps)} of {steps:,} steps" if name == TRUNCATED else ""
+    return make_number_cell(interval(*median), median[0], share)
