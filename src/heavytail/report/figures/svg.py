@@ -48,11 +48,28 @@ def _shorten(content: str) -> str:
     content = re.sub(r">\s+<", "><", content).replace("<defs></defs>", "")
     content = re.sub(r'<g id="[^"]*"/>', "", content)
     content = AGENT.sub(r"<g data-agent=\1\2\1><title>\3</title>", content)
-    content = re.sub(r'<g id="[^"]*">', "<g>", content)
+    content = _drop_groups(re.sub(r'<g id="[^"]*">', "<g>", content))
     content = re.sub(r' transform="rotate\(-0 [^)]*\)"', "", content.replace("xlink:href", "href"))
     content = re.sub(r" font-family: [^;\"]*;?", "", content)
     content = GEOMETRY.sub(lambda match: f' {match[1]}="{_round_numbers(match[2])}"', content)
     return _name_colours(_style_markers(content))
+
+
+def _drop_groups(content: str) -> str:
+    """Leave out groups that have no attribute.
+
+    >>> _drop_groups('<g><g data-agent="q"><g><path d="M0 0"/></g></g></g>')
+    '<g data-agent="q"><path d="M0 0"/></g>'
+    """
+    kept: list[bool] = []
+
+    def drop(match: re.Match[str]) -> str:
+        if match[0] == "</g>":
+            return match[0] if kept.pop() else ""
+        kept.append(match[0] != "<g>")
+        return match[0] if kept[-1] else ""
+
+    return re.sub(r"<g(?: [^>]*[^/>])?>|</g>", drop, content)
 
 
 def _round_numbers(text: str) -> str:
