@@ -57,7 +57,7 @@ def _join_families(families: Sequence[tuple[Family, Figure]]) -> Figure:
         (family.label, figure.content) for family, figure in families if isinstance(figure.content, Curves)
     ]
     first = families[0][1]
-    return Figure(first.title, first.caption, SmallMultiples(panels), wide=True, name=FIRST)
+    return Figure(first.title, first.caption, SmallMultiples(panels), name=FIRST)
 
 
 def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]) -> Figure:
@@ -83,7 +83,7 @@ def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]
     caption = f"Median {what} with its {confidence} bootstrap interval over seeds."
     if any(panel.reference is not None for _, panel in panels):
         caption += " The thin line is the best policy."
-    return Figure("What each agent earns in the end", caption, SmallMultiples(panels), wide=True, name=FIRST)
+    return Figure("What each agent earns in the end", caption, SmallMultiples(panels), name=FIRST)
 
 
 def _make_row(task: Task, agent: Agent, styles: Styles, whole: float) -> Row:
@@ -106,4 +106,4 @@ def _compare_over_all(leaderboard: Sequence[Standing], styles: Styles) -> Figure
         " environment, over all environments, with its bootstrap interval."
     )
     content = Rows(Axis("runs of other agents that are beaten", percent=True), rows, 0.5)
-    return Figure("Who beats whom", caption, content, wide=True, name=FIRST)
+    return Figure("Who beats whom", caption, content, name=FIRST)

@@ -32,7 +32,7 @@ from heavytail.report.theme import DASHES, GRID, INK, MARKERS, MUTED, AgentStyle
 WIDTH, PANEL_WIDTH = 4.2, 3.3  # inches of a figure, and of a panel of several
 HEIGHT, ROW = 2.7, 0.32  # inches of curves, and of a row of an agent
 LEGEND_ROW = 0.15  # inches
-MAX_POINTS = 300  # of a line: more than a screen shows
+MAX_POINTS = 150  # of a line: one for every three pixels of a screen
 
 
 def draw_figure(figure: Figure) -> MatplotlibFigure:

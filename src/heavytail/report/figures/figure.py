@@ -145,8 +145,12 @@ class Figure(NamedTuple):
     caption: str
     content: Plot | SmallMultiples | Tiles
     order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
-    wide: bool = False  # as wide as the page
     name: str = ""  # unique in its environment; that under which the figure is registered
+
+    @property
+    def is_wide(self) -> bool:
+        """True if it is as wide as the page."""
+        return isinstance(self.content, SmallMultiples | Tiles)
 
 
 def figure_id(html_id: str, name: str) -> str:

@@ -80,7 +80,7 @@ class HeatMaps(NamedTuple):
         y = _make_side(first.row_name, first.rows if first.row_name else [""])
         across, down = (np.arange(len(side.ticks) + 1, dtype=np.float64) - 0.5 for side in (x, y))
         content = Tiles(x, y, (across, down), panels)
-        return Figure(self.title, self._describe(), content, wide=True, name=self.name)
+        return Figure(self.title, self._describe(), content, name=self.name)
 
     def _make_panel(self, m: HeatMap, shades: Floats) -> Panel:
         texts = [[self.measure.format(float(value)) for value in row] for row in m.values]

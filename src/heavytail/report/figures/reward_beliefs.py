@@ -105,7 +105,7 @@ def _make_figure(belief: Belief, panels: Sequence[tuple[str, list[Line]]], style
         (title, Curves(Axis(f"{unit}s"), belief.axis, [_make_curve(belief, line, styles) for line in lines]))
         for title, lines in panels
     ]
-    return Figure(belief.title, caption, SmallMultiples(curves), wide=True, name=belief.name)
+    return Figure(belief.title, caption, SmallMultiples(curves), name=belief.name)
 
 
 def _make_curve(belief: Belief, line: Line, styles: Styles) -> AgentCurve:

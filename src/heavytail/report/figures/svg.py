@@ -15,6 +15,7 @@ from heavytail.report.theme import CSS_NAMES
 
 STYLE = r' style="([^"]*)"'
 AGENT = re.compile(r"""<g id=(["'])agent:(.*?)\n(.*?)\1>""")  # in the quotes that are not in it
+LONG = 1000  # letters of a path; markers are shorter
 GEOMETRY = re.compile(r' (d|x|y|width|height|transform)="([^"]*)"')
 
 
@@ -73,12 +74,17 @@ def _drop_groups(content: str) -> str:
 
 
 def _round_numbers(text: str) -> str:
-    """Round to hundredths of a point, and leave out spaces that no path needs.
+    """Round to hundredths of a point, in curves to tenths, and leave out spaces that no path needs.
 
     >>> _round_numbers("M 57.128906 136.3 L 60 120.0001 z")
     'M57.13 136.3L60 120z'
     """
-    text = re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}".rstrip("0").rstrip("."), text)
+    digits = 1 if len(text) > LONG else 2
+
+    def shorten(match: re.Match[str]) -> str:
+        return f"{float(match[0]):.{digits}f}".rstrip("0").rstrip(".")
+
+    text = re.sub(r"\d+\.\d{2,}", shorten, text)
     return re.sub(r"\s*([MLQCz])\s*", r"\1", text.strip())
 
 

@@ -178,7 +178,7 @@ class SweepMap(NamedTuple):
             outline_label=f"at least {100 * WORKS:.0f} % of the optimum in the last tenth",
         )
         caption = CAPTION.format(runs=self.runs, works=WORKS)
-        return Figure(self.title, caption, content, wide=True, name=self.name)
+        return Figure(self.title, caption, content, name=self.name)
 
     def _make_panel(self, panel: int) -> Panel:
         x, y, axis = self.axes
