@@ -185,16 +185,17 @@ def exact_arithmetic() -> Iterator[None]:
     if simulated():
         yield
         return
-    nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
-    _enter(nvvm, 1)
+    _enter(1)
     try:
         yield
     finally:
-        _enter(nvvm, -1)
+        _enter(-1)
 
 
-def _enter(nvvm: Any, change: int) -> None:
+def _enter(change: int) -> None:
+    # The one thing of a dependency that is replaced: numba-cuda has an option for the opposite only.
     global _users  # noqa: PLW0603 - the compiler is one for the whole process
+    nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
     with _compiling:
         _users += change
         if change > 0 and _users == 1:
