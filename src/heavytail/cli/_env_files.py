@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import heavytail as ht
 from heavytail.errors import InputError, suggestion
-from heavytail.mdp.mdp_file import load_mdp
 
 if TYPE_CHECKING:
     from heavytail import MDP, ChangingMDP, LoggedMDP
@@ -27,6 +26,8 @@ def read_env_file(env: str, parameters: dict[str, Any]) -> "MDP | ChangingMDP | 
         return _from_log(env, parameters)
     if parameters:
         raise InputError(f"{env} is built already, so there is nothing to build with {', '.join(parameters)}")
+    from heavytail.mdp.mdp_file import load_mdp  # here, because `--help` does without
+
     return load_mdp(env)
 
 

@@ -8,7 +8,6 @@ import typer
 import heavytail as ht
 from heavytail.cli.app import Plugins, app, print_json, print_table, use_plugins
 from heavytail.description import Description, find_descriptions
-from heavytail.mdp.mdp_file import as_changing
 from heavytail.registry import Kind, Registered
 
 
@@ -115,7 +114,8 @@ def _facts(entry: Registered) -> dict[str, Any]:
     """Sizes and exact optima, where they exist."""
     if any(p.default is p.empty for p in entry.parameters.values()):  # it cannot be built without arguments
         return dict.fromkeys(("S", "A", "H", "value", "gain", "diameter"))
-    (mdp, *others), planning = as_changing(ht.make_mdp(entry.name)).mdps, ht.planning
+    made, planning = ht.make_mdp(entry.name), ht.planning
+    mdp, *others = made.mdps if isinstance(made, ht.ChangingMDP) else [made]
     long_run = mdp.n_stages == 1 and not others
     return {
         "S": mdp.n_states,
