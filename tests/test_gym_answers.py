@@ -1,6 +1,7 @@
 import copy
 import pickle
 import threading
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -38,10 +39,13 @@ BAD_STEPS = [
     ((0, 10**400, False, False, {}), "gave the reward 1000.*, which is too large for a float"),
     ((0, "1", False, False, {}), "gave the reward '1'; it must be a number"),
     ((0, None, False, False, {}), "gave the reward None; it must be a number"),
+    ((0, Decimal("sNaN"), False, False, {}), "gave the reward Decimal.'sNaN'.; it must be a number"),
+    ((0, np.timedelta64(5, "s"), False, False, {}), "gave the reward np.timedelta64.*; it must be a number"),
+    ((0, 1.0, Decimal("sNaN"), False, {}), "gives for terminated must be True or False, got Decimal"),
     ((0, np.ones(2), False, False, {}), r"gave the reward array\(\[1., 1.\]\); it must be a number"),
-    ((0, 1.0, np.array([True, False]), False, {}), r"gave array\(\[ True, False\]\) for terminated"),
-    ((0, 1.0, None, False, {}), "gave None for terminated; it must be True or False"),
-    ((0, 1.0, False, "no", {}), "gave 'no' for truncated; it must be True or False"),
+    ((0, 1.0, np.array([True, False]), False, {}), r"gives for terminated must be True or False, got array"),
+    ((0, 1.0, None, False, {}), "gives for terminated must be True or False, got None"),
+    ((0, 1.0, False, "no", {}), "gives for truncated must be True or False, got 'no'"),
     ((0, 1.0, False, False, None), "gave the info None; it must be a dictionary"),
     ((0, 1.0, False, {}), "step gave .*; it must give an observation, a reward, terminated, truncated and"),
     (None, "step gave None; it must give an observation"),

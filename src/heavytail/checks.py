@@ -82,6 +82,17 @@ def as_count(name: str, value: Any) -> int:
     return int(number)
 
 
+def as_bool(name: str, value: Any) -> bool:
+    """Cast an argument to true or false: of Python's, of NumPy's, or 0 or 1."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    with suppress(InputError):
+        number = as_floats(name, value)
+        if number.ndim == 0 and number in (0, 1):
+            return bool(number)
+    raise InputError(f"{name} must be True or False, got {short_repr(value)}")
+
+
 def as_bools(name: str, value: Any, n: int) -> Bools:
     """Cast an argument to an array of `n` booleans."""
     array = np.asarray(value)

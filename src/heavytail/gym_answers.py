@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 from gymnasium import Space
 
+from heavytail.checks import as_bool
 from heavytail.errors import InputError, short_repr
 
 
@@ -40,8 +41,8 @@ def check_step(answer: Any) -> GymStep:
     return GymStep(
         observation,
         to_float("reward", reward),
-        _to_bool("terminated", terminated),
-        _to_bool("truncated", truncated),
+        as_bool("what the environment gives for terminated", terminated),
+        as_bool("what the environment gives for truncated", truncated),
         info,
     )
 
@@ -65,17 +66,13 @@ def to_float(name: str, value: Any) -> float:
         raise InputError(f"the environment gave the {name} {short_repr(value)}; it must be a number")
     try:
         return float(value)
+    except (TypeError, ValueError):  # a span of time, or NaN that signals
+        raise InputError(
+            f"the environment gave the {name} {short_repr(value)}; it must be a number"
+        ) from None
     except OverflowError:
         large = f"the environment gave the {name} {short_repr(value)}"
         raise InputError(f"{large}, which is too large for a float") from None
-
-
-def _to_bool(name: str, value: Any) -> bool:
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    if np.ndim(value) or value not in (0, 1):
-        raise InputError(f"the environment gave {short_repr(value)} for {name}; it must be True or False")
-    return bool(value)
 
 
 class AbsentEnv(gymnasium.Env[Any, Any]):

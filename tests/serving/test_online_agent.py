@@ -1,8 +1,10 @@
 """Agents for a loop of one's own: episodes, labels, files, and what they say of mistakes."""
 
 import copy
+import gc
 import itertools
 import threading
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -253,6 +255,13 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
         (lambda: agent.act("a", -1), "there is no step -1"),
         (lambda: agent.update("a", "x", 1.0, "b"), "there is no action 'x'; actions are 'l', 'r'"),
         (lambda: agent.update("a", [], 1.0, "b"), r"there is no action \[\]"),  # type: ignore[arg-type]
+        (lambda: agent.update("a", "l", Decimal("sNaN"), "b"), "a reward must be a number"),  # type: ignore[arg-type]
+        (lambda: agent.update("a", "l", np.timedelta64(5, "s"), "b"), "a reward must be a number"),
+        (
+            lambda: agent.update("a", "l", 1.0, "b", terminated="no"),
+            "^terminated must be True or False, got 'no'",
+        ),  # type: ignore[arg-type]
+        (lambda: agent.update("a", "l", 1.0, "b", truncated=np.ones(2)), "^truncated must be True or False"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", "1.0", "b"), "a reward must be a number, got '1.0'"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", float("nan"), "b"), "the reward of step 0 .in state 'a'. is nan"),
         (lambda: agent.update("a", "l", 10**400, "b"), "is too large; for infinity say inf"),
@@ -295,18 +304,32 @@ def test_it_is_saved_every_so_many_updates(tmp_path: Path) -> None:
 
 
 def test_it_is_saved_every_so_many_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clock that goes on by a millisecond per update: saved each second, within an eighth of it."""
+    """A clock that goes on by a microsecond per update, and after a burst by a second."""
     now, saved = [0.0], []
     monkeypatch.setattr("heavytail.serving.session_file.time.monotonic", lambda: now[0])
-    autosave, due, looks = Autosave("a.npz", None, 1.0, 0), 1, 0
-    for updates in range(1, 10_001):
-        now[0] = updates / 1000
+    autosave, due, looks = Autosave("a.npz", None, 60.0, 0), 1, 0
+    for updates in range(1, 101_001):
+        now[0] += 1e-6 if updates <= 100_000 else 1.0
         if updates >= due:
             looks += 1
-            due = autosave.next_due(updates, lambda path: saved.append(round(1000 * now[0])))
-    assert len(saved) in (8, 9, 10)
-    assert np.diff(saved).max() <= 1125 + 1
-    assert looks < 120
+            due = autosave.next_due(updates, lambda path: saved.append(now[0]))
+    assert len(saved) >= 14
+    assert np.diff([0.0, *saved]).max() <= 60 + 16
+    assert looks < 8000
+
+
+def test_one_that_is_saved_elsewhere_from_now_on_has_one_handler_at_exit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, handlers = _make(), set[Any]()
+    monkeypatch.setattr("heavytail.serving.session_file.atexit.register", handlers.add)
+    monkeypatch.setattr("heavytail.serving.session_file.atexit.unregister", handlers.remove)
+    for i in range(5):
+        agent.autosave(tmp_path / f"{i}.npz", updates=10)
+    assert len(handlers) == 1
+    del agent
+    gc.collect()
+    assert not handlers
 
 
 def test_a_process_that_ends_or_dies_leaves_what_it_had_saved(tmp_path: Path) -> None:

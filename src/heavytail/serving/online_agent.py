@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from heavytail.arrays import Record, Stream
+from heavytail.checks import as_bool
 from heavytail.errors import InputError, short_repr
 from heavytail.kernels.compiling import interpret
 from heavytail.kernels.packed import Packed
@@ -241,6 +242,8 @@ class OnlineAgent(LiveSession, Generic[Action]):
                 horizon needs no such mark.
             truncated: whether the episode ends here although `s_next` is not terminal.
         """
+        if terminated is not False or truncated is not False:
+            terminated, truncated = as_bool("terminated", terminated), as_bool("truncated", truncated)
         if s_next is None:
             if not (terminated or self.problem.horizon == 1):
                 raise InputError("update: s_next is missing; only what terminated, or was one step, has none")
@@ -258,7 +261,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
                 terminated,
                 truncated,
             )
-        except (TypeError, OverflowError):  # an array, which cannot be looked up, or a mistake
+        except (TypeError, ValueError, OverflowError):  # an array, which cannot be looked up, or a mistake
             outcome = REFUSED
         if outcome >= REFUSED:
             outcome = self._update_slowly(s, a, r, s_next, step, terminated, truncated)
@@ -312,7 +315,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
             seconds: after how much time.
         """
         if self._autosave is not None:
-            self._autosave.is_on = False
+            self._autosave.stop()
         self._autosave = Autosave(path, updates, seconds, self.updates)
         self.session.due[0] = self.updates + 1
         self._autosave.save_at_exit(self)

@@ -29,7 +29,8 @@ from heavytail.serving.session import NEVER, Session, new_session
 KIND = "stepwise"
 MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
 MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
-LOOKS_PER_SAVE = 8  # how often to look at the clock between two saves
+LOOKS_PER_SAVE = 8  # how often to look at the clock between two saves, at least
+MAX_UNSEEN = 16  # updates between two looks, since a burst says nothing of what follows
 
 
 def write_session(
@@ -110,8 +111,8 @@ def read_metadata(metadata: dict[str, Any], arrays: Arrays) -> tuple[str, dict[s
 class Autosave:
     """Saves every so many updates, or every so many seconds.
 
-    Looking at the clock takes longer than an update, so it is looked at after as many updates as an eighth of
-    the time is worth at the present rate.
+    Looking at the clock takes as long as an update, so it is looked at after as many updates as an eighth of
+    the time is worth at the present rate, and after `MAX_UNSEEN` of them.
     """
 
     def __init__(
@@ -124,7 +125,6 @@ class Autosave:
             raise InputError(f"autosave: there is no folder {self.path.parent}")
         self.updates = None if updates is None else cast_value(updates, Count, "autosave: updates")
         self.seconds = None if seconds is None else cast_value(seconds, Positive, "autosave: seconds")
-        self.is_on = True
         self.saved_updates, self.saved_time = done, time.monotonic()
         self.seen_updates, self.seen_time = done, self.saved_time
 
@@ -141,7 +141,7 @@ class Autosave:
             self._save(updates, now, save)
         self.seen_updates, self.seen_time = updates, now
         wanted = self.seconds / LOOKS_PER_SAVE
-        return updates + max(1, min(2 * new, int(new * wanted / max(elapsed, 1e-9))))
+        return updates + max(1, min(MAX_UNSEEN, 2 * new, int(new * wanted / max(elapsed, 1e-9))))
 
     def _save(self, updates: int, now: float, save: Callable[[Path], None]) -> None:
         self.saved_updates, self.saved_time = updates, now  # first: a full disk is not tried at each update
@@ -153,7 +153,9 @@ class Autosave:
 
         def save() -> None:
             alive = reference()
-            if self.is_on and alive is not None and alive.updates > self.saved_updates:
+            if alive is not None and alive.updates > self.saved_updates:
                 alive.save(self.path)
 
         atexit.register(save)
+        self.stop = weakref.finalize(agent, atexit.unregister, save)
+        self.stop.atexit = False
