@@ -7,6 +7,7 @@ while they are read. A table may take `SMALL_TABLE` bytes, or `MAX_GROWTH` times
 CSV files are read in the dialects of spreadsheets: those of many countries write 1,5;2,5.
 """
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -144,6 +145,46 @@ def _require_size(path: Path, rows: int, n_bytes: int) -> None:
             f" {show_bytes(SMALL_TABLE)}, or {MAX_GROWTH:,} times its file"
         )
     require_memory(f"{path}: {rows:,} rows", COPIES * n_bytes)
+
+
+def require_unpacked_size(content: bytes, most: float = math.inf) -> None:
+    """Raise ValueError if a Parquet file in memory would take more than `most` bytes, or what a table may.
+
+    Texts are counted as often as they stand in rows, which a dictionary in the file does not show.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    most = min(most, max(SMALL_TABLE, MAX_GROWTH * len(content)))
+    metadata = parquet.read_metadata(pa.BufferReader(content))
+    columns = [metadata.schema.column(i) for i in range(metadata.num_columns)]
+    texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    taken = _bytes_of_texts(metadata, texts)
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for i, column in enumerate(columns):
+            taken += max(group.num_rows, group.column(i).num_values) * max(8, column.length)
+    with parquet.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as file:
+        for i in range(metadata.num_row_groups):
+            if taken <= most:
+                table = file.read_row_group(i)
+                taken += sum(_text_bytes(chunk) for column in table.columns for chunk in column.chunks)
+    if taken > most:
+        raise ValueError(f"it would take more than {show_bytes(most)} of memory")
+    require_memory("its content", COPIES * taken)
+
+
+def _text_bytes(array: "pa.Array") -> int:
+    """Count the bytes of all texts in an array of dictionaries, or in a map of them."""
+    from pyarrow import compute, types
+
+    if types.is_dictionary(array.type):
+        lengths = compute.binary_length(array.dictionary).cast("int64")
+        return compute.sum(lengths.take(array.indices)).as_py() or 0
+    if types.is_map(array.type):
+        return _text_bytes(array.keys) + _text_bytes(array.items)
+    if types.is_nested(array.type):
+        raise ValueError("it holds lists or tables")
+    return 0
 
 
 # CSV

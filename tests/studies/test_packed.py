@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 from heavytail.cli import app
 from heavytail.errors import InputError
 from heavytail.studies import Study
+from heavytail.studies.packed import to_parquet
 from heavytail.studies.part_table import SCHEMA_WITH_KEYS
 from heavytail.studies.specs.reading import make_spec
 from support.page_reader import read
@@ -220,6 +223,22 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
     assert (code, out) == (2, "")
     assert err.startswith(f"heavytail: {tmp_path / 'x.parquet'} is no packed study, or damaged (")
     assert err.count("\n") == 1
+
+
+def test_a_small_file_that_would_take_all_memory_is_refused(packed: Path, tmp_path: Path) -> None:
+    table, file = pq.read_table(packed), tmp_path / "x.parquet"
+    long = pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), pa.array(["x" * (1 << 22)]))
+    altered = table.set_column(table.column_names.index("error"), "error", long)
+    with pq.ParquetWriter(file, altered.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(altered)
+        writer.add_key_value_metadata(table.schema.metadata)
+    with pytest.raises(InputError, match="it would take more than 268 MB of memory"):
+        Study.open(file)
+    header = json.loads(table.schema.metadata[b"heavytail"])
+    header["made"] = [dict.fromkeys(map(str, range(1000)), "")]  # which each part would have a copy of
+    file.write_bytes(to_parquet(table.replace_schema_metadata(None), header))
+    with pytest.raises(InputError, match="it does not say who computed its parts"):
+        Study.open(file)
 
 
 def test_a_spec_in_place_of_a_study_is_told_from_one(tmp_path: Path) -> None:

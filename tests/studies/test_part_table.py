@@ -226,6 +226,10 @@ ALTERED: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
         with_column("counters", lambda column: pa.array([[("regret", 1.0)]] * len(column), column.type)),
         "its counters have names that are taken",
     ),
+    "a long text in each row": (
+        with_column("error", lambda error: pa.array(["x" * 1_000_000] * len(error))),
+        "it would take more than 10.3 MB of memory",
+    ),
     "more rows": (lambda table: pa.concat_tables([table] * 2), "it has 60 rows where 30 would do"),
 }
 

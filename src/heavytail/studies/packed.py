@@ -29,16 +29,16 @@ from typing import Any, NamedTuple, NoReturn
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from heavytail.checks import as_count, require_memory
+from heavytail.checks import as_count
 from heavytail.errors import InputError, show_bytes
 from heavytail.files import one_line_write_errors, write_whole
 from heavytail.studies.part import Part
 from heavytail.studies.part_table import (
     DAMAGE,
     SCHEMA,
+    is_sidecar,
     sidecar_problem,
     table_problem,
-    unpacked_bytes,
     values_digest,
     with_keys,
 )
@@ -47,6 +47,7 @@ from heavytail.studies.specs import given_mdps
 from heavytail.studies.specs.spec import canonical
 from heavytail.studies.store import TEMPORARY, Store
 from heavytail.studies.sweeps import KEY
+from heavytail.tables import require_unpacked_size
 
 RESULTS = ("results.parquet", "results-large.parquet")  # of a published study; the latter in no wheel
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
@@ -262,6 +263,8 @@ def _read_packed(content: bytes) -> _Content:
         raise ValueError("it has no header of heavytail")
     header = json.loads(text)
     digest = header.pop("digest")
+    if not all(map(is_sidecar, header["made"])):
+        raise ValueError("it does not say who computed its parts")
     places, sidecars, row = dict[str, tuple[int, int]](), dict[str, dict[str, Any]](), 0
     for part, rows, seconds, made in header["parts"]:
         places[str(part)] = (row, as_count("rows", rows))
@@ -269,7 +272,7 @@ def _read_packed(content: bytes) -> _Content:
         row += rows
     if row > file.metadata.num_rows:
         raise ValueError("it has fewer rows than its parts")
-    require_memory("its contents", 2 * unpacked_bytes(file))
+    require_unpacked_size(content)
     table = file.read().replace_schema_metadata(None)
     if not table.select(SCHEMA.names).schema.equals(SCHEMA):
         raise ValueError("its columns are others")

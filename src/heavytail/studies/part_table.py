@@ -25,6 +25,7 @@ from heavytail.studies.backends import backend_of
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.part import Part
 from heavytail.studies.specs.spec import canonical
+from heavytail.tables import require_unpacked_size
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,7 @@ MAX_ROW_BYTES = 10_000  # of a part, unpacked
 # what may be raised where content is not what it should be; Arrow's OSErrors say nothing of the disk
 DAMAGE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 MAX_WORD = 200  # characters of what a sidecar says
+MAX_WORDS = 50
 
 
 def run_part(part: Part, context: WorkContext | None = None) -> bytes:
@@ -235,7 +237,11 @@ def is_sidecar(value: Any) -> bool:
         return False
     told = {key: word for key, word in value.items() if key != "part"}
     numbers = (told.get("seconds", 0.0), told.get("parts", 1))
-    return all(map(_is_amount, numbers)) and all(_is_word(key) and _is_word(told[key]) for key in told)
+    return (
+        len(told) <= MAX_WORDS
+        and all(map(_is_amount, numbers))
+        and all(_is_word(key) and _is_word(told[key]) for key in told)
+    )
 
 
 def _is_word(value: Any) -> bool:
@@ -246,18 +252,13 @@ def _is_amount(value: Any) -> bool:
     return is_number(value) and math.isfinite(value) and 0 <= value < 1e18
 
 
-def size_problem(part: Part, file: pq.ParquetFile) -> str | None:
-    """Find out from the header of a part's file whether it is as large as it should be; None if it is."""
-    rows = len(part.replicates) * part.checkpoints
+def read_table(part: Part, content: bytes) -> pa.Table:
+    """Read a part's file; ValueError if it is larger than it should be."""
+    file, rows = pq.ParquetFile(pa.BufferReader(content)), len(part.replicates) * part.checkpoints
     if file.metadata.num_rows > rows:
-        return f"it has {file.metadata.num_rows:,} rows where {rows:,} would do"
-    return "it is too large" if unpacked_bytes(file) > (rows + 1000) * MAX_ROW_BYTES else None
-
-
-def unpacked_bytes(file: pq.ParquetFile) -> int:
-    """The bytes that a file takes in memory, as its header has it."""
-    groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-    return sum(group.total_byte_size for group in groups)
+        raise ValueError(f"it has {file.metadata.num_rows:,} rows where {rows:,} would do")
+    require_unpacked_size(content, (rows + 1000) * MAX_ROW_BYTES)
+    return file.read()
 
 
 def table_problem(part: Part, table: pa.Table) -> str | None:

@@ -31,8 +31,8 @@ from heavytail.studies.part import Part, Phase
 from heavytail.studies.part_table import (
     DAMAGE,
     SCHEMA,
+    read_table,
     sidecar_problem,
-    size_problem,
     table_problem,
     table_to_parquet,
     with_keys,
@@ -41,6 +41,7 @@ from heavytail.studies.plan import Cell, Sweep, unique_parts
 from heavytail.studies.specs import given_mdps
 from heavytail.studies.specs.reading import make_spec
 from heavytail.studies.specs.spec import Spec
+from heavytail.tables import require_unpacked_size
 
 FORMAT = 1
 TEMPORARY = ".unfinished"
@@ -162,6 +163,7 @@ class Store:
         except OSError as error:
             raise InputError(f"{path} cannot be read: {error.strerror}") from None
         try:
+            require_unpacked_size(content)
             return pq.read_table(pa.BufferReader(content))
         except DAMAGE:
             return None
@@ -222,10 +224,8 @@ class Store:
         if sha256(content).hexdigest() != sidecar["sha256"]:
             return "altered"
         try:
-            file = pq.ParquetFile(pa.BufferReader(content))
-            problem = sidecar_problem(part, sidecar) or size_problem(part, file)
-            problem = problem or table_problem(part, file.read())
-        except (pa.ArrowException, OSError) as error:  # Arrow's say nothing of the disk
+            problem = sidecar_problem(part, sidecar) or table_problem(part, read_table(part, content))
+        except (pa.ArrowException, OSError, ValueError) as error:  # Arrow's say nothing of the disk
             problem = str(error)[:80]
         return problem and f"altered ({problem})"
 
