@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,21 @@ def test_a_figure_needs_a_known_kind_and_a_folder(tmp_path: Path, name: str, mes
     with pytest.raises(InputError) as caught:
         save_figure(figure(1.0), tmp_path / name)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["link", "link to a folder", "link to nothing", "fifo", "device"])
+def test_a_link_or_a_device_is_not_replaced_by_a_file(tmp_path: Path, kind: str) -> None:
+    path = Path("/dev/null") if kind == "device" else tmp_path / "a.npz"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind != "device":
+        (tmp_path / "link").write_text("a file of the user")
+        path.symlink_to({"link": "link", "link to a folder": tmp_path}.get(kind, "nothing"))
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(InputError, match="is a link or a device; name a plain file"):
+        write_arrays(path, {"x": np.arange(3)})
+    assert sorted(tmp_path.iterdir()) == before
+    assert kind == "device" or (tmp_path / "link").exists() == (kind != "fifo")
 
 
 def test_an_interrupted_file_is_the_old_one(tmp_path: Path) -> None:

@@ -51,13 +51,29 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
 
 @contextmanager
 def one_line_write_errors(target: Path) -> Iterator[None]:
-    """Say in one line that a file cannot be written, and why."""
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file in it")
+    """Say in one line that a file cannot be written, and why; links and devices are not replaced."""
     try:
+        if target.is_dir() and not target.is_symlink():
+            raise InputError(f"{target} is a folder; name a file in it")
+        if target.is_symlink() or (target.exists() and not target.is_file()):
+            raise InputError(f"{target} is a link or a device; name a plain file, or a new one")
         yield
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, if it is not there; no link is followed: in a folder of others it may lead anywhere."""
+    refuse_link(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def refuse_link(path: Path) -> None:
+    """Raise InputError if a path is a link."""
+    if path.is_symlink():
+        raise InputError(
+            f"{path} is a link, and links are not followed here; put what it leads to in its place"
+        )
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:

@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import random
+import shutil
 import signal
 import subprocess
 import textwrap
@@ -23,7 +24,7 @@ from heavytail.errors import InputError
 from heavytail.studies import Study, plan
 from heavytail.studies.store import Store
 from support.processes import PATIENCE, python, run, running, signal_group
-from support.small_studies import Files, Notes, files, finished, small, to_frame
+from support.small_studies import Files, Notes, done, files, finished, small, to_frame
 
 KILLS = 6
 RUNS = """
@@ -539,6 +540,24 @@ class Waits(InlineEngine):
 
 Study(json.loads(sys.argv[1]), sys.argv[2]).run(Waits())
 """
+
+
+@pytest.mark.parametrize("name", [".lock", "parts", "sidecars", "resume", "mdps", "report.html", "figures"])
+def test_a_link_in_the_folder_of_others_is_not_followed(name: str, tmp_path: Path) -> None:
+    mine, study = tmp_path / "mine", done(small(agents={"random": {}}), tmp_path / "x")
+    if (link := tmp_path / "x" / name).is_dir():
+        shutil.move(link, mine)
+    elif name in (".lock", "report.html"):
+        link.unlink(missing_ok=True)
+        mine.write_text("a file of the user")
+    else:
+        mine.mkdir()
+    link.symlink_to(mine)
+    before = files(tmp_path)
+    with pytest.raises(InputError, match=f"x/{name} is a link"):
+        study.report() if name in ("report.html", "figures") else study.run("inline")
+    assert files(tmp_path) == before
+    assert not mine.is_file() or mine.read_text() == "a file of the user"
 
 
 def test_a_second_process_is_told_of_the_first_and_changes_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import csv
 import inspect
+import io
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,7 +140,7 @@ def _make_folder(folder: Path) -> None:
 
 def _save(learner: "Learner", folder: Path) -> list[str]:
     """Write the agent and, if there is one, its curve; return the names of the files."""
-    from heavytail.files import save_figure
+    from heavytail.files import one_line_write_errors, save_figure, write_whole
 
     learner.save(folder / AGENT)
     curve = learner.curve
@@ -148,11 +149,13 @@ def _save(learner: "Learner", folder: Path) -> list[str]:
     rewards = {"mean_reward": curve.mean_reward, "realised_reward": curve.realised_reward}
     regret = {} if curve.mdp is None else {"regret": curve.regret}
     columns = {curve.unit: curve.at, **rewards, **regret, **curve.counters}
-    with (folder / CURVE).open("w", newline="") as out:  # without pandas, which is slow to import
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(columns)
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-        writer.writerows([["" if math.isnan(x) else x for x in row] for row in rows])
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")  # without pandas, which is slow to import
+    writer.writerow(columns)
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    writer.writerows([["" if math.isnan(x) else x for x in row] for row in rows])
+    with one_line_write_errors(folder / CURVE):
+        write_whole(folder / CURVE, lambda file: file.write(out.getvalue().encode()))
     save_figure(curve.plot(), folder / PICTURE)
     return [AGENT, CURVE, PICTURE]
 

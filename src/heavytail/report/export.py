@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heavytail.errors import InputError, short_repr, suggestion
-from heavytail.files import one_line_write_errors, write_whole
+from heavytail.files import make_folder, one_line_write_errors, write_whole
 from heavytail.report.number_format import number
 from heavytail.report.report_data import ReportData, collect_report_data
 from heavytail.report.sections.claims import sentence
@@ -64,7 +64,7 @@ def export_tables(study: Study, folder: str | Path, form: str) -> list[Path]:
 
 def _write(path: Path, content: bytes) -> None:
     with one_line_write_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_whole(path, lambda out: out.write(content))
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from heavytail.files import one_line_write_errors, save_figure
+from heavytail.files import make_folder, one_line_write_errors, save_figure, write_whole
 from heavytail.report.figures.draw import draw_figure
 from heavytail.report.figures.figure import Curves, Figure, SmallMultiples, figure_file
 from heavytail.report.report_data import ReportData, StudySection, collect_report_data
@@ -56,7 +56,7 @@ def write_studies(studies: Sequence[StudySection], path: str | Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         for section in studies:
             write_figures(target.parent / FIGURE_FOLDER, section.data)
-        target.write_text(page, encoding="utf-8")
+        write_whole(target, lambda out: out.write(page.encode()))
     return target
 
 
@@ -113,7 +113,7 @@ def load_templates() -> Environment:
 
 def write_figures(folder: Path, data: ReportData) -> None:
     """Write every figure of a study as SVG."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name, figure in _name_figures(data):
         save_figure(draw_figure(figure), folder / name)
 

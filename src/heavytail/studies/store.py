@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heavytail.errors import InputError
-from heavytail.files import write_whole
+from heavytail.files import make_folder, refuse_link, write_whole
 from heavytail.studies.part import Part, Phase
 from heavytail.studies.part_table import (
     DAMAGE,
@@ -259,6 +259,8 @@ class Store:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """Keep other processes from working on the study."""
+        for path in (self.folder / ".lock", *self._folders()):
+            refuse_link(path)
         try:
             handle = (self.folder / ".lock").open("a+b", buffering=0)
         except OSError as error:
@@ -281,14 +283,18 @@ class Store:
 
     def _remove_leftovers(self) -> None:
         """Delete what a killed process was writing."""
-        mdps = self.folder / given_mdps.FOLDER
-        for folder in (self.folder, self.parts, self.sidecar_folder, self.resume_folder, mdps):
+        for folder in (self.folder, *self._folders()):
             for left in folder.glob(f".*{TEMPORARY}"):
                 left.unlink()
 
+    def _folders(self) -> list[Path]:
+        """The folders in the study's folder."""
+        return [self.parts, self.sidecar_folder, self.resume_folder, self.folder / given_mdps.FOLDER]
+
     def _write(self, target: Path, content: bytes) -> None:
         try:
-            target.parent.mkdir(exist_ok=True)
+            if target.parent != self.folder:
+                make_folder(target.parent)
             write_whole(target, lambda out: out.write(content), TEMPORARY)
         except OSError as error:
             kept = f"what is done is kept; when it can be, go on with: heavytail resume {self.folder}"
