@@ -240,12 +240,18 @@ def test_a_cache_that_others_can_write_to_is_not_used(
         assert compiling._kept_folder("0" * 20) is None
 
 
+@pytest.mark.parametrize("cause", ["no folder", "no home"])
 def test_a_cache_that_cannot_be_written_is_a_warning_and_no_more(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cause: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("")
-    monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(blocked / "folder"))
+    compiling._warn_that_nothing_is_kept.cache_clear()
+    if cause == "no folder":
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("HEAVYTAIL_CACHE_DIR", str(tmp_path / "file" / "folder"))
+    else:  # in a container, with the id of a user that it does not know
+        for name in ("HEAVYTAIL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr("os.getuid", lambda: 54321)
     with pytest.warns(UserWarning, match=r"compiled code is not kept: .*; set HEAVYTAIL_CACHE_DIR"):
         compiled = compiling._entry.__wrapped__(_add, (), nogil=True)  # past functools.cache
     assert compiled(1, 2) == 3

@@ -217,7 +217,11 @@ def cache_root() -> Path:
 
 
 def _kept_folder(name: str) -> Path | None:
-    root = cache_root()
+    try:
+        root = cache_root()
+    except RuntimeError:  # of Path.home
+        _warn_that_nothing_is_kept("HOME is not set, and nothing is known of this user")
+        return None
     folder = root / name
     try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
