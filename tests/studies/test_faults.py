@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from heavytail.cli import app
 from heavytail.errors import InputError
 from heavytail.studies import Study, plan
 from heavytail.studies.store import Store
@@ -708,6 +710,22 @@ def test_an_environment_without_an_optimum_is_an_error_of_its_runs_only(tmp_path
     assert len(failed) == 2
     assert failed["error"].str.startswith("ArithmeticError: ").all()
     assert len(study.curves()) == 2 + 2 * 10
+
+
+@pytest.mark.parametrize(("envs", "status"), [(["hard"], 1), (["hard", "six_arms"], 0)])
+def test_a_study_in_which_nothing_worked_ends_with_another_status(
+    envs: list[str], status: int, tmp_path: Path
+) -> None:
+    hard = "\n[envs.hard]\nenv = 'two_state'\nsteps = 20\nparameters = {delta = 1e-300, gap = 1e-300}\n"
+    tables = {"hard": hard, "six_arms": "\n[envs.six_arms]\n"}
+    begin = "name = 'x'\nepisodes = 10\nseeds = 2\n[agents.random]\n"
+    (tmp_path / "spec.toml").write_text(begin + "".join(tables[env] for env in envs))
+    command = ["run", tmp_path / "spec.toml", "--out", tmp_path / "x", "--engine", "inline", "--no-report"]
+    ended = CliRunner().invoke(app, list(map(str, command)))
+    assert ended.exit_code == status
+    assert "2 runs failed; see: heavytail status" in ended.stderr
+    shown = CliRunner().invoke(app, ["status", str(tmp_path / "x")]).stdout
+    assert "failed: random on hard, seed 1: ArithmeticError" in shown
 
 
 # Another study

@@ -244,13 +244,21 @@ def _run(study: "Study", computing: Computing, as_json: bool, again: str) -> Non
 
 
 def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
-    """Print what failed, and where the results are."""
+    """Print what failed, and where the results are; the status is 1 if nothing worked."""
     failed, folder = len(study.failures()), study.store.folder
     if failed:
         typer.echo(f"{failed} runs failed; see: heavytail status {folder}", err=True)
     path = None if report is None else str(report)
     event = {"event": "finished", "folder": str(folder), "report": path, "failed": failed}
     typer.echo(json.dumps(event) if as_json else path or str(folder))
+    if failed and _all_failed(study):
+        raise typer.Exit(1)
+
+
+def _all_failed(study: "Study") -> bool:
+    """Tell whether no run of the evaluation worked, or of tuning, after which there is none."""
+    curves = [study.curves(stage.phase) for stage in study.stages() if stage.phase != "map"]
+    return bool(curves[-1]["error"].notna().all())
 
 
 def _report(study: "Study", out: Path | None, as_json: bool, beside: "Sequence[CompanionStudy]" = ()) -> Path:

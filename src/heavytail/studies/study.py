@@ -304,9 +304,12 @@ class Study:
 
         done = {stage.phase for stage in self.stages() if not stage.missing}
         curves = [self.curves(phase) for phase in CURVE_PHASES if phase in done]
-        rows = pd.concat([pd.DataFrame({"error": []}), *curves])
-        failed = rows[rows["error"].notna()]
-        return pd.concat([failed, self.maps().failures()]) if "map" in done else failed
+        tables = [rows[rows["error"].notna()] for rows in curves]
+        tables += [self.maps().failures()] if "map" in done else []
+        # Beside a table without rows whole numbers would become floats
+        return pd.concat(
+            [rows for rows in tables if len(rows)] or tables[:1] or [pd.DataFrame({"error": []})]
+        )
 
     def to_rliable(self) -> dict[str, Floats]:
         """Scores as rliable takes them: for each agent an array [run, environment].
