@@ -46,7 +46,7 @@ def test_a_link_or_a_device_is_not_replaced_by_a_file(tmp_path: Path, kind: str)
         os.mkfifo(path)
     elif kind != "device":
         (tmp_path / "link").write_text("a file of the user")
-        path.symlink_to({"link": "link", "link to a folder": tmp_path}.get(kind, "nothing"))
+        path.symlink_to({"link": "link", "link to a folder": str(tmp_path)}.get(kind, "nothing"))
     before = sorted(tmp_path.iterdir())
     with pytest.raises(InputError, match="is a link or a device; name a plain file"):
         write_arrays(path, {"x": np.arange(3)})

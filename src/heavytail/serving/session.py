@@ -94,7 +94,7 @@ def check_reward(r: Any, s: Any, step: int) -> float:
     Traceback (most recent call last):
     heavytail.errors.InputError: the reward 100... is too large; for infinity say inf
     """
-    if not isinstance(r, numbers.Real) or isinstance(r, np.timedelta64):
+    if isinstance(r, np.timedelta64) or not isinstance(r, numbers.Real):  # a span of time passes for one
         raise InputError(f"a reward must be a number, got {short_repr(r)}")
     try:
         reward = float(r)
