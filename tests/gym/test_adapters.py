@@ -120,7 +120,7 @@ def test_a_subclass_has_adapters_too() -> None:
 def test_anything_else_is_one_line(env: Any) -> None:
     for make in (DenoiseReward, TruncateReward):
         with pytest.raises(
-            ht.InputError, match=f"{make.__name__}: env is {env!r}; it must be an env"
+            ht.InputError, match=f"{make.__name__}: env is {env!r}; it must be a Gymnasium env"
         ) as caught:
             make(env)
         assert "\n" not in str(caught.value)

@@ -225,9 +225,9 @@ def test_looking_changes_nothing() -> None:
     ("change", "message"),
     [
         ({"steps": None}, "steps is missing"),
-        ({"steps": "odd"}, r"steps is \[5, 6, 0\]; it must be counts, each of those before it"),
+        ({"steps": "odd"}, r"steps is \[5, 6, 0\]; it must be counts, each at most the one before"),
         ({"ends": "short"}, "ends is bool.* where bool.* is expected"),
-        ({"levels": "same"}, "there are two of one cell, or the first are not those of all rewards"),
+        ({"levels": "same"}, "a cell appears twice, or the first cells are not those of all rewards"),
         ({"sketch/histogram/n": "short"}, "there are .* cells, and samples of 5"),
         ({"sketch/histogram/n": "zero"}, "there is a cell without samples"),
         ({"sketch/summary": None}, "sketch/summary is missing"),

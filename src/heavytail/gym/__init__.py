@@ -1,7 +1,7 @@
 """heavytail and Gymnasium: environments, wrappers, visit counts and reward transforms.
 
-heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation
-or denoising against them for every learner.
+heavytail's environments for every framework, heavy-tailed rewards for every environment, and truncation or
+denoising of rewards for every learner.
 
 >>> import heavytail as ht
 >>> env = ht.gym.AddRewardNoise(ht.gym.MDPEnv("six_arms"), ht.laws.alpha_stable(alpha=1.1))

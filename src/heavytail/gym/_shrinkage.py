@@ -1,20 +1,20 @@
 """Robust means of nested cells, each shrunk to the wider cell around it.
 
-The cells of a reward are a *path*: all rewards, then narrower and narrower cells, down to its own. Each is a
-cell of the sketch (`heavytail.estimators.sketch`), which takes no moment, exponent or scale. One more cell,
-`RESIDUALS`, has what is left of the rewards when their estimates are subtracted.
+The cells of a reward form a *path*: all rewards, then narrower and narrower cells, down to its own. Each is a
+cell of the sketch (`heavytail.estimators.sketch`), which needs no moment, exponent or scale. One more cell,
+`RESIDUALS`, holds the differences between rewards and their estimates.
 
-From the widest to the narrowest, the estimate moves towards the cell's own mean m, from that so far, v, by
-the positive part of James and Stein's factor,
+From the widest cell to the narrowest, the estimate moves from its value so far, v, towards the cell's own
+mean m, by the positive part of James and Stein's factor,
 
     v + (1 - (e / (m - v))^2) (m - v)   if |m - v| > e,   else v,
 
-with e the 99.9% radius of m. So a cell counts once it differs, and then soon for nearly all. A cell of equal
-rewards has no error, and is returned as it is.
+with e the 99.9% radius of m. So a cell counts once it differs, and soon afterwards counts for nearly all. A
+cell of equal rewards has no error, and its value is returned unchanged.
 
-Where a cell's samples are evidently skewed, as rare prizes are, m is the sketch's mean of them. Few samples
-do not say whether their law is skewed, though, and the middle of a skewed law is not its mean. The residuals
-do say it, since they are many: elsewhere m is the cell's trimmed mean, plus the residuals' mean less *their*
+If a cell's samples are clearly skewed, as rare prizes are, m is the sketch's mean of them. A few samples do
+not show whether their law is skewed, though, and the middle of a skewed law is not its mean. The many
+residuals do show it: in the other cells m is the cell's trimmed mean, plus the residuals' mean less *their*
 trimmed mean.
 """
 
@@ -40,7 +40,7 @@ class Belief(NamedTuple):
 
 
 def push_all(sketch: Sketch, path: Ints, k: int, x: float) -> int:
-    """Add a sample to the cells of a path, from the k-th on; return at which the sketch was full."""
+    """Add a sample to the cells of a path, from the k-th on; return the one where the sketch was full."""
     while k < path.size and not full(sketch):
         push(sketch, path[U(k)], x)
         k += 1
@@ -50,8 +50,8 @@ def push_all(sketch: Sketch, path: Ints, k: int, x: float) -> int:
 def estimate(sketch: Sketch, path: Ints, trust: float) -> float:
     """Estimate the mean of the last cell of a path, whose first cell has a sample.
 
-    A single sample of a cell is trusted by so much, from 0 to 1: the share of cells whose second sample was
-    equal to the first.
+    `trust`, from 0 to 1, is the weight of a cell's single sample: the share of cells whose second sample
+    equalled the first.
     """
     value, offset = 0.0, _offset(sketch)
     for k in range(path.size):
@@ -80,7 +80,7 @@ def _offset(sketch: Sketch) -> float:
 
 @kernel
 def _believe(sketch: Sketch, cell: int, offset: float) -> Belief:
-    """Return what the samples of a cell that is not constant say of their mean."""
+    """Return the mean of a cell that is not constant, and its error."""
     block = renew(sketch, cell)
     if skewness(sketch, block) > 0.5:
         return Belief(mean(sketch, cell, LOG_CONFIDENCE), radius(sketch, cell, LOG_CONFIDENCE))

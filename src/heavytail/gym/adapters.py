@@ -1,11 +1,11 @@
 """Wrappers whose rewards pass through a filter, around an environment or a vector of environments.
 
-A filter makes another reward of each reward, in the light of those before. What it is told is the same for
-one environment and for vectors of them: the adapters see to that.
+A filter replaces each reward, based on the rewards before it. The adapters give it the same input for a
+single environment and for a vector.
 
-A wrapper's class, such as `heavytail.gym.DenoiseReward`, chooses the filter; what it wraps chooses the
-adapter. ``DenoiseReward(env)`` is an instance of both, and so is itself an environment of Gymnasium, a vector
-of Gymnasium's or a ``VecEnv`` of Stable-Baselines3's.
+A wrapper's class, such as `heavytail.gym.DenoiseReward`, chooses the filter; the wrapped object chooses the
+adapter. ``DenoiseReward(env)`` is an instance of both, and so is itself a Gymnasium environment, a Gymnasium
+vector or a Stable-Baselines3 ``VecEnv``.
 """
 
 import math
@@ -35,12 +35,12 @@ from heavytail.files import Arrays
 from heavytail.gym_answers import check_step
 
 STABLE_BASELINES3 = "stable_baselines3.common.vec_env"
-Adapted: Any = object  # to a type checker anything, since a wrapper is of the kind of what it wraps
-Filtered: TypeAlias = tuple[float, dict[str, Any]]  # a reward, and what `info` says of it
+Adapted: Any = object  # Any for type checkers, since a wrapper has the type of what it wraps
+Filtered: TypeAlias = tuple[float, dict[str, Any]]  # a reward, and its entries in `info`
 
 
 class Visit(NamedTuple):
-    """An observation by its code, the action taken there, and what came of it."""
+    """The code of an observation, the action taken there, and its outcome."""
 
     code: Hashable
     action: Any
@@ -49,15 +49,15 @@ class Visit(NamedTuple):
 
 
 class RewardFilter(ABC):
-    """A filter for environments with certain spaces: it is made from the two, and its options by name."""
+    """A filter for environments with certain spaces, made from the two spaces and options by name."""
 
-    missing: ClassVar[Mapping[str, Any]]  # what `info` says where there was no reward
+    missing: ClassVar[Mapping[str, Any]]  # entries in `info` for environments without a reward
     steps: int  # so far
-    options: dict[str, Any]  # that make it again, for a file
+    options: dict[str, Any]  # to rebuild it from a file
 
     @property
     def remembers(self) -> bool:
-        """True if the next reward depends on those before."""
+        """True if the next reward depends on earlier ones."""
         return True
 
     @abstractmethod
@@ -74,14 +74,14 @@ class RewardFilter(ABC):
 
     @abstractmethod
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Continue from such arrays; if anything is wrong with them, nothing changes."""
+        """Continue from such arrays; nothing changes if they are invalid."""
 
 
 class FilterReward(Adapted):  # type: ignore[misc]
-    """A wrapper of an environment or of a vector; a subclass gives it the filter."""
+    """A wrapper of an environment or of a vector; a subclass supplies the filter."""
 
     _filter: RewardFilter
-    _bases: ClassVar[tuple[type, ...]] = ()  # of a class that has an adapter, the subclass first
+    _bases: ClassVar[tuple[type, ...]] = ()  # of a class with an adapter, the subclass first
 
     def __new__(cls, env: Any, *_args: Any, **_options: Any) -> Any:
         """Make a wrapper of the same kind as the environment."""
@@ -90,20 +90,20 @@ class FilterReward(Adapted):  # type: ignore[misc]
         adapter = _find_adapter(env)
         if not adapter:
             raise InputError(
-                f"{cls.__name__}: env is {short_repr(env)}; it must be an environment of Gymnasium, a vector"
-                " of them, as gymnasium.make_vec makes, or a VecEnv of Stable-Baselines3"
+                f"{cls.__name__}: env is {short_repr(env)}; it must be a Gymnasium environment, a vector of"
+                " them, as made by gymnasium.make_vec, or a Stable-Baselines3 VecEnv"
             )
         bases: tuple[type, ...] = (cls, *adapter)
         return object.__new__(_adapted(*bases))
 
     def __init_subclass__(cls) -> None:
-        """Show the arguments of a wrapper, which are those of its `__init__`, and not those of `__new__`."""
+        """Show the arguments of `__init__` in signatures, not those of `__new__`."""
         super().__init_subclass__()
         own = signature(cls.__init__)
         cls.__signature__ = own.replace(parameters=list(own.parameters.values())[1:])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle by the classes that this one is made from, which have names."""
+        """Copy and pickle through the named classes that this one is made from."""
         return _revive, (self._bases, vars(self))
 
     def _begin(self, env: Any, make_filter: Callable[..., RewardFilter], options: dict[str, Any]) -> None:
@@ -133,13 +133,13 @@ class FilterReward(Adapted):  # type: ignore[misc]
     # Saving
 
     def state_dict(self) -> Arrays:
-        """Return what was learnt of the rewards as arrays."""
+        """Return what was learnt from the rewards as arrays."""
         return self._filter.state_dict()
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Continue from such arrays; what was learnt here is forgotten."""
+        """Continue from such arrays, forgetting what was learnt here."""
         self._filter.load_state_dict(arrays)
-        self._remember(self._observations)  # the hash may be another one now
+        self._remember(self._observations)  # the hash may have changed
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write options and state into an ``.npz`` file, without pickle.
@@ -152,7 +152,7 @@ class FilterReward(Adapted):  # type: ignore[misc]
     def load(self, path: str | os.PathLike[str]) -> None:
         """Continue from a file, with the options of this wrapper.
 
-        If anything is wrong with the file, nothing changes.
+        Nothing changes if the file is invalid.
         """
         metadata, arrays = read_agent_file(path, "file of a wrapper", "env.save(path)")
         try:
@@ -164,21 +164,21 @@ class FilterReward(Adapted):  # type: ignore[misc]
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], env: Any) -> Self:
-        """Make a wrapper around an environment as it was saved; `heavytail.load` finds its class."""
+        """Make a saved wrapper again around an environment; `heavytail.load` finds its class."""
         metadata, arrays = read_agent_file(path, "file of a wrapper", "env.save(path)")
         try:
             wrapper = cls(env, **metadata["options"])
             wrapper.load_state_dict(arrays)
-        except Exception as error:  # whatever a check says of a file
+        except Exception as error:  # any check of a file may fail
             raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
         return wrapper
 
 
 class EnvAdapter(FilterReward, gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Hands the rewards of an environment to a filter."""
+    """Passes the rewards of an environment through a filter."""
 
     def _wrap(self, env: Any, options: dict[str, Any]) -> tuple[Space[Any], Space[Any]]:
-        # A counter that is shared is not copied.
+        # A shared counter is not copied.
         RecordConstructorArgs.__init__(self, _disable_deepcopy=True, **options)
         gymnasium.Wrapper.__init__(self, env)
         return env.observation_space, env.action_space
@@ -202,7 +202,7 @@ class EnvAdapter(FilterReward, gymnasium.Wrapper[Any, Any, Any, Any], RecordCons
     @property
     # Declared as an attribute, but a property in every wrapper.
     def spec(self) -> EnvSpec | None:  # type: ignore[override]
-        """The spec of this environment; a seed alone does not repeat a run where rewards are remembered."""
+        """The spec of this environment; a seed alone does not repeat a run if rewards are remembered."""
         spec: EnvSpec | None = super().spec  # a copy of our own
         if spec is not None and self._filter.remembers:
             spec.nondeterministic = True
@@ -210,7 +210,7 @@ class EnvAdapter(FilterReward, gymnasium.Wrapper[Any, Any, Any, Any], RecordCons
 
 
 class VectorAdapter(FilterReward, VectorWrapper[Any, Any, Any, Any, Any]):
-    """Hands the rewards of a vector of Gymnasium's to a filter."""
+    """Passes the rewards of a Gymnasium vector through a filter."""
 
     def _wrap(self, env: Any, options: dict[str, Any]) -> tuple[Space[Any], Space[Any]]:
         VectorWrapper.__init__(self, env)
@@ -221,7 +221,7 @@ class VectorAdapter(FilterReward, VectorWrapper[Any, Any, Any, Any, Any]):
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Start episodes; what was learnt of rewards stays."""
-        chosen = (options or {}).get("reset_mask", slice(None))  # before Gymnasium takes it out
+        chosen = (options or {}).get("reset_mask", slice(None))  # before Gymnasium removes it
         observations, infos = self.env.reset(seed=seed, options=options)
         self._resetting[chosen] = False
         self._remember(iterate(self.observation_space, observations))
@@ -248,7 +248,7 @@ class VectorAdapter(FilterReward, VectorWrapper[Any, Any, Any, Any, Any]):
 
 
 class VecEnvAdapter(FilterReward):
-    """Hands the rewards of a ``VecEnv`` to a filter; wrappers are a ``VecEnvWrapper`` besides."""
+    """Passes the rewards of a ``VecEnv`` through a filter; wrappers are also a ``VecEnvWrapper``."""
 
     def _wrap(self, env: Any, options: dict[str, Any]) -> tuple[Space[Any], Space[Any]]:
         sys.modules[STABLE_BASELINES3].VecEnvWrapper.__init__(self, env)
@@ -279,7 +279,7 @@ class VecEnvAdapter(FilterReward):
         ]
         visits = [Visit(*each) for each in zip(self._codes, actions, raw.tolist(), ends, strict=True)]
         filtered = self._apply(visits)
-        # Where an episode has ended, this is the first of the next.
+        # If an episode has ended, this is the first of the next.
         self._remember(iterate(self._batched_observations, observations))
         new_infos = [
             {**info, "raw_reward": reward, **added}
@@ -291,7 +291,7 @@ class VecEnvAdapter(FilterReward):
 def _find_adapter(env: Any) -> tuple[type, ...]:
     """Return the classes that make a wrapper of the same kind as the environment; none if it is not one.
 
-    There is no vector of Stable-Baselines3 without its module being imported, so it is not imported here.
+    A Stable-Baselines3 vector only exists once its module is imported, so it is not imported here.
     """
     if isinstance(env, gymnasium.Env):
         return (EnvAdapter,)
@@ -305,7 +305,7 @@ def _find_adapter(env: Any) -> tuple[type, ...]:
 
 @cache
 def _adapted(*bases: type) -> type:
-    """Return a subclass of these classes that has the name of the first, by which specs find it."""
+    """Return a subclass of these classes with the name of the first, by which specs find it."""
     own = {
         "__module__": bases[0].__module__,
         "__qualname__": bases[0].__qualname__,

@@ -30,7 +30,7 @@ from heavytail.kernels.pools import with_larger_pools
 from heavytail.kernels.validity import restore_valid
 from heavytail.ranges import MAX_COUNT
 
-PREFIXES = (8, 16, BITS)  # bits of a hash: of two neighbourhoods, the wider first, and of the cell itself
+PREFIXES = (8, 16, BITS)  # bits of a hash: two neighbourhoods, the wider first, and the cell itself
 MAX_CELLS = 2**15  # of 2.5 kB each
 INITIAL_CELLS = 64
 
@@ -38,7 +38,7 @@ Nested: TypeAlias = Ints  # the numbers of cells, from the widest to the narrowe
 
 
 class Cell(NamedTuple):
-    """What rewards of a cell have in common; 0 where they may differ in it."""
+    """The features that rewards of a cell share; 0 for a feature in which they may differ."""
 
     level: int
     end: bool = False
@@ -56,7 +56,7 @@ class Denoiser(RewardFilter):
 
     A cell is an observation (or its hash), an action, and whether a terminal state follows. Around it are
     wider ones: the first 16 and the first 8 bits of the hash, all observations, all actions, all rewards.
-    When there are `MAX_CELLS` no more are made, and new observations have estimates of the wider ones.
+    There are at most `MAX_CELLS`; after that, new observations get the estimates of the wider ones.
     """
 
     missing: ClassVar[Mapping[str, Any]] = {"reward_samples": 0}
@@ -74,7 +74,7 @@ class Denoiser(RewardFilter):
 
     @property
     def cells(self) -> int:
-        """How many cells there are, wide ones included."""
+        """The number of cells, wide ones included."""
         return len(self._cells) - 1
 
     def code(self, observation: Any) -> Hashable:
@@ -108,7 +108,7 @@ class Denoiser(RewardFilter):
         """Continue from what was saved."""
         steps = find_array("steps", arrays, np.zeros(3, np.int64))
         if not 0 <= steps[2] <= steps[1] <= steps[0] <= MAX_COUNT:
-            raise InputError(f"steps is {steps.tolist()}; it must be counts, each of those before it")
+            raise InputError(f"steps is {steps.tolist()}; it must be counts, each at most the one before")
         cells = _read_cells(arrays)
         samples = find_array("sketch/histogram/n", arrays, np.zeros(1, np.int64), same_shape=False)
         if not len(cells) <= len(samples) <= MAX_CELLS:
@@ -117,7 +117,7 @@ class Denoiser(RewardFilter):
             raise InputError("there is a cell without samples")
         own = {path: np.array(array) for path, array in arrays.items()}
         loaded = restore_valid("sketch", sketch(len(samples)), own)
-        # All is checked by now, so nothing is left half loaded.
+        # Everything is checked by now, so nothing is left half loaded.
         for hashed, projection in read_projections((self._observation_code, self._action_code), arrays):
             hashed.projection = projection
         self.steps, *self._second_rewards = steps.tolist()
@@ -181,36 +181,36 @@ class Denoiser(RewardFilter):
 class DenoiseReward(FilterReward):
     """Replace each reward by a robust running estimate of its mean, given state and action.
 
-    There is nothing to choose. What one is paid for an action in a state is a mean plus noise, of which only
-    the mean matters; so the learner is given the mean, as far as it is known. It is estimated in *cells*: the
-    observation, or its `heavytail.gym.SimHash` where observations are not discrete, the action, and whether a
-    terminal state follows, since goals are paid otherwise. While a cell does not differ significantly from
-    those around it (the first 16 bits of the hash, the first 8, all observations, all rewards), it has their
-    estimate. Each is that of `heavytail.estimators.sketch`: any finite mean will do, whatever the tails, and
-    skewed noise biases it little. Rewards may be of any scale, and have any constant added.
+    There is nothing to choose. The reward of an action in a state is a mean plus noise, and only the mean
+    matters; so the learner gets the mean, as far as it is known. It is estimated in *cells*: the observation
+    (or its `heavytail.gym.SimHash` if observations are not discrete), the action, and whether a terminal
+    state follows, since goals pay differently. As long as a cell does not differ significantly from those
+    around it (the first 16 bits of the hash, the first 8, all observations, all rewards), it uses their
+    estimate. Each estimate comes from `heavytail.estimators.sketch`: any finite mean will do, whatever the
+    tails, and skewed noise biases it little. Rewards may have any scale, and any constant added.
 
-    Where a cell pays the same twice there is no noise in it, and that is what it gives, exactly. So discrete
-    environments without noise are hardly changed: only some of the first rewards are. Where the reward varies
-    within a cell, as Pendulum's does, it is smoothed. *Without noise take no wrapper*.
+    A cell that pays the same twice has no noise, and gives exactly that reward. So discrete environments
+    without noise hardly change: only some of the first rewards do. If the reward varies within a cell, as
+    Pendulum's does, it is smoothed. *Without noise, use no wrapper*.
 
     Each step's ``info`` has ``raw_reward`` (the reward that came in, including any noise added beneath) and
-    ``reward_samples``: of how many rewards, this one included, the narrowest cell is. Observations, ends of
+    ``reward_samples``: the number of rewards in the narrowest cell, this one included. Observations, ends of
     episodes and seeds pass unchanged.
 
-    **Estimates** continue for as long as the wrapper exists, also over ``reset(seed=...)``. A run is
-    therefore repeated with a new wrapper, not with a seed alone, and ``env.spec.nondeterministic`` says so.
-    Evaluate on an environment without this wrapper, and put what records returns beneath it:
+    **Estimates** persist for as long as the wrapper exists, even across ``reset(seed=...)``. To repeat a run
+    you therefore need a new wrapper, not just the seed, and ``env.spec.nondeterministic`` says so. Evaluate
+    on an environment without this wrapper, and put recorders of returns beneath it:
     ``DenoiseReward(Monitor(env))``.
 
-    **Vectors**: around a vector of environments, Gymnasium's or Stable-Baselines3's, it is such a vector
-    itself, and learns from all of its environments. In a vector of Gymnasium's a step that only resets an
+    **Vectors**: around a vector of environments, Gymnasium's or Stable-Baselines3's, it is itself such a
+    vector, and learns from all of its environments. In a Gymnasium vector, a step that only resets an
     environment (the default, ``NEXT_STEP``) has no reward, and nothing is learnt from it. ``infos`` has
     ``raw_reward`` and ``reward_samples`` as arrays and, as usual there, masks ``_raw_reward`` and
-    ``_reward_samples``, true for the environments that took a step. They are at the top level also if an
-    episode ended and the next has begun in the same step (``SAME_STEP``).
+    ``_reward_samples``, true for the environments that took a step. They stay at the top level even if an
+    episode ended and the next began in the same step (``SAME_STEP``).
 
-    **Cost**: 40 microseconds a step, twice those of `TruncateReward`. A cell takes 3 kB. There are at most
-    32,768, about 100 MB; when there are so many, new observations have the estimate of the cells around them.
+    **Cost**: 40 microseconds a step, twice that of `TruncateReward`. A cell takes 3 kB. There are at most
+    32,768, about 100 MB; after that, new observations get the estimate of the cells around them.
 
     Args:
         env: the environment, or a vector of them.
@@ -233,15 +233,16 @@ class DenoiseReward(FilterReward):
     >>> infos["reward_samples"].tolist()  # the second environment does what the first has done
     [1, 2, 1]
 
-    ``env.estimate(observation, action)`` is what it believes. ``env.save(path)`` keeps it in an ``.npz``
-    file, without pickle. ``ht.load(path, env)`` makes the wrapper again, and ``env.load(path)`` continues in
-    one that is there. ``state_dict()`` and ``load_state_dict(arrays)`` are the same as arrays.
+    ``env.estimate(observation, action)`` returns the current estimate. ``env.save(path)`` keeps all of them
+    in an ``.npz`` file, without pickle. ``ht.load(path, env)`` makes the wrapper again, and
+    ``env.load(path)`` loads the file into an existing one. ``state_dict()`` and ``load_state_dict(arrays)``
+    do the same with arrays.
 
-    **Stable-Baselines3**: a model goes on with the estimates it learnt with, so that they are saved beside
-    it, as with ``VecNormalize``. ``make_vec_env`` puts a ``Monitor`` on each environment, beneath this
-    wrapper: logs and ``ep_rew_mean`` show what was paid. (So ``VecMonitor``, if you use it, belongs beneath
-    too.) With ``wrapper_class=AddRewardNoise`` the noise is outside the ``Monitor``, and logs show returns
-    without it. ::
+    **Stable-Baselines3**: a model needs the estimates it learnt with, so save them beside it, as with
+    ``VecNormalize``. ``make_vec_env`` puts a ``Monitor`` on each environment, beneath this wrapper: logs and
+    ``ep_rew_mean`` show the raw rewards. (So ``VecMonitor``, if you use it, belongs beneath too.) With
+    ``wrapper_class=AddRewardNoise`` the noise is outside the ``Monitor``, and logs show returns without it.
+    ::
 
         from stable_baselines3 import PPO
         from stable_baselines3.common.env_util import make_vec_env
@@ -264,7 +265,7 @@ class DenoiseReward(FilterReward):
 
     @property
     def cells(self) -> int:
-        """How many cells there are, with those around them."""
+        """The number of cells, wide ones included."""
         return self._filter.cells
 
     def estimate(self, observation: Any, action: Any, *, terminated: bool = False) -> float:
@@ -276,7 +277,7 @@ class DenoiseReward(FilterReward):
 
 @cache
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function of sketches; looking it up for this one would take as long as running it."""
+    """Compile a function of sketches; a dispatch on each call would take as long as running it."""
     return entry(function, sketch())
 
 
@@ -291,13 +292,13 @@ def _make_code(space: Space[Any]) -> Code:
 
 
 def _shorten(coder: Code, code: Any) -> list[Hashable]:
-    """Return the prefixes of a hash; of an exact code, itself."""
+    """Return the prefixes of a hash, or an exact code itself."""
     hashed = isinstance(coder, SimHash)
     return [code & ((1 << bits) - 1) if hashed else code for bits in PREFIXES]
 
 
 def _with_more_cells(old: Sketch) -> Sketch:
-    """Return a sketch of twice as many cells."""
+    """Return a sketch with twice as many cells."""
     more = sketch(len(old.n)).histogram
     grown = {
         name: np.concatenate([getattr(old.histogram, name), getattr(more, name)])
@@ -315,5 +316,5 @@ def _read_cells(arrays: Mapping[str, npt.NDArray[Any]]) -> dict[Cell, int]:
     columns = levels.tolist(), ends.tolist(), actions, observations
     cells = {Cell(*row): i for i, row in enumerate(zip(*columns, strict=True))}
     if len(cells) != len(levels) or [*cells][:2] != [RESIDUALS, ALL]:
-        raise InputError("there are two of one cell, or the first are not those of all rewards")
+        raise InputError("a cell appears twice, or the first cells are not those of all rewards")
     return cells

@@ -18,7 +18,7 @@ from heavytail.mdp.from_log import LoggedMDP
 from heavytail.mdp.validation import check_mdp
 from heavytail.training.step_loop import MDPStepper
 
-IMAGE_SIZE = 256  # pixels along a side, or one for each state where there are more
+IMAGE_SIZE = 256  # pixels along a side, or one for each state if there are more
 NO_STATE, STATE, CURRENT_STATE = 0, 80, 255  # shades of grey
 
 
@@ -36,20 +36,20 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
     An episode is *terminated* by a transition that the MDP marks as the end. It is *truncated* when the
     horizon is reached without one. The last step of the horizon may do both; then it is only terminated,
     because nothing would have followed in any case. So a learner that treats the horizon as a mere time limit
-    bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as those of
-    heavytail do, takes both as the end. A continuing MDP does neither.
+    bootstraps exactly where ``truncated`` is true; one that solves the problem of H steps, as heavytail's do,
+    treats both as the end. A continuing MDP never ends an episode.
 
     With the same seed and actions, states and rewards are bit for bit those of
     `heavytail.training.step_loop.MDPStepper` with ``streams(seed)``, and so those that `Learner.learn` meets.
-    Only ``reset(seed=...)`` restarts the streams; with a plain ``reset()`` they continue into another
+    Only ``reset(seed=...)`` restarts the streams; after a plain ``reset()`` they continue into the next
     episode.
 
     Args:
         name: the environment's id, as in `make_mdp`.
-        render_mode: None, or "rgb_array" for an image of all states with the present one lit.
-        mdp: an MDP of your own instead, perhaps from a log, whose label of the state is then
+        render_mode: None, or "rgb_array" for an image of all states with the current one lit.
+        mdp: your own MDP instead, perhaps from a log, whose label of the state is then in
             ``info["state"]``; `name` has no effect.
-        **parameters: the environment's own, as in `make_mdp`.
+        **parameters: the environment's, as in `make_mdp`.
 
     Attributes:
         mdp: the MDP; ``env.unwrapped.mdp`` behind wrappers.
@@ -108,8 +108,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
             options: not used.
         """
         super().reset(seed=seed)
-        # Gymnasium makes a generator for each seed, and users may set one: whenever it is another, the
-        # streams start anew.
+        # Gymnasium makes a generator for each seed, and users may set one: whenever it changes, the streams
+        # restart.
         if self._stepper is None or self.np_random is not self._seeded_by:
             self._stepper = MDPStepper(self.mdp, streams(self._stream_seed()))
             self._seeded_by = self.np_random
@@ -135,7 +135,7 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         return self._state, float(reward), terminated, truncated, info
 
     def render(self) -> npt.NDArray[np.uint8] | None:
-        """Draw a square for each state, row by row, the present one lit; None without a `render_mode`."""
+        """Draw a square for each state, row by row, the current one lit; None without a `render_mode`."""
         if self.render_mode is None:
             return None
         side = math.isqrt(self.mdp.n_states - 1) + 1
@@ -150,8 +150,8 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
         return f"MDPEnv({self.mdp!r})"
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without compiled functions: a process that this is sent to loads its own from the disk, which is
-        # faster than compiling these again.
+        # Without compiled functions: the receiving process loads its own from disk, which is faster than
+        # compiling these again.
         return {**vars(self), "_stepper": None if self._stepper is None else self._stepper.streams}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -164,7 +164,7 @@ class MDPEnv(gymnasium.Env[int, int], RecordConstructorArgs):
 
     def _stream_seed(self) -> int:
         generator, seed = self.np_random, self.np_random_seed
-        # Gymnasium reports -1 for a generator that was set by hand: its seed is unknown, but it can draw one.
+        # Gymnasium reports -1 for a generator set by hand: its seed is unknown, but it can draw one.
         return seed if seed >= 0 else int(generator.integers(2**63))
 
     def _check_action(self, action: Any) -> int:

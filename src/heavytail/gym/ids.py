@@ -15,8 +15,8 @@ CHANGING = "changing_"  # begins the names of sequences of several MDPs, which h
 def register_ids() -> None:
     """Register an id for each environment of heavytail that is a single MDP.
 
-    Ids that are registered already are left unchanged. There is no ``max_episode_steps``: the
-    horizon is a parameter of the environment, which truncates by itself.
+    Ids that are already registered stay unchanged. There is no ``max_episode_steps``: the horizon is a
+    parameter of the environment, which truncates episodes itself.
 
     >>> register_ids()
     >>> gymnasium.spec("heavytail/SixArms-v0").kwargs

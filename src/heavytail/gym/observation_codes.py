@@ -1,20 +1,19 @@
-"""Codes of observations, by which visits are counted: exact ones, or a hash.
+"""Codes of observations, used to count visits: exact codes, or a hash.
 
-*SimHash* (Charikar 2002; Tang et al. 2017, "#Exploration") gives observations that look alike one code: the
+*SimHash* (Charikar 2002; Tang et al. 2017, "#Exploration") gives similar observations the same code: the
 signs of k random projections,
 
     code(s) = sgn(A g(s)),   A in R^(k x (D+1)) with independent N(0, 1) entries,
 
 where g scales each of the D components of the observation by its bounds to [-1, 1] and appends a 1. Both
-matter: a velocity between -0.07 and 0.07 beside a position between -1.2 and 0.6 would hardly tilt any
-projection, and without the 1 all hyperplanes pass through the origin, so that two numbers would be
-distinguished by their angle alone.
+matter: a velocity between -0.07 and 0.07 beside a position between -1.2 and 0.6 would hardly affect any
+projection, and without the 1 all hyperplanes would pass through the origin, so that only angles could be
+distinguished.
 
-A component without a bound on either side cannot be scaled by it. It is squashed first, x / (1 + |x|), which
-maps the whole line to (-1, 1) and resolves best what is about 1 in size, as CartPole's velocities are.
-(Bounds learnt from data would not do: whenever they grew, old observations would get new codes, and their
-counts be lost.) Where you know better bounds, give them: ``SimHash(space, bounds=(low, high))``. Components
-beyond their bounds are clipped to them.
+A component that lacks a bound is squashed first, x / (1 + |x|), which maps the whole line to (-1, 1) and
+resolves best values of size about 1, such as CartPole's velocities. (Bounds learnt from data would not work:
+whenever they grew, old observations would get new codes, and their counts would be lost.) If you know better
+bounds, pass them: ``SimHash(space, bounds=(low, high))``. Components beyond their bounds are clipped to them.
 """
 
 import ast
@@ -36,7 +35,7 @@ from heavytail.files import Arrays
 BITS = 32
 MAX_BITS = 65_536  # a file may ask for any number
 HASHES = ("observation_hash", "action_hash")  # begin the names of their arrays in a file
-UNBOUNDED = 1e10  # bounds beyond this, such as the largest float, say as little as infinite ones
+UNBOUNDED = 1e10  # larger bounds, such as the largest float, are as uninformative as infinite ones
 
 Code: TypeAlias = Callable[[Any], Hashable]
 
@@ -61,7 +60,7 @@ def squash(x: Floats) -> Floats:
 
 
 class Scaling(NamedTuple):
-    """What scales each component of an observation to [-1, 1], by its bounds."""
+    """The scaling of each component of an observation to [-1, 1], by its bounds."""
 
     squashed: Bools  # [D]; which components lack a bound
     low: Floats  # [D]; after squashing
@@ -96,7 +95,7 @@ def simhash_signs(projection: Projection, observation: Floats) -> Bools:
 
 
 class SimHash:
-    """A hash that gives observations that look alike one number of k bits: the signs of k projections.
+    """A hash that gives similar observations the same k-bit number: the signs of k projections.
 
     Args:
         space: of the observations; any that Gymnasium can flatten.
@@ -137,10 +136,10 @@ class SimHash:
 
 
 class ExactCode:
-    """A code of its own for each discrete observation.
+    """A separate code for each discrete observation.
 
     Args:
-        space: Discrete, MultiDiscrete, MultiBinary, Text, a Box of whole numbers, or a Tuple or Dict of such.
+        space: Discrete, MultiDiscrete, MultiBinary, Text, a Box of integers, or a Tuple or Dict of such.
 
     >>> ExactCode(spaces.MultiDiscrete([3, 4]))(np.array([2, 1]))
     (2, 1)
@@ -160,14 +159,14 @@ class ExactCode:
 
 
 def make_code(counter: str, space: Space[Any], bits: int, seed: int) -> Code:
-    """Make the code for a space that a counter's name, "auto", "exact" or "simhash", asks for."""
+    """Make the code for a space by a counter's name: "auto", "exact" or "simhash"."""
     # Integers in a Box are mostly images, which hardly ever recur; "auto" does not count them exactly.
     exact = counter == "exact" or (counter == "auto" and is_exact(space) and not _has_box(space))
     return ExactCode(space) if exact else SimHash(space, bits, seed)
 
 
 def is_exact(space: Space[Any]) -> bool:
-    """Tell whether observations of a space can be distinguished exactly, and recur.
+    """Return whether observations of a space can be distinguished exactly, and recur.
 
     >>> is_exact(spaces.Tuple([spaces.Discrete(3), spaces.MultiBinary(2)]))
     True
@@ -227,7 +226,7 @@ def _as_pair(bounds: Any) -> tuple[npt.ArrayLike, npt.ArrayLike]:
 
 
 def check_bounds(where: str, bounds: tuple[npt.ArrayLike, npt.ArrayLike], size: int) -> tuple[Floats, Floats]:
-    """Return the low and the high ends [D] of so many components; each may be one number for all."""
+    """Return the low and the high ends [D] of `size` components; each may be one number for all."""
     ends = []
     for name, end in zip(("low", "high"), bounds, strict=True):
         array = as_floats(f"{where}: {name}", end).reshape(-1)
@@ -264,7 +263,7 @@ def _is_literal(code: Hashable) -> bool:
 
 
 def codes_from_array(name: str, arrays: Mapping[str, npt.NDArray[Any]], length: int) -> list[Hashable]:
-    """Read so many codes from the array of this name."""
+    """Read `length` codes from the array of this name."""
     array = arrays.get(name)
     if array is None or array.shape != (length,) or array.dtype.kind not in "uU":
         got = "and is missing" if array is None else f"got {array.dtype}{list(array.shape)}"
@@ -280,7 +279,7 @@ def codes_from_array(name: str, arrays: Mapping[str, npt.NDArray[Any]], length: 
 
 
 def hashes_to_arrays(codes: tuple[Code, Code]) -> Arrays:
-    """Write the projections of those codes, of observations and of actions, that are hashes."""
+    """Write the projections of the codes, of observations and of actions, that are hashes."""
     return {
         f"{name}/{field}": array.copy()
         for name, code in _hashes(codes).items()
@@ -295,7 +294,7 @@ def read_projections(
     hashes = _hashes(codes)
     for name in HASHES:
         if name not in hashes and any(path.startswith(f"{name}/") for path in arrays):
-            raise InputError(f"it was made with a SimHash, {name}, and here is none")
+            raise InputError(f"it was made with a SimHash, {name}, and this wrapper has none")
     return [(code, _read_projection(name, arrays, code)) for name, code in hashes.items()]
 
 

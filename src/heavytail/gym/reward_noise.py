@@ -20,19 +20,18 @@ from heavytail.laws import Law
 from heavytail.laws.law import fill, law_table
 from heavytail.registry import find
 
-BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred of them
+BATCH_SIZE = 256  # draws made at once: a call into compiled code costs as much as a hundred draws
 # The spawn key of the noise under the environment's seed, of which an MDPEnv uses the first few
 NOISE_KEY = crc32(b"AddRewardNoise")
 
 
 class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], RecordConstructorArgs):
-    """Add one draw of a law to each reward, of any environment.
+    """Add one draw of a law to each reward of any environment.
 
-    The noise has a random stream of its own, so the environment behaves exactly as it would without it. The
-    k-th draw after ``reset(seed=seed)`` depends on the seed and on k alone. Without a seed the first
-    ``reset()`` takes the environment's `np_random_seed`, which is fresh entropy then, and
-    ``reset(seed=env.np_random_seed)`` replays everything. A wrapper around another one draws noise
-    independent of the inner one's.
+    The noise has its own random stream, so the environment behaves exactly as it would without it. The k-th
+    draw after ``reset(seed=seed)`` depends only on the seed and k. Without a seed the first ``reset()`` uses
+    the environment's `np_random_seed`, which is fresh entropy then, and ``reset(seed=env.np_random_seed)``
+    replays everything. A wrapper around another one draws noise independent of the inner one's.
 
     Each step's ``info`` has ``raw_reward`` (the environment's own), ``reward_noise`` (what was added) and
     ``mean_reward``: that of the environment where its info has one, else the raw reward, plus the law's mean.
@@ -47,11 +46,11 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
         law: the law.
         mean_reward_shift: by how much the noise changes expected rewards, the law's mean; None if that is not
             finite.
-        noise_seed: the seed of the present noise; None before the first reset.
+        noise_seed: the seed of the current noise; None before the first reset.
 
     In either form the law is recorded by its name and parameters, so that ``env.spec.to_json()`` keeps it and
-    ``gymnasium.make(env.spec)`` makes the same environment again. Only a law of your own that its registered
-    builder cannot build from its fields must be given by name to survive in JSON.
+    ``gymnasium.make(env.spec)`` makes the same environment again. Only if you wrote a law that its registered
+    builder cannot build from its fields, give it by name so that it survives in JSON.
 
     >>> import gymnasium
     >>> import heavytail as ht
@@ -85,7 +84,7 @@ class AddRewardNoise(gymnasium.Wrapper[ObsType, ActType, ObsType, ActType], Reco
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[ObsType, dict[str, Any]]:
-        """Start an episode; `seed` restarts the noise too, without it the noise continues."""
+        """Start an episode; `seed` also restarts the noise, which otherwise continues."""
         observation, info = self.env.reset(seed=seed, options=options)
         if seed is not None or self.noise_seed is None:
             self.noise_seed = self._env_seed() if seed is None else int(seed)
@@ -148,13 +147,13 @@ def _constructor_arguments(law: Law, given: dict[str, Any]) -> dict[str, Any]:
     fields = {name: getattr(law, name) for name in names}
     try:
         same = find("law", law.name).builder(**fields) == law
-    except InputError:  # the builder of a law elsewhere may have other parameters than the law has fields
+    except InputError:  # a plugin's builder may have other parameters than the law has fields
         same = False
     return {"law": law.name, **fields} if same else given
 
 
 def _count_layers(env: Any) -> int:
-    """Count the wrappers of this kind that an environment has already."""
+    """Count the wrappers of this kind around an environment."""
     layers = 0
     while isinstance(env, gymnasium.Wrapper):
         layers += isinstance(env, AddRewardNoise)

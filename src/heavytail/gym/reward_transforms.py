@@ -14,8 +14,8 @@ a bonus where rewards are negative and a penalty where they are positive. Mode `
 B of the size, instead.
 
 Every transform is one record of four numbers, so that transforms stack into arrays and run side by side, as
-they do in `heavytail.deep.rewards`. All of them are of the form: threshold ``limit * (coefficient
-n)^exponent``, and a mode that says what happens beyond it.
+they do in `heavytail.deep.rewards`. Each has a threshold ``limit * (coefficient n)^exponent``, and a mode
+that says what happens beyond it.
 
 >>> from heavytail.gym import reward_transforms
 >>> heavy_dqn = reward_transforms.truncate(epsilon=0.05, coefficient=0.015)
@@ -106,11 +106,11 @@ def transform_reward(transform: RewardTransform, reward: float, count: int) -> t
 
 
 def coefficient_from(sizes: Sequence[float], epsilon: float, quantile: float, visits: int) -> float:
-    """Choose the coefficient with which the threshold at so many visits is a quantile of reward sizes.
+    """Choose the coefficient that makes the threshold at `visits` visits a quantile of reward sizes.
 
     Args:
-        sizes: of the rewards of a warm-up, finite and above 0: otherwise a task with mostly zero rewards
-            would always have the threshold 0.
+        sizes: sizes of the rewards of a warm-up, finite and above 0: otherwise a task with mostly zero
+            rewards would always have the threshold 0.
         epsilon: as in `truncate`.
         quantile: above 0 and below 1.
         visits: at least 1.

@@ -23,12 +23,12 @@ from heavytail.ranges import MAX_COUNT
 Mode: TypeAlias = Literal["zero", "clip", "sign", "none"]
 Counter: TypeAlias = str | Callable[[Any], Hashable] | VisitCounter
 
-OWN_COUNTER = "your own"  # in place of a counter that no file can hold
+OWN_COUNTER = "your own"  # in place of a counter that cannot be saved
 EPSILON = 0.05  # the paper's, and the heaviest tails that have a mean
 WARM_UP = 1000  # rewards
 QUANTILE = 0.5
 VISITS = 10
-MAX_SHARE = 0.5  # of rewards truncated, beyond which a coefficient of the user's is called in question
+MAX_SHARE = 0.5  # of rewards truncated; beyond it, a user's coefficient gives a warning
 
 
 class Truncator(RewardFilter):
@@ -108,7 +108,7 @@ class Truncator(RewardFilter):
                 f"steps is {steps.tolist()}; it must be how many there were, and how many truncated"
             )
         if self.counter is None and "counts" in arrays:
-            raise InputError("there are counts in it, for which a fixed threshold has no use")
+            raise InputError("it has counts, which a fixed threshold does not use")
         if self._automatic:
             if "coefficient" not in arrays:
                 raise InputError('coefficient is missing; it was saved without "auto"')
@@ -151,33 +151,33 @@ class Truncator(RewardFilter):
 class TruncateReward(FilterReward):
     """Truncate rewards at a threshold that grows with the visits of the state and action.
 
-    The idea of Heavy-DQN, for any learner. At the n-th visit of an observation and action, this one included,
-    a reward r becomes 0 if
+    The idea of Heavy-DQN, for any learner. At the n-th visit of an observation and action, a reward r becomes
+    0 if
 
         abs(r) > (coefficient * n) ** (1 / (1 + epsilon))
 
     So an outlier cannot ruin what is learnt from few visits, and nothing is lost in the end, since the
-    threshold grows without bound. Which coefficient is right depends on the task: with 0.015, the paper's
-    best on MountainCar, rewards of size 1 are 0 until the 67th visit.
+    threshold grows without bound. The right coefficient depends on the task: with 0.015, the paper's best on
+    MountainCar, rewards of size 1 are 0 until the 67th visit.
 
     Each step's ``info`` has ``raw_reward`` (the reward that came in, including any noise added beneath),
     ``reward_threshold`` and ``reward_truncated``. Observations, ends of episodes and seeds pass unchanged.
 
-    **Counts** continue for as long as the wrapper exists, also over ``reset(seed=...)``: many scripts seed
-    every episode, and would otherwise restart counting each time. A run is therefore repeated with a new
-    wrapper, not with a seed alone, and ``env.spec.nondeterministic`` says so. Evaluate on an environment
-    without this wrapper.
+    **Counts** persist for as long as the wrapper exists, even across ``reset(seed=...)``: many scripts seed
+    every episode, and would otherwise restart counting each time. To repeat a run you therefore need a new
+    wrapper, not just the seed, and ``env.spec.nondeterministic`` says so. Evaluate on an environment without
+    this wrapper.
 
-    **Vectors**: around a vector of environments, Gymnasium's or Stable-Baselines3's, it is such a vector
-    itself, with one count for all of its environments; with a wrapper on each of N environments, counts would
-    grow N times slower. Where two environments visit the same pair in one step, the count of the second
-    includes the first. In a vector of Gymnasium's a step that only resets an environment (the default,
-    ``NEXT_STEP``) is not a visit. ``infos`` has the three as arrays and, as usual there, masks
-    ``_raw_reward`` and so on, true for the environments that took a step. They are at the top level also if
-    an episode ended and the next has begun in the same step (``SAME_STEP``).
+    **Vectors**: around a vector of environments, Gymnasium's or Stable-Baselines3's, it is itself such a
+    vector, with one count for all of its environments; with a wrapper on each of N environments, counts would
+    grow N times slower. If two environments visit the same pair in one step, the count of the second includes
+    the first. In a Gymnasium vector, a step that only resets an environment (the default, ``NEXT_STEP``) is
+    not a visit. ``infos`` has the three as arrays and, as usual there, masks ``_raw_reward`` and so on, true
+    for the environments that took a step. They stay at the top level even if an episode ended and the next
+    began in the same step (``SAME_STEP``).
 
-    **Logs** show the rewards at the place where they are recorded. Put the recorder *beneath* this wrapper to
-    log rewards before truncation::
+    **Logs** show the rewards where they are recorded. Put the recorder *beneath* this wrapper to log rewards
+    before truncation::
 
         # Gymnasium
         env = TruncateReward(RecordEpisodeStatistics(env), 0.05, 0.015)
@@ -187,42 +187,42 @@ class TruncateReward(FilterReward):
         env = TruncateReward(AddRewardNoise(Monitor(env), law), 0.05, 0.015)
 
     **Which coefficient**: a learner with a replay memory averages over many visits, so its threshold may grow
-    as fast as the visits do; "auto" is made for that. One that learns from fresh rewards only, such as PPO,
+    as fast as the visits do; "auto" is made for that. A learner that uses only fresh rewards, such as PPO,
     never has more than the last few, and needs a threshold that grows slowly: a smaller coefficient, a larger
     epsilon, mode "clip". In our tests DQN learns with "auto" where it fails without, and PPO with 0.0015 and
     "clip", but not with "auto".
 
     **Automatic**: with ``coefficient="auto"`` the threshold at `visits` visits is the `quantile` of the sizes
-    of the first `warm_up` rewards (of those that are finite and not 0). Until they are all seen, the quantile
-    is of those seen so far, so that rewards are truncated from the first step on: if they were left
+    of the first `warm_up` rewards (those that are finite and not 0). Until they are all seen, the quantile of
+    those seen so far is used, so that rewards are truncated from the first step on: if they were left
     unchanged, outliers would enter a replay memory and stay there; if they were set to 0, nothing would be
-    learnt from the warm-up. Then the coefficient is fixed.
+    learnt from the warm-up. After that the coefficient is fixed.
 
     Args:
         env: the environment, or a vector of them.
-        epsilon: rewards are assumed to have a moment of order 1 + epsilon; above 0, at most 1. 0.05 if left
-            out, the paper's.
-        coefficient: C, above 0, or "auto", which needs no prior knowledge of the rewards; "auto" if left out.
-        counter: what counts as the same observation: "exact", "simhash"
+        epsilon: rewards are assumed to have a moment of order 1 + epsilon; above 0, at most 1. By default
+            0.05, the paper's.
+        coefficient: C, above 0, or "auto" (the default), which needs no prior knowledge of the rewards.
+        counter: how observations are told apart: "exact", "simhash"
             (`heavytail.gym.SimHash`), "auto" (exact where observations are discrete, else SimHash), a
             function from an observation to any hashable value, or a `heavytail.gym.VisitCounter` to share.
-        mode: what becomes of a reward beyond the threshold: "zero" (the paper's), or "clip": the threshold,
-            with its sign. As baselines also "sign", which keeps only the sign of every reward, and "none",
-            which changes nothing; both take neither epsilon nor coefficient nor limit.
+        mode: what happens to a reward beyond the threshold: "zero" (the paper's) sets it to 0, "clip" to the
+            threshold with the reward's sign. Baselines are "sign", which keeps only the sign of every reward,
+            and "none", which changes nothing; both take neither epsilon nor coefficient nor limit.
         limit: a fixed threshold, in place of epsilon and coefficient: ``mode="clip", limit=5.0`` is the usual
-            clipping to [-5, 5]. Nothing is counted then.
-        bits: of the SimHash. More bits distinguish more observations.
-        hash_seed: of the SimHash, which is the same for every run unless you change it.
+            clipping to [-5, 5]. Visits are not counted then.
+        bits: the bits of the SimHash. More bits distinguish more observations.
+        hash_seed: the seed of the SimHash, which is the same for every run unless you change it.
         warm_up: how many rewards "auto" uses.
-        quantile: of their sizes.
-        visits: at which visit the threshold is that quantile.
+        quantile: the quantile of their sizes.
+        visits: the visit at which the threshold is that quantile.
 
     Raises:
         InputError: an argument is wrong, or a reward is nan.
 
     >>> import gymnasium
     >>> import heavytail as ht
-    >>> env = ht.gym.TruncateReward(gymnasium.make("MountainCar-v0"))  # all by itself
+    >>> env = ht.gym.TruncateReward(gymnasium.make("MountainCar-v0"))  # fully automatic
 
     With the numbers of the paper:
 
@@ -253,9 +253,9 @@ class TruncateReward(FilterReward):
     [1.0, 1.59, 1.0]
 
     ``env.save(path)`` keeps options and counts in an ``.npz`` file, without pickle; save it beside the model
-    that learnt with them. ``ht.load(path, env)`` makes the wrapper again, and ``env.load(path)`` continues in
-    one that is there, which it takes where `counter` is your own. ``state_dict()`` and
-    ``load_state_dict(arrays)`` are the same as arrays:
+    that learnt with them. ``ht.load(path, env)`` makes the wrapper again, and ``env.load(path)`` loads the
+    file into an existing one, which is needed if `counter` is your own. ``state_dict()`` and
+    ``load_state_dict(arrays)`` do the same with arrays:
 
     >>> env = ht.gym.TruncateReward(gymnasium.make("FrozenLake-v1"), epsilon=0.5, coefficient=1.0)
     >>> _, _ = env.reset(seed=0), env.step(2)
@@ -284,7 +284,7 @@ class TruncateReward(FilterReward):
 
     @property
     def transform(self) -> RewardTransform:
-        """The transform of rewards; ``transform.coefficient`` is what "auto" has chosen so far."""
+        """The transform of rewards; ``transform.coefficient`` is the choice of "auto" so far."""
         return self._filter.transform
 
     @property
@@ -299,16 +299,14 @@ class TruncateReward(FilterReward):
 
     @property
     def truncated_fraction(self) -> float:
-        """The fraction of all rewards so far that were beyond the threshold."""
+        """The fraction of rewards so far that were beyond the threshold."""
         return self._filter.truncated / max(1, self._filter.steps)
 
 
 def _fill_in(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options with epsilon and coefficient, as they are by default, where a threshold grows."""
+    """Return the options, with default epsilon and coefficient if the threshold grows."""
     if options["counter"] == OWN_COUNTER:
-        raise InputError(
-            "it was saved with a counter of your own; make a wrapper with that, and env.load(path)"
-        )
+        raise InputError("it was saved with your own counter; make a wrapper with that, then env.load(path)")
     if options["mode"] in ("sign", "none") or options["limit"] is not None:
         return options
     defaults = {"epsilon": EPSILON, "coefficient": "auto"}

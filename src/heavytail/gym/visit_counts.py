@@ -1,7 +1,7 @@
 """Visit counts of states and actions.
 
-Observations are told apart exactly where they are discrete, by a hash where they are not, or by any function
-of yours: `heavytail.gym.observation_codes`.
+Observations are told apart exactly if they are discrete, by a hash if not, or by your own function:
+`heavytail.gym.observation_codes`.
 
 >>> import gymnasium
 >>> cart_pole = gymnasium.make("CartPole-v1")
@@ -44,10 +44,10 @@ class VisitCounter:
     Args:
         observation_code: a function from an observation to its code, any hashable value such as an integer, a
             string or a tuple.
-        action_code: the same for actions; the action itself if left out.
+        action_code: the same for actions; by default the action itself.
 
     Attributes:
-        counts: how often each pair of codes was visited.
+        counts: the number of visits of each pair of codes.
 
     >>> counter = VisitCounter(lambda observation: round(float(observation[0]), 1))
     >>> code = counter.code([0.12, 7.0])
@@ -103,12 +103,12 @@ class VisitCounter:
         return state | hashes_to_arrays((self.observation_code, self.action_code))
 
     def load_state_dict(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        """Continue from saved counts; the present ones are forgotten."""
+        """Continue from saved counts, forgetting the current ones."""
         counts = find_array("counts", arrays, np.zeros(1, np.int64), same_shape=False)
         if not ((counts >= 1) & (counts <= MAX_COUNT)).all():
             raise InputError(f"counts must be at least 1 and at most {MAX_COUNT} each")
         codes, actions = (codes_from_array(name, arrays, len(counts)) for name in ("observations", "actions"))
-        # All arrays are checked by now, so nothing is left half loaded. Counts mean nothing without their
+        # All arrays are checked by now, so nothing is left half loaded. Counts are meaningless without their
         # projections.
         for hashed, projection in read_projections((self.observation_code, self.action_code), arrays):
             hashed.projection = projection
@@ -124,15 +124,15 @@ def visit_counter(
 ) -> VisitCounter:
     """Make a counter for these spaces.
 
-    Actions are distinguished exactly where they are discrete; others get a SimHash of their own.
+    Actions are distinguished exactly if they are discrete; others get their own SimHash.
 
     Args:
-        observation_space: of a single environment.
-        action_space: of a single environment.
-        counter: "exact", "simhash", "auto" (exact where observations are discrete, else SimHash), a function
+        observation_space: the observation space of a single environment.
+        action_space: the action space of a single environment.
+        counter: "exact", "simhash", "auto" (exact if observations are discrete, else SimHash), a function
             from an observation to its code, or a counter, which is then shared.
-        bits: of each SimHash.
-        seed: of each SimHash.
+        bits: the bits of each SimHash.
+        seed: the seed of each SimHash.
 
     >>> from gymnasium import spaces
     >>> discrete, box = spaces.Discrete(4), spaces.Box(-1.0, 1.0, (3,))
@@ -157,7 +157,7 @@ def visit_counter(
 
 
 def as_plain(code: Any) -> Any:
-    """Convert a NumPy scalar to Python's equal one, which can be saved."""
+    """Convert a NumPy scalar to the equal Python one, which can be saved."""
     if isinstance(code, np.generic) or (isinstance(code, np.ndarray) and code.ndim == 0):
         return code.item()
     return code
