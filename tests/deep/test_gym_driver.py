@@ -197,7 +197,7 @@ BOX, TWO = spaces.Box(-1.0, 1.0, (3,)), spaces.Discrete(2)
     [
         (Strange(TWO, TWO), {"cap": 5}, r"observations are Discrete\(2\); they must be a Box"),
         (Strange(BOX, BOX), {"cap": 5}, r"actions are Box\(.*\); they must be Discrete"),
-        (Strange(BOX, TWO), {}, "the environment names no limit of steps; .* such as cap=500"),
+        (Strange(BOX, TWO), {}, "the environment has no step limit; .* such as cap=500"),
         (Strange(BOX, TWO), {"cap": 5, "low": [0.0, 0.0]}, "low must be 3 numbers or one, got 2"),
         (Strange(BOX, TWO), {"cap": 5, "low": 2.0}, "low must nowhere be above high"),
         (Strange(BOX, TWO), {"cap": 5, "runs": [{"seed": 1}, {"seed": 2}]}, "can have one run, got 2"),

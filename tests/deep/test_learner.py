@@ -203,7 +203,7 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
         ({"steps": 10**6}, "its steps must be at most 600"),
         ({"deep": ["cart_pole"]}, "there is no compiled environment"),
         ({"made_with": None}, "AttributeError"),
-        ({"totals": np.full((3, 1), np.nan)}, "its totals have a count that is none"),
+        ({"totals": np.full((3, 1), np.nan)}, "its totals have a count that is not a count"),
         ({"totals": np.zeros((3, 2))}, r"totals is float64\[3, 2\] where float64\[3, 1\] is expected"),
         ({"curve/steps": np.array([100, 50])}, "the steps of its curve do not ascend"),
     ],

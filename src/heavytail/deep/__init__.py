@@ -1,4 +1,4 @@
-"""Deep agents in JAX, which is heavytail's extra ``deep``. JAX is imported when it is first used.
+"""Deep agents in JAX, heavytail's extra ``deep``. JAX is imported on first use.
 
 An environment, an agent and its training are pure functions over records of arrays; a whole training run is
 one compiled loop, and a batch of runs (seeds and hyperparameters side by side) is the same loop with one more

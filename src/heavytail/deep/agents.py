@@ -1,6 +1,6 @@
-"""The deep agents by name. Each makes a `DeepLearner`; its signature says which parameters it takes.
+"""The deep agents by name. Each makes a `DeepLearner`; its signature lists the parameters.
 
-Needs no JAX before an agent is made, so that runs can be planned without it.
+Needs no JAX until an agent is made, so that runs can be planned without it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -57,40 +57,40 @@ def robust_dqn(
     exploration_share: Share = 0.1,
     noise_law: Noise = "alpha_stable",
 ) -> "DeepLearner":
-    """Make a learner by DQN with a robust model of the reward: the one to begin with.
+    """Make a learner by DQN with a robust model of the reward: the one to start with.
 
-    Targets use the mean reward that a second, small network predicts, learnt from replay by a regression for
-    heavy tails, and a bonus for what is new. It needs no prior knowledge of the noise or the size of rewards:
-    rewards of 0.001 and of 1000 are learnt alike. `heavytail.deep.reward_model` has the equations, and
-    ``learn().beliefs`` what the model believes.
+    Targets use the mean reward predicted by a second, small network, learnt from replay by a regression for
+    heavy tails, and a novelty bonus. It needs no prior knowledge of the noise or the size of rewards: rewards
+    of 0.001 and of 1000 are learnt equally well. `heavytail.deep.reward_model` has the equations, and
+    ``learn().beliefs`` the state of the model.
 
     Args:
         env: "mountain_car", "cart_pole", "acrobot", "pendulum" or another compiled environment that is
             registered; "gymnax/" and the name of one of gymnax's; or a Gymnasium environment with a Box of
-            observations and Discrete actions, which is driven step by step and can have one run only.
-        runs: the runs of a batch, each with what it changes of the parameters from `seed` to
-            `last_learning_rate`; one run if left out.
-        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
+            observations and Discrete actions, which is driven step by step and can have only one run.
+        runs: the runs of a batch, each a dictionary of changes to the parameters from `seed` to
+            `last_learning_rate`; by default one run.
+        low: the lower bounds of observations, for scaling; by default a Gymnasium environment's own.
             Components without bounds are squashed, x / (1 + |x|).
         high: the upper bounds.
-        seed: of all random numbers of a run.
-        noise_scale: of the noise that is added to rewards; none by default.
+        seed: the seed of all random numbers of a run.
+        noise_scale: the scale of noise added to rewards; none by default.
         noise_alpha: the tail index of that noise.
-        learning_rate: at the first step.
-        last_learning_rate: at the last step.
-        cap: steps in an episode; the environment's limit if left out.
-        total_steps: of training, rounded down to a multiple of `target_every`; schedules end there.
+        learning_rate: the rate at the first step.
+        last_learning_rate: the rate at the last step.
+        cap: the most steps in an episode; by default the environment's limit.
+        total_steps: steps of training, rounded down to a multiple of `target_every`; schedules end there.
         hidden: widths of the hidden layers.
-        discount: of rewards to come.
+        discount: the discount of future rewards.
         batch: transitions in an update.
         replay: transitions remembered.
         start: steps before updates begin, rounded up to a multiple of `target_every`.
         update_every: steps between updates.
         target_every: steps between copies of the network to the target: a period.
-        adam_epsilon: of the optimiser.
+        adam_epsilon: the optimiser's epsilon.
         last_exploration: the final share of random actions; the initial one is 1.
-        exploration_share: of all steps, after which exploration has its final value.
-        noise_law: of the noise; Pareto's is taken less its mean.
+        exploration_share: the share of all steps after which exploration has its final value.
+        noise_law: the law of the noise; Pareto's is used less its mean.
 
     >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
     >>> learner = robust_dqn("pendulum", noise_scale=5.0, **small)
@@ -135,41 +135,41 @@ def heavy_dqn(
 ) -> "DeepLearner":
     """Make a learner by DQN with a reward transform.
 
-    By default Heavy-DQN with the table of the paper (Zhuang and Sui 2021, section 3.4 and appendix). It does
-    not say how many steps there are, nor after how many an episode ends: here they are Dopamine's 500,000,
-    and the environment's own limit.
+    By default Heavy-DQN with the paper's table (Zhuang and Sui 2021, section 3.4 and appendix). The paper
+    does not give the number of steps or the length of an episode: here they are Dopamine's 500,000, and the
+    environment's own limit.
 
     Args:
         env: a compiled environment or one of Gymnasium's, as in `robust_dqn`.
-        runs: of a batch, each with what it changes of the parameters from `seed` to `last_learning_rate`.
-        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
+        runs: runs of a batch, each with its changes to the parameters `seed` to `last_learning_rate`.
+        low: the lower bounds of observations, for scaling; by default a Gymnasium environment's own.
         high: the upper bounds.
-        seed: of all random numbers of a run.
-        transform: of rewards: "none", "clip", "sign", "zero" (the paper's) or "truncate_clip".
-        coefficient: of the growing threshold; the default is the paper's best.
-        epsilon: of the growing threshold.
+        seed: the seed of all random numbers of a run.
+        transform: the transform of rewards: "none", "clip", "sign", "zero" (the paper's) or "truncate_clip".
+        coefficient: coefficient of the growing threshold; the default is the paper's best.
+        epsilon: epsilon of the growing threshold.
         clip: the fixed threshold.
-        noise_scale: of the noise that is added to rewards; none by default.
+        noise_scale: the scale of noise added to rewards; none by default.
         noise_alpha: the tail index of that noise.
-        learning_rate: at the first step.
-        last_learning_rate: at the last step.
-        cap: steps in an episode; the environment's limit if left out.
-        total_steps: of training, rounded down to a multiple of `target_every`; schedules end there.
+        learning_rate: the rate at the first step.
+        last_learning_rate: the rate at the last step.
+        cap: the most steps in an episode; by default the environment's limit.
+        total_steps: steps of training, rounded down to a multiple of `target_every`; schedules end there.
         hidden: widths of the hidden layers.
-        discount: of rewards to come.
+        discount: the discount of future rewards.
         batch: transitions in an update.
         replay: transitions remembered.
         start: steps before updates begin, rounded up to a multiple of `target_every`.
         update_every: steps between updates.
         target_every: steps between copies of the network to the target: a period.
-        adam_epsilon: of the optimiser.
+        adam_epsilon: the optimiser's epsilon.
         last_exploration: the final share of random actions; the initial one is 1.
-        exploration_share: of all steps, after which exploration has its final value.
-        loss: of values.
+        exploration_share: the share of all steps after which exploration has its final value.
+        loss: the loss of values.
         transform_at: "collection", with the visit count at that time, or "replay", with the visit count at
             the time of replay.
-        bits: of the hash of observations, by which visits are counted; memory doubles with each.
-        noise_law: of the noise; Pareto's is taken less its mean.
+        bits: bits of the hash of observations, used to count visits; memory doubles with each.
+        noise_law: the law of the noise; Pareto's is used less its mean.
 
     >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100, "bits": 8}
     >>> learner = heavy_dqn("cart_pole", seed=1, **small)
@@ -205,34 +205,34 @@ def qr_dqn(
     exploration_share: Share = 0.1,
     noise_law: Noise = "alpha_stable",
 ) -> "DeepLearner":
-    """Make a learner by QR-DQN (Dabney et al. 2018), where the middle half of the quantiles counts.
+    """Make a learner by QR-DQN (Dabney et al. 2018) that uses the middle half of the quantiles.
 
-    The return's quantiles are learnt, and an action is worth the mean of the middle half, which heavy tails
-    do not disturb.
+    It learns quantiles of the return; the value of an action is the mean of the middle half, which heavy
+    tails do not disturb.
 
     Args:
         env: a compiled environment or one of Gymnasium's, as in `robust_dqn`.
-        runs: of a batch, each with what it changes of the parameters from `seed` to `last_learning_rate`.
-        low: the lower bounds of observations, for scaling; a Gymnasium environment's own if left out.
+        runs: runs of a batch, each with its changes to the parameters `seed` to `last_learning_rate`.
+        low: the lower bounds of observations, for scaling; by default a Gymnasium environment's own.
         high: the upper bounds.
-        seed: of all random numbers of a run.
-        noise_scale: of the noise that is added to rewards; none by default.
+        seed: the seed of all random numbers of a run.
+        noise_scale: the scale of noise added to rewards; none by default.
         noise_alpha: the tail index of that noise.
-        learning_rate: at the first step.
-        last_learning_rate: at the last step.
-        cap: steps in an episode; the environment's limit if left out.
-        total_steps: of training, rounded down to a multiple of `target_every`; schedules end there.
+        learning_rate: the rate at the first step.
+        last_learning_rate: the rate at the last step.
+        cap: the most steps in an episode; by default the environment's limit.
+        total_steps: steps of training, rounded down to a multiple of `target_every`; schedules end there.
         hidden: widths of the hidden layers.
-        discount: of rewards to come.
+        discount: the discount of future rewards.
         batch: transitions in an update.
         replay: transitions remembered.
         start: steps before updates begin, rounded up to a multiple of `target_every`.
         update_every: steps between updates.
         target_every: steps between copies of the network to the target: a period.
-        adam_epsilon: of the optimiser.
+        adam_epsilon: the optimiser's epsilon.
         last_exploration: the final share of random actions; the initial one is 1.
-        exploration_share: of all steps, after which exploration has its final value.
-        noise_law: of the noise; Pareto's is taken less its mean.
+        exploration_share: the share of all steps after which exploration has its final value.
+        noise_law: the law of the noise; Pareto's is used less its mean.
 
     >>> small = {"total_steps": 600, "hidden": (16, 16), "replay": 300, "start": 100}
     >>> learner = qr_dqn("pendulum", runs=[{"seed": 0}, {"seed": 1}], **small)
@@ -251,7 +251,7 @@ def _make_learner(
 
     gym_env = None if isinstance(env, str) else env
     if gym_env is None and not (low is None and high is None):
-        raise InputError(f"{agent}: {env} has bounds of its own; low and high are for Gymnasium environments")
+        raise InputError(f"{agent}: {env} has its own bounds; low and high are for Gymnasium environments")
     if gym_env is not None and len(runs or [{}]) > 1:
         raise InputError(
             f"{agent}: a Gymnasium environment can have one run, got {len(runs or [])}; the"
@@ -268,7 +268,7 @@ def _make_learner(
 
 
 def require_jax() -> None:
-    """Raise InputError where JAX is missing."""
+    """Raise InputError if JAX is missing."""
     if find_spec("jax") is None or find_spec("optax") is None:
         raise InputError(f"heavytail.deep needs JAX; {install_extra('deep')}")
 

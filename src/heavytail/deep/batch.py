@@ -1,4 +1,4 @@
-"""Many runs of DQN side by side: the functions of one run, with an axis of runs in front, in one loop."""
+"""Many runs of DQN side by side: the functions of one run, with a leading axis of runs, in one loop."""
 
 from collections.abc import Callable
 from functools import cache, partial
@@ -41,15 +41,14 @@ def run_periods(
 ) -> DQN:
     """Advance all runs through the periods from `first` to the one before `until`.
 
-    The number of periods is an argument of the compiled program, so nothing is compiled again for another
-    number.
+    The number of periods is an argument of the compiled program, so another number needs no recompiling.
 
     Args:
         env: the environment.
-        settings: of the batch.
+        settings: the settings of the batch.
         learning: whether these periods have updates; see `heavytail.deep.dqn.first_learning_period`.
-        runs: what the runs differ in.
-        states: of the runs; given up to the result.
+        runs: the parameters in which the runs differ.
+        states: the states of the runs; donated to the result.
         first: the first period.
         until: the period after the last.
     """
@@ -64,7 +63,7 @@ def compiled_periods() -> Callable[..., DQN]:
 
 
 def _compiler_options() -> dict[str, str]:
-    """Return XLA's options for this device: none on a CPU, or where this version of JAX knows none."""
+    """Return XLA's options for this device: none on a CPU, or if this version of JAX knows none."""
     if jax.default_backend() != "gpu":
         return {}
     try:

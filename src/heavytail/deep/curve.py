@@ -10,16 +10,16 @@ from heavytail.arrays import Floats, Ints
 
 @dataclass(frozen=True)
 class RewardBeliefs:
-    """What models of the reward believed at the checkpoints, in averages over the last thousand updates."""
+    """Beliefs of models of the reward at the checkpoints, averaged over the last thousand updates."""
 
     predicted_reward: Floats  # [run, checkpoint] mean over replayed transitions
-    residual_scale: Floats  # [run, checkpoint] median distance of rewards from what is predicted
-    outlier_share: Floats  # [run, checkpoint] of rewards that are ten times as far from it
+    residual_scale: Floats  # [run, checkpoint] median distance of rewards from predictions
+    outlier_share: Floats  # [run, checkpoint] share of rewards at least ten times as far
 
 
 @dataclass(frozen=True, repr=False)
 class DeepCurve:
-    """Cumulative results at checkpoints. Clean returns are without noise and of episodes that have ended.
+    """Cumulative results at checkpoints. Clean returns are without noise, of episodes that have ended.
 
     >>> curve = DeepCurve(
     ...     steps=np.array([50, 100]),
@@ -35,7 +35,7 @@ class DeepCurve:
     episodes: Ints  # [run, checkpoint] that ended
     clean_return: Floats  # [run, checkpoint] of all of them, summed
     truncated: Ints  # [run, checkpoint] rewards that the transform changed
-    beliefs: RewardBeliefs | None = None  # where there is a model of the reward
+    beliefs: RewardBeliefs | None = None  # if there is a model of the reward
 
     def __repr__(self) -> str:
         runs, checkpoints = self.episodes.shape
@@ -43,7 +43,7 @@ class DeepCurve:
 
     @property
     def mean_return(self) -> Floats:
-        """Return per episode that ended since the checkpoint before [run, checkpoint]; NaN where none did."""
+        """Mean return of episodes ended since the previous checkpoint [run, checkpoint]; NaN if none did."""
         ended, gained = (np.diff(total, axis=1, prepend=0) for total in (self.episodes, self.clean_return))
         return np.divide(gained, ended, out=np.full(gained.shape, np.nan), where=ended > 0)
 
@@ -54,12 +54,12 @@ class DeepCurve:
 
 
 def make_deep_curve(steps: Sequence[int], rows: Sequence[Floats], runs: int) -> DeepCurve:
-    """Make the curve of so many runs from its rows at these steps.
+    """Make the curve of `runs` runs from its rows at these steps.
 
-    Each row is [3, run]: episodes, clean returns and truncated rewards; or [6, run], with the beliefs of a
-    model of the reward behind them.
+    Each row is [3, run]: episodes, clean returns and truncated rewards; or [6, run], followed by the beliefs
+    of a model of the reward.
     """
-    # The row of zeros keeps the shape where there is no checkpoint yet.
+    # The row of zeros keeps the shape if there is no checkpoint yet.
     template = rows[0] if rows else np.zeros((3, runs))
     columns = np.array([np.zeros_like(template), *rows])[1:].transpose(1, 2, 0)
     episodes, returns, truncated = columns[:3]

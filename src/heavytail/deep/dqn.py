@@ -3,17 +3,17 @@
 Mnih et al. (2015); Zhuang and Sui (2021), section 3.4 and its table of hyperparameters; Dabney et al. (2018).
 
 Pure functions of one run: `init_dqn`; `act`, one step of the environment, which selects an action
-(`select_action`), lets the environment move and stores what happened (`store_transition`); and `update`, one
-gradient step. `heavytail.deep.batch` puts many runs side by side and loops. Heavy-DQN is DQN whose rewards
-pass through the adaptive transform of `heavytail.deep.rewards` when they are collected, as
-Heavy-Q-Learning's do (the paper does not say when), or when they are replayed. `heavytail.deep.reward_model`
-puts a model in the place of rewards, `heavytail.deep.network` quantiles of the return in that of values.
+(`select_action`), moves the environment and stores the transition (`store_transition`); and `update`, one
+gradient step. `heavytail.deep.batch` runs many side by side in a loop. Heavy-DQN is DQN whose rewards pass
+through the adaptive transform of `heavytail.deep.rewards` when they are collected, as in Heavy-Q-Learning
+(the paper does not say when), or when they are replayed. `heavytail.deep.reward_model` replaces rewards by a
+model, `heavytail.deep.network` values by quantiles of the return.
 
-A run is made of *periods* of `target_every` steps. The first periods, until `start` steps are made, only act;
-each later one begins with a new target network and has an update after every `update_every` steps. All runs
-of a batch share this clock. The random numbers of a period are drawn at its beginning, all at once, from the
-run's key and the number of the period: so they depend on nothing else, and a step has little to do but its
-arithmetic.
+A run consists of *periods* of `target_every` steps. The first periods, until `start` steps are made, only
+act; each later one begins with a new target network and has an update after every `update_every` steps. All
+runs of a batch share this clock. The random numbers of a period are drawn all at once at its beginning, from
+the run's key and the number of the period: so they depend on nothing else, and a step has little left to do
+besides its arithmetic.
 """
 
 from functools import partial
@@ -51,7 +51,7 @@ from heavytail.deep.rewards import hash_code, reward_noise, transform_reward
 from heavytail.deep.settings import WORDS_PER_STEP, Settings
 from heavytail.gym.reward_transforms import RewardTransform
 
-MAX_HORIZON = 1000.0  # rewards that a value adds up, where none is discounted
+MAX_HORIZON = 1000.0  # rewards that a value adds up, if they are not discounted
 
 
 class RunParameters(NamedTuple):
@@ -66,7 +66,7 @@ class RunParameters(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """Sums over the steps since they were last set to 0."""
+    """Sums over the steps since the last reset to 0."""
 
     episodes: jax.Array
     clean_return: jax.Array  # of finished episodes, without noise
@@ -87,23 +87,23 @@ class DQN(NamedTuple):
     episode_steps: jax.Array
     episode_return: jax.Array
     totals: Totals
-    model: RewardModel | None = None  # of the reward, where targets use one
+    model: RewardModel | None = None  # of the reward, if targets use one
 
 
 class StepRandomness(NamedTuple):
-    """The random numbers of one step, or of many with their axes in front."""
+    """The random numbers of one step, or of many with leading axes."""
 
     explore: jax.Array  # uniform; below the exploration rate the action is random
     action: jax.Array  # the random one
     noise: jax.Array  # of the reward
-    reset_state: State  # where the next episode begins, if this step ends one
+    reset_state: State  # the first state of the next episode, if this step ends one
 
 
 class Step(NamedTuple):
     """The outcome of one step of the environment."""
 
     action: jax.Array
-    reward: jax.Array  # to which the run's noise is yet to be added
+    reward: jax.Array  # before the run's noise is added
     clean_reward: jax.Array  # without any noise
     next_observation: jax.Array  # [D] scaled
     terminated: jax.Array  # nothing follows: the value of the next state is 0
@@ -112,7 +112,7 @@ class Step(NamedTuple):
 
 
 def zero_totals() -> Totals:
-    """Make totals of nothing."""
+    """Make totals of 0."""
     return Totals(jnp.int32(0), jnp.float32(0.0), jnp.int32(0))
 
 
@@ -145,7 +145,7 @@ def draw_period(
     """Draw the random numbers of a period.
 
     Returns:
-        those of its steps [round, step of the round], and 32 random bits for each transition that is replayed
+        those of its steps [round, step of the round], and 32 random bits for each replayed transition
         [round, replayed]; a round is `update_every` steps and an update.
     """
     n_words = WORDS_PER_STEP * settings.update_every
@@ -184,7 +184,7 @@ def select_action(settings: Settings, state: DQN, randomness: StepRandomness, t:
 
 
 def action_values(settings: Settings, network: Parameters, observation: jax.Array) -> jax.Array:
-    """Calculate the values by which actions are selected, for one scaled observation or many."""
+    """Calculate the values used to select actions, for one scaled observation or many."""
     output = q_values(network, observation)
     if settings.quantiles > 1:
         return middle_mean(split_quantiles(output, settings.quantiles))
@@ -240,7 +240,7 @@ def act(
 
 
 def begin_period(state: DQN) -> DQN:
-    """Take the network as the target. With a model of the reward, renew the units of both first."""
+    """Copy the network to the target. With a model of the reward, renew the units of both first."""
     network, model = state.network, state.model
     if model is not None:
         model, factor = renew_units(model)
@@ -271,16 +271,16 @@ def update(settings: Settings, run: RunParameters, state: DQN, bits: jax.Array, 
 def _model_rewards(
     settings: Settings, model: RewardModel, replayed: Transition, bonus: jax.Array, t: jax.Array
 ) -> tuple[RewardModel, jax.Array]:
-    """Predict the rewards of a batch, with a bonus for what is new, and improve the model of the reward.
+    """Predict the rewards of a batch, with a novelty bonus, and improve the model of the reward.
 
-    What is predicted does not wait for what is learnt: a GPU does both at once.
+    Predicting does not wait for learning: a GPU does both at once.
 
     Args:
-        settings: of the batch of runs.
-        model: before this update.
+        settings: the settings of the batch of runs.
+        model: the model before this update.
         replayed: the newest transitions, the batch, and those from which the model learns.
-        bonus: for the batch.
-        t: steps so far.
+        bonus: the bonus of the batch.
+        t: the number of steps so far.
     """
     latest = settings.update_every
     first = first_learning_period(settings) * settings.target_every
@@ -301,7 +301,7 @@ def _horizon(settings: Settings) -> float:
 def _goals(
     settings: Settings, target: Parameters, batch: Transition, reward: jax.Array, model: RewardModel | None
 ) -> jax.Array:
-    """Calculate what the values of a batch, or each of their quantiles [batch, quantile], should be."""
+    """Calculate the targets of a batch's values, or of each of their quantiles [batch, quantile]."""
     follow = q_values(target, batch.next_observation)
     if settings.quantiles > 1:
         best = best_quantiles(split_quantiles(follow, settings.quantiles))

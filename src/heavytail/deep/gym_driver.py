@@ -1,8 +1,8 @@
 """The same agent in a Gymnasium environment, driven step by step from Python.
 
-Observations must be a Box and actions Discrete. It is made of the functions of `heavytail.deep.dqn`, compiled
-one by one, and draws its random numbers from the same keys: an environment that does what a compiled one does
-gives the same run.
+Observations must be a Box and actions Discrete. It uses the functions of `heavytail.deep.dqn`, compiled one
+by one, and draws its random numbers from the same keys: an environment that behaves like a compiled one gives
+the same run.
 """
 
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ class Observed(NamedTuple):
     """The outcome of one step of the environment."""
 
     reward: float
-    clean_reward: float  # without noise, where the environment says it
+    clean_reward: float  # without noise, if the environment reports it
     next_observation: Observation
     terminated: bool
     episode_over: bool
@@ -56,7 +56,7 @@ def environment_from_gymnasium(
     high: npt.ArrayLike | None = None,
     agent: str = "heavy_dqn",
 ) -> Environment:
-    """Describe a Gymnasium environment as the agent needs it; its state stays outside of compiled code."""
+    """Describe a Gymnasium environment for the agent; its state stays outside of compiled code."""
     if not isinstance(env, gymnasium.Env):
         raise InputError(
             f"{agent}: env is {short_repr(env)}; it must be the name of a compiled environment, or a"
@@ -65,8 +65,8 @@ def environment_from_gymnasium(
     observations, actions = env.observation_space, env.action_space
     if not isinstance(observations, spaces.Box):
         raise InputError(
-            f"{agent}: observations are {short_repr(observations)}; they must be a Box, as"
-            " gymnasium.wrappers.FlattenObservation makes them"
+            f"{agent}: observations are {short_repr(observations)}; they must be a Box, as made by"
+            " gymnasium.wrappers.FlattenObservation"
         )
     if not isinstance(actions, spaces.Discrete):
         raise InputError(f"{agent}: actions are {short_repr(actions)}; they must be Discrete")
@@ -85,7 +85,7 @@ def environment_from_gymnasium(
 
 
 class GymDriver:
-    """A run in a Gymnasium environment: call it with periods, like the compiled loop."""
+    """A run in a Gymnasium environment, called with periods like the compiled loop."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class GymDriver:
 
     def _begin(self, states: DQN, period: int) -> DQN:
         seed = self.seed
-        if period:  # a run that continues after it was saved must not repeat its first episode
+        if period:  # a loaded run must not repeat its first episode
             seed = int(np.random.SeedSequence((self.seed, period)).generate_state(1)[0])
         observation = _flatten(check_reset(self.gym_env.reset(seed=seed)))
         self.episode_steps = 0

@@ -1,7 +1,7 @@
 """`DeepLearner`: a batch of DQN runs that can learn, predict, be saved and be loaded.
 
-A batch is one program: seeds and hyperparameters side by side, each run as it would be alone. Its file holds
-everything: networks, optimisers, replay memories, counts, the curve so far. No pickle.
+A batch is one program: seeds and hyperparameters side by side, each run as it would be on its own. Its file
+holds everything: networks, optimisers, replay memories, counts, the curve so far. No pickle.
 """
 
 import os
@@ -50,7 +50,7 @@ from heavytail.files import Arrays
 from heavytail.guards import deferred_interrupts, one_thread
 from heavytail.training.progress import Place, progress_bar
 
-SECONDS_PER_CALL = 1.0  # of compiled code, about; Ctrl-C takes effect between two calls
+SECONDS_PER_CALL = 1.0  # approximately, of compiled code; Ctrl-C takes effect between two calls
 
 
 class Advance(Protocol):
@@ -64,11 +64,11 @@ class DeepLearner:
     """A batch of runs of DQN, made by `robust_dqn`, `heavy_dqn` or `qr_dqn`.
 
     Attributes:
-        steps: of training so far.
+        steps: the number of training steps so far.
         made_with: the version of JAX and the kind of device with which the runs began.
-        note: any text, such as what the runs are for; it is kept in the file.
+        note: any text, such as the purpose of the runs; it is kept in the file.
         curve: results of the runs at the checkpoints so far, over all calls of `learn`.
-        in_use: whether it is learning now.
+        in_use: True while it is learning.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class DeepLearner:
         self.steps = 0
         self.made_with = made_with()
         self.note = ""
-        self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, in which whole numbers add up exactly
+        self.totals: Floats = np.zeros((3, len(runs)))  # in 64 bits, where integers add up exactly
         self.curve = make_deep_curve([], [], len(runs))
         self.in_use = False
         self._rows: list[Floats] = []  # totals at the checkpoints, and beliefs
@@ -116,7 +116,7 @@ class DeepLearner:
         on_chunk: Callable[[int], None] = lambda steps: None,
         progress: bool = False,
     ) -> DeepCurve:
-        """Train for so many more steps, by default to the end.
+        """Train for `steps` more steps, by default to the end.
 
         Ctrl-C stops between two calls of compiled code and loses nothing.
 
@@ -124,8 +124,8 @@ class DeepLearner:
             steps: a multiple of `target_every`.
             checkpoints: how many points to add to the curve.
             at: the steps at which to record instead, counted from the start of training, multiples of
-                `target_every`; those that are not reached now are left out.
-            on_chunk: is called with the steps made, after every call of compiled code, which is about once a
+                `target_every`; those not reached in this call are ignored.
+            on_chunk: a function called with the steps made, after every call of compiled code, about once a
                 second.
             progress: show a progress bar.
         """
@@ -163,7 +163,7 @@ class DeepLearner:
         return action + self._advance.first_action if isinstance(self._advance, GymDriver) else action
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything but a Gymnasium environment into one file."""
+        """Write everything except a Gymnasium environment into one file."""
         metadata: dict[str, Any] = {
             "deep": self.env.name,
             "agent": self.settings.agent,
@@ -194,14 +194,14 @@ class DeepLearner:
         device.
 
         Args:
-            path: of the file.
-            env: the Gymnasium environment, if the runs learnt in one, which is no part of the file: training
-                continues in it with a new episode. To predict it is not needed.
+            path: the path of the file.
+            env: the Gymnasium environment, if the runs learnt in one, which is not part of the file: training
+                continues in it with a new episode. `predict` does not need it.
         """
         metadata, arrays = read_agent_file(path)
         try:
             return cls._restored(metadata, arrays, env)
-        except Exception as error:  # whatever JAX or a check says of numbers from a file
+        except Exception as error:  # JAX or any check may reject numbers from a file
             raise InputError(f"{os.fspath(Path(path))} cannot be used: {one_line(error)}") from error
 
     @classmethod
@@ -221,10 +221,8 @@ class DeepLearner:
             raise InputError("its parameters must be a list of runs, one in a Gymnasium environment")
         runs = [make_run(agent, complete_arguments(agent, run)) for run in parameters]
         if len(settings.hidden) > len(arrays):
-            raise InputError(
-                f"it says that there are {len(settings.hidden):,} layers, and does not hold them"
-            )
-        # The shapes of what would be made, without making it: it may be far larger than what is stored.
+            raise InputError(f"it claims to have {len(settings.hidden):,} layers, and does not hold them")
+        # Only the shapes: the arrays themselves may be far larger than those stored.
         shapes = jax.eval_shape(partial(init_batch, environment, settings), stack_runs(runs))
         learner = cls(environment, settings, runs, gym_env, restore_states(shapes, arrays))
         learner.made_with = {str(key): str(value) for key, value in metadata["made_with"].items()}
@@ -234,7 +232,7 @@ class DeepLearner:
         )
         if learner.steps % settings.target_every:
             raise InputError(
-                f"its steps are {learner.steps}, no multiple of target_every, {settings.target_every}"
+                f"its steps are {learner.steps}, not a multiple of target_every, {settings.target_every}"
             )
         learner.totals, marks, learner._rows = load_curve(arrays, learner.steps, learner._row_shape)
         learner.curve = make_deep_curve(marks, learner._rows, len(runs))
@@ -249,7 +247,7 @@ class DeepLearner:
     def _advance_towards(self, stop: int) -> None:
         """Advance by as many periods as take about a second.
 
-        Not beyond the period where updates begin, since those are another program.
+        It stops at the period where updates begin, since those are another program.
         """
         first, learning_from = self.steps // self.settings.target_every, first_learning_period(self.settings)
         until = min(first + self._periods_per_call, stop // self.settings.target_every)
@@ -266,7 +264,7 @@ class DeepLearner:
 
     @property
     def _row_shape(self) -> tuple[int, int]:
-        """Of a row of the curve; as `make_deep_curve` wants it."""
+        """The shape of a row of the curve, for `make_deep_curve`."""
         return 6 if self.settings.models_rewards else 3, len(self.parameters)
 
     def _record(self) -> None:
@@ -280,7 +278,7 @@ class DeepLearner:
         period, left = self.settings.target_every, self.settings.total_steps - self.steps
         if not left:
             raise InputError(
-                f"learn: all {self.steps:,} steps are made; for more, begin with a larger total_steps"
+                f"learn: all {self.steps:,} steps are done; for more, start with a larger total_steps"
             )
         if not isinstance(steps, (int, np.integer)) or not period <= steps <= left or steps % period:
             raise InputError(
@@ -305,7 +303,7 @@ class DeepLearner:
 
 
 def made_with() -> dict[str, str]:
-    """Return what results depend on, up to rounding: the version of JAX and the kind of device."""
+    """Return the version of JAX and the kind of device, on which results depend up to rounding."""
     return {"jax": jax.__version__, "device": jax.devices()[0].device_kind}
 
 

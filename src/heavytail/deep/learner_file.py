@@ -1,4 +1,4 @@
-"""What the file of a `DeepLearner` holds: names of its arrays, and checks of what is read."""
+"""The contents of a `DeepLearner`'s file: names of its arrays, and checks on reading."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ def load_curve(arrays: Arrays, steps: int, row: tuple[int, int]) -> tuple[Floats
         raise InputError("the steps of its curve do not ascend from 0 to its steps")
     counts = np.concatenate([rows[:, :3], totals[None]])[:, [0, 2]]  # episodes and truncated rewards
     if not COUNT.holds(counts).all():
-        raise InputError("its totals have a count that is none")
+        raise InputError("its totals have a count that is not a count")
     return totals, marks.tolist(), list(rows)
 
 
@@ -43,7 +43,7 @@ def load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, A
             return find_environment(metadata["deep"])
         except InputError as error:
             raise InputError(
-                f"{error}. If the runs learnt in a Gymnasium environment, say which:"
+                f"{error}. If the runs learnt in a Gymnasium environment, pass it:"
                 " DeepLearner.load(path, env=env)"
             ) from None
     environment = environment_from_gymnasium(gym_env)
@@ -58,13 +58,13 @@ def load_environment(metadata: Mapping[str, Any], gym_env: "gymnasium.Env[Any, A
 
 
 def describe_spaces(env: "gymnasium.Env[Any, Any]") -> dict[str, int]:
-    """Return what a file says of a Gymnasium environment's actions."""
+    """Describe a Gymnasium environment's actions for a file."""
     actions: Any = env.action_space
     return {"n_actions": int(actions.n), "first_action": int(actions.start)}
 
 
 def load_absent(metadata: Mapping[str, Any]) -> AbsentEnv | None:
-    """Return what stands for a Gymnasium environment that is not given; None if the runs were in no such."""
+    """Return a stand-in for a Gymnasium environment that is not given; None if the runs did not use one."""
     if "spaces" not in metadata:
         return None
     low, high = (as_floats(name, metadata[name]).astype(np.float32) for name in ("low", "high"))
@@ -75,7 +75,7 @@ def load_absent(metadata: Mapping[str, Any]) -> AbsentEnv | None:
 
 
 def name_arrays(states: DQN) -> dict[str, Any]:
-    """Return the arrays of all runs by their names in the file."""
+    """Return the arrays of all runs by name, as in the file."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(states)
     return {_array_name(path): np.asarray(leaf) for path, leaf in leaves}
 
@@ -85,7 +85,7 @@ def _array_name(path: Any) -> str:
 
 
 def restore_states(template: DQN, arrays: Mapping[str, Any]) -> DQN:
-    """Return states with the arrays of a file, which must be as those of the template are."""
+    """Return states with the arrays of a file, whose shapes and types must match the template's."""
     leaves, structure = jax.tree_util.tree_flatten_with_path(template)
     restored = [jnp.asarray(find_array(_array_name(path), arrays, old)) for path, old in leaves]
     return jax.tree.unflatten(structure, restored)

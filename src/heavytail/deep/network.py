@@ -1,9 +1,9 @@
 """The Q-network: dense layers with ReLU and Xavier's uniform initialisation.
 
-As Dopamine's for classic control. Its outputs are the values of actions, or quantiles of the return in the
-place of its mean: QR-DQN (Dabney et al. 2018), with the middle ones only. The mean of all quantiles is the
-mean of the return, which heavy tails spoil: outer quantiles are large and hardly known. Here an action is
-worth the mean of the middle half.
+As in Dopamine's agents for classic control. Its outputs are the values of actions, or quantiles of the return
+instead of its mean: QR-DQN (Dabney et al. 2018), but with the middle ones only. The mean of all quantiles is
+the mean of the return, which heavy tails spoil: outer quantiles are large and hardly known. Here the value of
+an action is the mean of the middle half.
 """
 
 from collections.abc import Sequence
@@ -42,10 +42,10 @@ def scale_output(network: Parameters, factor: jax.Array) -> Parameters:
 
 @jax.custom_vjp
 def matmul(x: jax.Array, weights: jax.Array) -> jax.Array:
-    """Multiply ``x @ weights``, with a derivative of its own.
+    """Multiply ``x @ weights``, with a custom derivative.
 
-    JAX's own gives the derivative by the weights transposed. With an axis of runs the compiler does not undo
-    this, and reading 512 x 512 numbers across takes longer than the product itself.
+    JAX's derivative uses the transposed weights. With an axis of runs the compiler does not undo this, and
+    reading 512 x 512 numbers across takes longer than the product itself.
     """
     return x @ weights
 

@@ -13,7 +13,7 @@ OTHER_WORDS = 4  # of a row, beside those of two observations
 
 
 class Transition(NamedTuple):
-    """One transition, or many with their axes in front. Observations are scaled."""
+    """One transition, or many with leading axes. Observations are scaled."""
 
     observation: jax.Array  # [D]
     next_observation: jax.Array  # [D]
@@ -52,9 +52,9 @@ def store(replay: jax.Array, t: jax.Array, transition: Transition) -> jax.Array:
 
 
 def sample(replay: jax.Array, t: jax.Array, bits: jax.Array, latest: int = 0) -> Transition:
-    """Sample from the transitions of the first t steps, one for each of these random 32-bit numbers.
+    """Sample from the transitions of the first t steps, one for each random 32-bit number.
 
-    The `latest` of them come first, the newest before all. One read of many rows is faster than many reads.
+    The `latest` newest ones come first, newest first. One read of many rows is faster than many reads.
     """
     stored = jnp.minimum(t, replay.shape[0]).astype(jnp.uint32)
     newest = (t - 1 - jnp.arange(latest)) % replay.shape[0]
@@ -62,6 +62,6 @@ def sample(replay: jax.Array, t: jax.Array, bits: jax.Array, latest: int = 0) ->
 
 
 def split_batch(batch: Transition, *at: int) -> list[Transition]:
-    """Split a batch before these places."""
+    """Split a batch before these indices."""
     parts = zip(*(jnp.split(leaf, at) for leaf in batch), strict=True)
     return [Transition(*part) for part in parts]

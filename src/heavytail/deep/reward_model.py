@@ -1,30 +1,30 @@
-"""A robust model of the mean reward, learnt from replay: targets use what it predicts, not what was drawn.
+"""A robust model of the mean reward, learnt from replay: targets use its predictions instead of rewards.
 
-Romoff et al. (2018) predict rewards to reduce variance; here the regression is one for heavy tails, and has
-no number to choose. All of it is equivariant: rewards times a power of two give the same bits times it.
+Romoff et al. (2018) predict rewards to reduce variance; here the regression is made for heavy tails, and has
+no number to choose. All of it is equivariant: multiplying rewards by a power of two multiplies the results by
+it, bit for bit.
 
 A small network predicts the reward of each action in units of `scale` around `offset`, which follow from the
 running median of rewards and a running quantile of their distances from it. It is trained with Huber's loss,
-whose threshold is learnt. It is the median absolute residual, where the regression is nearly one of medians,
-which heavy tails do not disturb, as long as nothing says that noise is skewed. That is measured by m, the
-mean of the residuals, estimated by a truncated mean over n of them with the threshold
+whose threshold is learnt. As long as nothing indicates that the noise is skewed, the threshold is the median
+absolute residual: the regression is then nearly one of medians, which heavy tails do not disturb. Skewness is
+measured by m, the mean of the residuals, estimated by a truncated mean over n of them with the threshold
 
     B = sqrt(v n) / Z,      v = mean of min(residual^2, B^2),
 
-which balances bias and deviation without a moment being known (Wang, Zheng, Zhou and Zhou 2021). While m is
-more than Z standard errors, sqrt(v / n), from 0, Huber's threshold grows towards B, where the regression is
-one of means; otherwise it shrinks. As far as it has grown, m is added to what the network predicts.
+which balances bias and deviation without knowing a moment (Wang, Zheng, Zhou and Zhou 2021). While m is more
+than Z standard errors, sqrt(v / n), from 0, Huber's threshold grows towards B, where the regression is one of
+means; otherwise it shrinks. To the extent that it has grown, m is added to the network's predictions.
 
-What is believed is an exponential average of the weights. Its predictions, as distances from their mean, are
-shrunk to what they are worth: `shrinkage` is the slope of Huber's regression of new rewards on them, measured
-before the network learns from these rewards. Where all states pay alike it goes to 0 and takes the noise
-along.
+Predictions use an exponential average of the weights. As distances from their mean, they are shrunk to what
+they are worth: `shrinkage` is the slope of Huber's regression of new rewards on them, measured before the
+network learns from these rewards. If all states pay the same, it goes to 0 and removes the noise.
 
-`renew_units` renews the units, and says by which factor the Q-network must shrink. A typical reward, `unit`,
-is the root mean square of those predicted; values are in units of sqrt(T) of them, where T is how many
-rewards a value adds up, 1 / (1 - discount): the geometric mean of one reward and of T alike. In units of one
-reward, values of a hundred are learnt slowly, on CartPole hardly at all; in units of T the differences
-between actions vanish beside Adam's epsilon. (Chosen on seeds 9000 to 9007.)
+`renew_units` renews the units, and returns the factor by which the Q-network must shrink. A typical reward,
+`unit`, is the root mean square of the predicted ones; values are in units of sqrt(T) typical rewards, where T
+is the number of rewards that a value adds up, 1 / (1 - discount): the geometric mean of one reward and T
+equal ones. In units of one reward, values of a hundred are learnt slowly, on CartPole hardly at all; in units
+of T the differences between actions vanish beside Adam's epsilon. (Chosen on seeds 9000 to 9007.)
 """
 
 import math
@@ -43,17 +43,17 @@ RATE, LAST_RATE = 1e-3, 1e-5  # of learning, at the first and at the last step
 MIN_RATE = 1e-3  # of running averages and quantiles: they forget in a thousand steps
 MEMORY = 0.2  # of all updates so far, while that is less
 FAR = 0.1  # the share of rewards that are farther from the median than `distance`
-TAIL = 6.0  # by how much that exceeds the median distance, of tails like Cauchy's
+TAIL = 6.0  # how many times the median distance that is, for tails like Cauchy's
 Z = 3.0  # standard errors that chance explains
-MIN_RESIDUAL = 1e-3  # the least scale of residuals, in units of scale
-OUTLIER = 10.0  # times that scale from which on a residual counts as one
+MIN_RESIDUAL = 1e-3  # the smallest scale of residuals, in units of scale
+OUTLIER = 10.0  # a residual this many times that scale counts as an outlier
 
 
 class RewardModel(NamedTuple):
     """A model of the mean reward, for one run. Residuals are in units of `scale`."""
 
     network: Parameters
-    average: Parameters  # of the network's weights, over updates: what is believed
+    average: Parameters  # of the network's weights, over updates; used for predictions
     adam: optax.OptState
     median: jax.Array  # of rewards
     distance: jax.Array  # from it, which a share FAR of rewards exceeds
@@ -66,7 +66,7 @@ class RewardModel(NamedTuple):
     outliers: jax.Array  # the share of residuals beyond OUTLIER times their scale
     level: jax.Array  # the mean output
     agreement: jax.Array  # of new rewards with outputs, both less the level: the mean product
-    variance: jax.Array  # of outputs, where new rewards are within the threshold
+    variance: jax.Array  # of outputs, if new rewards are within the threshold
     power: jax.Array  # the mean square of predicted rewards
     lowest: jax.Array  # predicted reward in a batch, on average
     highest: jax.Array  # the same with the mean bonus
@@ -81,9 +81,9 @@ def init_reward_model(key: jax.Array, dimension: int, n_actions: int) -> RewardM
 
 
 def see_reward(model: RewardModel, reward: jax.Array, t: jax.Array) -> RewardModel:
-    """Move the running median and the running quantile of distances from it, after t rewards.
+    """Update the running median and the running quantile of distances from it, after t rewards.
 
-    Steps are shares of the distance: no unit is needed.
+    Steps are shares of the distance, so no unit is needed.
     """
     rate = jnp.maximum(1.0 / (t + 1.0), MIN_RATE)
     off = jnp.abs(reward - model.median)
@@ -97,10 +97,10 @@ def see_reward(model: RewardModel, reward: jax.Array, t: jax.Array) -> RewardMod
 
 
 def renew_units(model: RewardModel) -> tuple[RewardModel, jax.Array]:
-    """Renew the units. Returns the model and the factor that keeps Q-values what they are.
+    """Renew the units. Returns the model and the factor that keeps Q-values unchanged.
 
-    The scale never shrinks: where a good policy makes rewards nearly constant, their spread is no measure of
-    what the network has to tell apart.
+    The scale never shrinks: if a good policy makes rewards nearly constant, their spread does not measure the
+    differences that the network has to learn.
     """
     begins = model.scale == 0.0
     scale = jnp.maximum(model.scale, model.distance / TAIL + 0.1 * jnp.abs(model.median))
@@ -137,7 +137,7 @@ def judge_predictions(
     residual = _divide(reward - model.offset, model.scale) - model.level - guess
     within = jnp.abs(residual) < model.threshold
     cut = jnp.clip(residual, -model.threshold, model.threshold)
-    rate = jnp.where(updates > 0, 1.0 / (1.0 + MEMORY * updates), 0.0)  # there is no level at first
+    rate = jnp.where(updates > 0, 1.0 / (1.0 + MEMORY * updates), 0.0)  # at first there is no level
     product = jnp.mean(output * (cut + within * guess))
     return model._replace(
         agreement=model.agreement + rate * (product - model.agreement),
@@ -153,14 +153,14 @@ def shrinkage(model: RewardModel) -> jax.Array:
 def learn_rewards(
     model: RewardModel, batch: Transition, progress: jax.Array, updates: jax.Array, stored: jax.Array
 ) -> RewardModel:
-    """Make one gradient step on replayed rewards, after so many updates.
+    """Make one gradient step on replayed rewards.
 
     Args:
-        model: of the reward.
-        batch: of transitions.
-        progress: of all steps, the share that is made.
-        updates: before this one.
-        stored: transitions in replay, from which the batch is a sample.
+        model: the model of the reward.
+        batch: a batch of transitions.
+        progress: the share of all steps made so far.
+        updates: the number of updates before this one.
+        stored: the number of transitions in replay, from which the batch is a sample.
     """
     guess, backward = jax.vjp(lambda network: _outputs(network, batch), model.network)
     residual = _divide(batch.reward - model.offset, model.scale) - guess
@@ -178,7 +178,7 @@ def learn_rewards(
 
 
 def _measure_residuals(model: RewardModel, residual: jax.Array, rate: jax.Array, n: jax.Array) -> RewardModel:
-    """Move what is known of residuals, and with it Huber's threshold."""
+    """Update the statistics of residuals, and with them Huber's threshold."""
     bound = jnp.sqrt(model.residual_square * n) / Z
     cut = jnp.clip(residual, -bound, bound)
     mean = model.residual_mean + rate * (jnp.mean(cut) - model.residual_mean)
@@ -198,7 +198,7 @@ def _measure_residuals(model: RewardModel, residual: jax.Array, rate: jax.Array,
 
 
 def correction(model: RewardModel) -> jax.Array:
-    """Calculate what is added for skewed noise: the mean residual, as far as the threshold has grown."""
+    """Calculate the correction for skewed noise: the mean residual, as far as the threshold has grown."""
     return (1.0 - _divide(model.residual_scale, model.threshold)) * model.residual_mean
 
 
@@ -207,7 +207,7 @@ def predict_rewards(
 ) -> tuple[RewardModel, jax.Array]:
     """Predict the mean rewards of transitions from their outputs and add a bonus, in typical rewards.
 
-    The result is in the unit of values that add up `horizon` rewards. The model notes what it predicts.
+    The result is in the unit of values that add up `horizon` rewards. The model records its predictions.
     """
     rate = averaging_rate(updates)
     level = model.level + rate * (jnp.mean(output) - model.level)
@@ -224,10 +224,10 @@ def predict_rewards(
 
 
 def value_bounds(model: RewardModel, discount: float, horizon: float) -> tuple[jax.Array, jax.Array]:
-    """Calculate between what values can be, in their unit: the least and the largest reward for ever, or 0.
+    """Calculate the bounds of values, in their unit: the least and the largest reward in every step, or 0.
 
-    Estimates of values are not kept there by themselves: the largest of several is too large on average, and
-    with networks such errors can feed on each other without end.
+    Estimates of values do not stay within these bounds on their own: the largest of several is too large on
+    average, and with networks such errors can feed on each other without end.
     """
     low, high = _divide(model.lowest, model.unit), _divide(model.highest, model.unit)
     steps = 1.0 / max(1.0 - discount, 1e-9) / math.sqrt(horizon)
@@ -235,7 +235,7 @@ def value_bounds(model: RewardModel, discount: float, horizon: float) -> tuple[j
 
 
 def novelty_bonus(visits: jax.Array) -> jax.Array:
-    """Calculate the bonus, in typical rewards: one for what is new, half of one after four visits."""
+    """Calculate the bonus, in typical rewards: one for a new pair, half of one after four visits."""
     return 1.0 / jnp.sqrt(jnp.maximum(visits, 1).astype(jnp.float32))
 
 
@@ -246,7 +246,7 @@ def beliefs(model: RewardModel) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def averaging_rate(updates: jax.Array) -> jax.Array:
-    """Calculate the weight of the present in running averages, after so many updates."""
+    """Calculate the weight of the newest value in running averages, after `updates` updates."""
     return jnp.maximum(1.0 / (1.0 + MEMORY * updates), MIN_RATE)
 
 
@@ -257,7 +257,7 @@ def _outputs(network: Parameters, batch: Transition) -> jax.Array:
 
 
 def _divide(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Divide; nothing over nothing is nothing."""
+    """Divide, with 0 / 0 = 0."""
     return jnp.where(b == 0.0, 0.0, a / jnp.where(b == 0.0, 1.0, b))
 
 

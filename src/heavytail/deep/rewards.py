@@ -1,7 +1,7 @@
 """Heavy-tailed noise, visit counts and reward transforms, compiled.
 
 `heavytail.gym.reward_transforms` and `heavytail.gym.observation_codes` do the same without JAX. A transform
-is the same record of four numbers as there, so that runs of one batch may differ in it.
+is the same record of four numbers as there, so that runs of a batch may differ in it.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ def student_noise(u: jax.Array, w: jax.Array, df: jax.Array, scale: jax.Array) -
 
 
 def pareto_noise(u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
-    """Calculate Pareto's law less its mean, from uniform numbers as above; the second is not needed."""
+    """Calculate Pareto's law less its mean, from uniform numbers as above; the second is not used."""
     return scale * ((u + 2.0**-24) ** (-1.0 / alpha) - alpha / (alpha - 1.0))
 
 
@@ -62,7 +62,7 @@ NOISES: Mapping[str, Callable[[jax.Array, jax.Array, jax.Array, jax.Array], jax.
 
 
 def reward_noise(law: str, u: jax.Array, w: jax.Array, alpha: jax.Array, scale: jax.Array) -> jax.Array:
-    """Calculate the noise of rewards from uniform numbers: none where its scale is 0, whatever is drawn."""
+    """Calculate the noise of rewards from uniform numbers: none if its scale is 0, whatever is drawn."""
     return jnp.where(scale == 0.0, 0.0, NOISES[law](u, w, alpha, scale))
 
 
@@ -79,7 +79,7 @@ def hash_code(projection: jax.Array, scaled: jax.Array) -> jax.Array:
 def transform_reward(
     reward: jax.Array, n: jax.Array, transform: RewardTransform
 ) -> tuple[jax.Array, jax.Array]:
-    """Transform the reward of the n-th visit, and tell whether it was beyond the threshold.
+    """Transform the reward of the n-th visit; also return whether it was beyond the threshold.
 
     `heavytail.gym.reward_transforms.transform_reward`, compiled.
     """

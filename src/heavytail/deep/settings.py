@@ -1,6 +1,6 @@
-"""What compiled code is told of an agent and its runs, and what must fit together in it.
+"""Settings of an agent and its runs for compiled code, and checks that they are consistent.
 
-Each parameter alone is checked by the signature of its agent (`heavytail.deep.agents`). Needs no JAX, so that
+The signature of the agent (`heavytail.deep.agents`) checks each parameter on its own. Needs no JAX, so that
 runs can be planned without it.
 """
 
@@ -16,17 +16,17 @@ from heavytail.registry import find
 
 WORDS_PER_STEP = 6  # random 32-bit words: exploration, action, two of the noise, two of a reset key
 MAX_WORDS = 2**28  # of random bits in a period, a gigabyte
-WEIGHT_BYTES = 16  # of a weight: it, its target and two moments of its gradient
+WEIGHT_BYTES = 16  # per weight: itself, its target and two moments of its gradient
 QUANTILES = 32  # of the return
-REWARD_BATCH = 256  # of rewards in an update of their model: noise is what has to be averaged out
+REWARD_BATCH = 256  # rewards in an update of their model: large, since noise has to average out
 MIN_STEP_BYTES = 20  # of a step in replay: two observations of one number, action, reward, end
 
-PROBLEM = ("env", "runs", "low", "high")  # what an agent is given beside its parameters
+PROBLEM = ("env", "runs", "low", "high")  # an agent's arguments besides its parameters
 ENV_PARAMETERS = ("cap", "noise_scale", "noise_alpha", "noise_law")  # the environment's, in a study
 
 
 class Settings(NamedTuple):
-    """What all runs of a batch share; each combination is compiled."""
+    """The settings that all runs of a batch share; each combination is compiled."""
 
     agent: str
     cap: int
@@ -48,22 +48,22 @@ class Settings(NamedTuple):
 
     @property
     def models_rewards(self) -> bool:
-        """Whether targets use a model's rewards instead of those drawn."""
+        """True if targets use a model's rewards instead of those drawn."""
         return models_rewards(self.agent)
 
     @property
     def replayed(self) -> int:
-        """How many transitions are replayed in an update."""
+        """The number of transitions replayed in an update."""
         return self.batch + (REWARD_BATCH if self.models_rewards else 0)
 
     @property
     def quantiles(self) -> int:
-        """How many quantiles of the return a value is made of; 1: the value itself is learnt."""
+        """The number of quantiles of the return behind a value; 1 if the value itself is learnt."""
         return QUANTILES if self.agent == "qr_dqn" else 1
 
 
 class RunSettings(NamedTuple):
-    """That in which the runs of a batch may differ."""
+    """The settings in which the runs of a batch may differ."""
 
     seed: int
     noise_scale: float
@@ -80,7 +80,7 @@ PER_RUN = RunSettings._fields
 
 
 def models_rewards(agent: str) -> bool:
-    """Tell whether an agent has a model of the reward."""
+    """Return whether an agent has a model of the reward."""
     return agent == "robust_dqn"
 
 
@@ -91,7 +91,7 @@ def parameter_names(agent: str) -> tuple[str, ...]:
 
 
 def agent_parameters(agent: str) -> tuple[str, ...]:
-    """List those that are an agent's own in a study, which sets the number of steps and the seeds itself."""
+    """List the parameters that a study leaves to the agent: it sets the steps and seeds itself."""
     others = (*ENV_PARAMETERS, "total_steps", "seed")
     return tuple(name for name in parameter_names(agent) if name not in others)
 
@@ -99,12 +99,12 @@ def agent_parameters(agent: str) -> tuple[str, ...]:
 def complete_parameters(env: str, agent: str = "heavy_dqn", **given: Any) -> dict[str, Any]:
     """Complete the parameters of a run with their defaults, as values that JSON can hold.
 
-    A mistake is an error of one line.
+    A mistake is a one-line error.
 
     Args:
         env: the name of a compiled environment.
         agent: "heavy_dqn", "robust_dqn" or "qr_dqn".
-        **given: whatever the agent takes, but for `runs`.
+        **given: arguments of the agent, except `runs`.
 
     >>> complete = complete_parameters("mountain_car", seed=3, total_steps=1234)
     >>> complete["seed"], complete["cap"], complete["hidden"], complete["total_steps"]
@@ -116,7 +116,7 @@ def complete_parameters(env: str, agent: str = "heavy_dqn", **given: Any) -> dic
 
 
 def complete_arguments(agent: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of an agent, checked and with the defaults; only parameters may be given."""
+    """Return the arguments of an agent, checked and with defaults; only parameters may be given."""
     for name in PROBLEM:
         if name in given:
             raise InputError(f"{agent}: {name} is not a parameter of a run")
@@ -124,7 +124,7 @@ def complete_arguments(agent: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def own_parameters(record: Settings | RunSettings, agent: str) -> dict[str, Any]:
-    """Return the values of the parameters that an agent takes, as JSON can hold them."""
+    """Return the values of an agent's parameters, in a form that JSON can hold."""
     names = parameter_names(agent)
     return {
         name: list(value) if isinstance(value, tuple) else value
@@ -134,15 +134,15 @@ def own_parameters(record: Settings | RunSettings, agent: str) -> dict[str, Any]
 
 
 def make_settings(agent: str, complete: Mapping[str, Any], limit: int | None = None) -> Settings:
-    """Make the settings of a batch from an agent's arguments, which must fit together.
+    """Make the settings of a batch from an agent's arguments, which must be consistent.
 
-    Where no cap is given it is the environment's limit. `total_steps` is rounded down to whole periods.
+    The default cap is the environment's limit. `total_steps` is rounded down to whole periods.
     """
     own = {name: complete[name] for name in Settings._fields if name in complete}
     if own["cap"] is None and limit is None:
         raise InputError(
-            f"{agent}: the environment names no limit of steps; say after how many an episode ends at the"
-            " latest, such as cap=500"
+            f"{agent}: the environment has no step limit; give the most steps that an episode may have, such"
+            " as cap=500"
         )
     settings = Settings(agent, **{**own, "cap": limit if own["cap"] is None else own["cap"]})
     period = settings.target_every
@@ -162,7 +162,7 @@ def make_settings(agent: str, complete: Mapping[str, Any], limit: int | None = N
             f"{agent}: target_every {period} and batch {settings.batch} take {words:,} random words in a"
             f" period; there is room for {MAX_WORDS:,}"
         )
-    # The least that the weights of a run take, with one input and one output
+    # The minimum size of a run's weights, with one input and one output
     weights = sum(n * m for n, m in pairwise((1, *settings.hidden, 1)))
     require_memory(f"{agent}: a network of layers {short_repr(settings.hidden)}", WEIGHT_BYTES * weights)
     require_memory(f"{agent}: a replay of {settings.replay:,} steps", MIN_STEP_BYTES * settings.replay)
@@ -174,7 +174,7 @@ def make_run(agent: str, complete: Mapping[str, Any]) -> RunSettings:
     run = RunSettings(**{name: complete[name] for name in PER_RUN if name in complete})
     if complete["noise_law"] == "pareto" and run.noise_alpha <= 1.0:
         raise InputError(
-            f"{agent}: noise_alpha is {run.noise_alpha}; Pareto's law has a mean, which is left out of the"
-            " noise, if it is above 1"
+            f"{agent}: noise_alpha is {run.noise_alpha}; it must be above 1, where Pareto's law has a mean to"
+            " subtract"
         )
     return run

@@ -1,8 +1,8 @@
 """Compiled environments of deep agents, one per file, found by name.
 
-A file registers a builder of its `Environment` under its own name, as `mountain_car.py` does. It takes JAX
-from here, where it is imported when it is first used, so that names and episode limits are known without it.
-A module elsewhere registers its environment in the same way, and may import JAX as usual.
+A file registers a builder of its `Environment` under its own name, as `mountain_car.py` does. It gets JAX
+from this module, which imports it on first use, so that names and episode limits are known without JAX. A
+plugin registers its environment in the same way, and may import JAX as usual.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ __all__ = [
     "scale_observation",
 ]
 
-GENERATOR = "threefry2x32"  # behind all random keys, whatever JAX is configured to use
-GYMNAX = "gymnax/"  # begins the names of gymnax's environments
+GENERATOR = "threefry2x32"  # of all random keys, however JAX is configured
+GYMNAX = "gymnax/"  # prefix of gymnax's environments
 
 
 class _LazyModule:
@@ -53,7 +53,7 @@ State: TypeAlias = Any  # a NamedTuple of arrays, the environment's own
 
 
 class Environment(NamedTuple):
-    """Pure functions and constants of an environment, for one run; training adds the axis of runs."""
+    """The pure functions and constants of an environment, for one run; training adds the axis of runs."""
 
     name: str
     n_actions: int
@@ -73,17 +73,17 @@ def scale_observation(env: Environment, observation: Array) -> Array:
 
 
 def environment_names() -> list[str]:
-    """List the names of all compiled environments but gymnax's."""
+    """List the names of all compiled environments except gymnax's."""
     return [entry.name for entry in registered("deep_env")]
 
 
 def is_environment(name: str) -> bool:
-    """Tell whether a compiled environment has this name; any name after "gymnax/" is taken to be one."""
+    """Return whether a compiled environment has this name; any name after "gymnax/" is assumed to exist."""
     return name.startswith(GYMNAX) or is_registered("deep_env", name)
 
 
 def find_environment(name: str) -> Environment:
-    """Build the environment of this name: a registered one, or after "gymnax/" one of gymnax's."""
+    """Build the environment with this name: a registered one, or one of gymnax's after "gymnax/"."""
     if not isinstance(name, str) or not is_environment(name):
         raise InputError(
             f"there is no compiled environment {short_repr(name)};"

@@ -1,7 +1,7 @@
-"""Environments of gymnax (Lange 2022), where it is installed: ``heavy_dqn("gymnax/CartPole-v1")``.
+"""Environments of gymnax (Lange 2022), if it is installed: ``heavy_dqn("gymnax/CartPole-v1")``.
 
 Only their dynamics are used. Episodes restart and end at the cap as in heavytail's own environments, so
-gymnax's restarts and time limits are left out.
+gymnax's restarts and time limits are ignored.
 """
 
 from functools import cache
@@ -18,7 +18,7 @@ NEVER = 2**30  # steps until gymnax would end an episode
 
 
 class GymnaxState(NamedTuple):
-    """A state of gymnax's, its observation, and the key of the episode."""
+    """A gymnax state, its observation, and the key of the episode."""
 
     game: Any
     observation: Array
@@ -27,7 +27,7 @@ class GymnaxState(NamedTuple):
 
 @cache  # always the same object, so that it is compiled once
 def gymnax_environment(name: str) -> Environment:
-    """Adapt the environment of this name."""
+    """Adapt the environment with this name."""
     env, parameters = _make(name)
     observations, actions = env.observation_space(parameters), env.action_space(parameters)
     if not (hasattr(observations, "low") and hasattr(actions, "n")):
@@ -47,7 +47,7 @@ def gymnax_environment(name: str) -> Environment:
         return GymnaxState(_as_arrays(game), _flatten(observation), jax.random.key_data(later))
 
     def step(state: GymnaxState, action: Array) -> tuple[GymnaxState, Array, Array]:
-        # Where the dynamics are deterministic the compiler removes this key.
+        # If the dynamics are deterministic, the compiler removes this key.
         key = jax.random.fold_in(jax.random.wrap_key_data(state.key, impl=GENERATOR), state.game.time)
         observation, game, reward, terminated, _ = env.step_env(key, state.game, action, endless)
         next_state = GymnaxState(_as_arrays(game), _flatten(observation), state.key)
@@ -66,7 +66,7 @@ def gymnax_environment(name: str) -> Environment:
 
 
 def _as_arrays(game: Any) -> Any:
-    """Make arrays of the Python numbers in a state, so that its types are the same at all steps."""
+    """Turn the Python numbers in a state into arrays, so that its types are the same at all steps."""
     return jax.tree.map(lambda part: jax.lax.convert_element_type(part, jnp.asarray(part).dtype), game)
 
 

@@ -1,4 +1,4 @@
-"""Acrobot: Sutton (1996), as Gymnasium's ``Acrobot-v1`` has it ("book" dynamics).
+"""Acrobot: Sutton (1996), as in Gymnasium's ``Acrobot-v1`` ("book" dynamics).
 
 Reward -1 a step until the tip is above the bar, 0 then.
 """

@@ -1,4 +1,4 @@
-"""CartPole: Barto, Sutton and Anderson (1983), as Gymnasium's ``CartPole-v1`` has it.
+"""CartPole: Barto, Sutton and Anderson (1983), as in Gymnasium's ``CartPole-v1``.
 
 Reward 1 a step until the pole falls.
 """

@@ -1,4 +1,4 @@
-"""MountainCar: Moore (1990), as Gymnasium's ``MountainCar-v0`` has it.
+"""MountainCar: Moore (1990), as in Gymnasium's ``MountainCar-v0``.
 
 Reward -1 a step until the flag is reached.
 """
