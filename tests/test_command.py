@@ -36,7 +36,7 @@ def test_a_command_that_is_stopped_ends_in_one_line(
     assert lines[0] in (
         "heavytail: stopped",
         "stopped; nothing was begun",
-        *["stopped; what is done is kept. Go on with: heavytail resume out"] * begun,
+        *["stopped; what is done is kept. Continue with: heavytail resume out"] * begun,
     )
 
 

@@ -82,7 +82,7 @@ def test_the_same_name_in_both_is_told_apart_by_a_prefix(tmp_path: Path) -> None
         (["two_state", "-a", "ucrl2", "delta=0.1"], "both two_state and ucrl2 have a parameter delta; write"),
         (["none.npz", "-n", "5"], "none.npz cannot be read: No such file"),
         (["log.csv", "-n", "5"], "log.csv is a log: say which column is the state"),
-        (["six_arms", "bonus", "-n", "5"], "'bonus' is no parameter; write NAME=VALUE"),
+        (["six_arms", "bonus", "-n", "5"], "'bonus' is not a parameter; write NAME=VALUE"),
         (["six_arms", "-n", "5", "-o", "file/folder"], "file/folder cannot be made: Not a directory"),
     ],
 )
@@ -102,7 +102,7 @@ def test_an_agent_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "agent.npz").write_text("precious")
     done = runner.invoke(app, ["learn", "six_arms", "-n", "5", "-o", str(tmp_path)])
     assert done.exit_code == 2
-    assert "is there already; choose another folder with --out" in done.stderr
+    assert "exists already; choose another folder with --out" in done.stderr
     assert (tmp_path / "agent.npz").read_text() == "precious"
 
 

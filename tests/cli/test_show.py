@@ -29,7 +29,7 @@ def test_an_environment_is_drawn(tmp_path: Path, name: str) -> None:
     ("arguments", "message"),
     [
         (["six_arm"], "heavytail: there is no environment 'six_arm'; did you mean 'six_arms'?"),
-        (["six_arms", "horizon"], "heavytail: 'horizon' is no parameter; write NAME=VALUE, as in horizon=10"),
+        (["six_arms", "horizon"], "heavytail: 'horizon' is not a parameter; write NAME=VALUE"),
         (["six_arms", "horizon=x"], "heavytail: six_arms: horizon must be a number, got 'x'"),
         (["six_arms", "--out", "a.txt"], "heavytail: "),
         (["river_swim", "n_states=100"], "heavytail: "),
@@ -76,8 +76,8 @@ def test_a_log_and_the_file_of_an_mdp_are_drawn_with_their_labels(
         (["log.csv", *COLUMNS], "the log does not show 'y' in 'high'"),
         (["log.csv", *COLUMNS[:3], "next_state=s,a"], "they must have as many columns as each other"),
         (["nowhere.npz"], "nowhere.npz cannot be read: No such file or directory"),
-        (["mdp.npz", "horizon=3"], "mdp.npz is built already, so there is nothing to build with horizon"),
-        (["changing.npz"], "changing.npz holds 2 MDPs that follow each other; a picture shows one"),
+        (["mdp.npz", "horizon=3"], "mdp.npz is a saved MDP, so it takes no parameters, such as horizon"),
+        (["changing.npz"], "changing.npz holds 2 MDPs in sequence; a picture shows one"),
     ],
 )
 def test_a_mistake_about_a_file_is_one_line(

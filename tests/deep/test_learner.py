@@ -87,7 +87,7 @@ def test_the_curve_adds_up_over_calls() -> None:
 def test_a_progress_bar_shows_steps_and_speed(capsys: pytest.CaptureFixture[str]) -> None:
     learner = heavy_dqn("cart_pole", **SMALL)
     learner.learn(progress=True)
-    with pytest.raises(ht.InputError, match="all 600 steps are made; for more, begin with a larger"):
+    with pytest.raises(ht.InputError, match="all 600 steps are done; for more, start with a larger"):
         learner.learn(50)
     shown = capsys.readouterr().out
     assert "heavy_dqn on cart_pole" in shown
@@ -154,7 +154,7 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
         ht.InputError, match="runs of a batch cannot differ in hidden; they can in seed, transform"
     ):
         heavy_dqn("cart_pole", runs=[{"hidden": (8,)}])
-    with pytest.raises(ht.InputError, match="cart_pole has bounds of its own"):
+    with pytest.raises(ht.InputError, match="cart_pole has its own bounds"):
         heavy_dqn("cart_pole", low=-1.0)
     learner = heavy_dqn("cart_pole", **SMALL)
     wrong: tuple[Any, ...] = (7, 650, 0, 50.0)
@@ -199,7 +199,7 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
         ({"parameters": [{"seed": -1}]}, "seed must be at least 0"),
         ({"parameters": [{"seed": 0}] * 2}, r"is expected"),
         ({"steps": -50}, "its steps must be at least 0"),
-        ({"steps": 51}, "its steps are 51, no multiple of target_every, 50"),
+        ({"steps": 51}, "its steps are 51, not a multiple of target_every, 50"),
         ({"steps": 10**6}, "its steps must be at most 600"),
         ({"deep": ["cart_pole"]}, "there is no compiled environment"),
         ({"made_with": None}, "AttributeError"),

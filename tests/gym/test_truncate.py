@@ -291,7 +291,7 @@ def test_a_counter_of_ones_own_is_given_again(tmp_path: Path) -> None:
     env = TruncateReward(Paying(1.0), **GROWING, counter=str)
     rollout(env, 10, seed=0)
     env.save(tmp_path / "counts.npz")
-    with pytest.raises(ht.InputError, match=r"cannot be used: it was saved with a counter of your own; make"):
+    with pytest.raises(ht.InputError, match=r"cannot be used: it was saved with your own counter; make"):
         ht.load(tmp_path / "counts.npz", Paying(1.0))
     again = TruncateReward(Paying(1.0), **GROWING, counter=str)
     again.load(tmp_path / "counts.npz")
@@ -358,7 +358,7 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
         (
             sign,
             files["counts"],
-            r"counts does not fit: there are counts in it, for which a fixed threshold has no use",
+            r"counts does not fit: it has counts, which a fixed threshold does not use",
         ),
         (
             auto,

@@ -262,7 +262,7 @@ def test_a_code_that_cannot_be_read_back_is_not_saved() -> None:
         ),
         (
             {"observation_hash/matrix": np.zeros((3, 3))},
-            "it was made with a SimHash, observation_hash, and here is none",
+            "it was made with a SimHash, observation_hash, and this wrapper has none",
         ),
     ],
 )

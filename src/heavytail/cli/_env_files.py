@@ -1,4 +1,4 @@
-"""Environments that are files: MDPs that were saved, and logs, whose columns are named like parameters."""
+"""Environments from files: saved MDPs, and logs, whose columns are given like parameters."""
 
 import inspect
 from pathlib import Path
@@ -16,26 +16,26 @@ REQUIRED = ("state", "action", "reward")  # columns of a log
 
 
 def is_env_file(env: str) -> bool:
-    """Tell whether an environment is the name of a file, and not one that is registered."""
+    """Return whether an environment is the name of a file rather than registered."""
     return Path(env).suffix in (MDP_FILE, *LOGS)
 
 
 def read_env_file(env: str, parameters: dict[str, Any]) -> "MDP | ChangingMDP | LoggedMDP":
-    """Read the MDP of a file, or make it of a log whose columns the parameters name."""
+    """Read the MDP of a file, or make it from a log whose columns the parameters name."""
     if Path(env).suffix in LOGS:
         return _from_log(env, parameters)
     if parameters:
-        raise InputError(f"{env} is built already, so there is nothing to build with {', '.join(parameters)}")
+        raise InputError(f"{env} is a saved MDP, so it takes no parameters, such as {', '.join(parameters)}")
     from heavytail.mdp.mdp_file import load_mdp  # here, because `--help` does without
 
     return load_mdp(env)
 
 
 def make_single_mdp(env: str, parameters: dict[str, Any], what: str) -> "MDP | LoggedMDP":
-    """Make an MDP that stays, by its name or from a file; `what` is of one MDP alone."""
+    """Make an MDP that does not change, by its name or from a file; `what` needs a single MDP."""
     mdp = read_env_file(env, parameters) if is_env_file(env) else ht.make_mdp(env, **parameters)
     if isinstance(mdp, ht.ChangingMDP):
-        raise InputError(f"{env} holds {len(mdp.mdps)} MDPs that follow each other; {what} one")
+        raise InputError(f"{env} holds {len(mdp.mdps)} MDPs in sequence; {what} one")
     return mdp
 
 
@@ -51,5 +51,5 @@ def _from_log(path: str, parameters: dict[str, Any]) -> "LoggedMDP":
 
 
 def _columns(value: Any) -> Any:
-    """The columns of a list with commas; what is none is said later."""
+    """Split a comma-separated list of columns; a wrong type is reported later."""
     return value.split(",") if isinstance(value, str) and "," in value else value

@@ -26,7 +26,7 @@ ORDER = (
 
 Plugins: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--plugin", help="A module of your own that registers things, here or on Python's path."),
+    typer.Option("--plugin", help="Your own module that registers things, here or on Python's path."),
 ]
 
 
@@ -38,12 +38,12 @@ class OrderedGroup(TyperGroup):
         return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-        """Read the words before a command; a mistake is one line, and without any word there is the help."""
+        """Parse the words before a command; a mistake is one line, and no words at all print the help."""
         with one_line_errors() if args else nullcontext():
             return super().make_context(info_name, args, *rest, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; Ctrl-C and SIGTERM end it in one line, as words do that it does not know."""
+        """Run a command; Ctrl-C, SIGTERM and unknown arguments end it with one line."""
         with _stop_raises():
             try:
                 with one_line_errors():
@@ -62,7 +62,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def stop_status(stop: KeyboardInterrupt) -> int:
-    """The exit status of a command that was stopped, as shells have it."""
+    """Return the exit status of a stopped command, as shells define it."""
     return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
@@ -77,7 +77,7 @@ def _terminate(number: int, frame: FrameType | None) -> NoReturn:
 @contextmanager
 def _stop_raises() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM raise, unless they are ignored."""
-    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+    if threading.current_thread() is not threading.main_thread():  # only that one may set handlers
         yield
         return
     handlers = {signal.SIGINT: _interrupt, signal.SIGTERM: _terminate}
@@ -120,7 +120,7 @@ def main(
 
 @contextmanager
 def one_line_errors() -> Iterator[None]:
-    """Print a user's mistake as one line, with exit status 2; a program's mistake stays a traceback."""
+    """Print a user's mistake as one line, with exit status 2; a bug stays a traceback."""
     try:
         yield
     except (InputError, UsageError) as error:
@@ -130,7 +130,7 @@ def one_line_errors() -> Iterator[None]:
 
 
 def _explain_usage(error: Any) -> InputError:
-    """Say what is wrong with the words of a command as other errors are said, and where to read more."""
+    """Turn a usage error into an InputError, with a hint where to read more."""
     text = error.format_message()
     text = text[:1].lower() + text[1:].rstrip(".")
     command = error.ctx.command_path if error.ctx else "heavytail"
@@ -138,7 +138,7 @@ def _explain_usage(error: Any) -> InputError:
 
 
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
-    """Parse parameters as they are typed, NAME=VALUE each.
+    """Parse parameters as typed, NAME=VALUE each.
 
     >>> parse_parameters(["horizon=10", "law=student_t", "symmetric=True"])
     {'horizon': 10, 'law': 'student_t', 'symmetric': True}
@@ -149,15 +149,15 @@ def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
 def _parse_parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not (name and equals):
-        raise InputError(f"{text!r} is no parameter; write NAME=VALUE, as in horizon=10")
+        raise InputError(f"{text!r} is not a parameter; write NAME=VALUE, as in horizon=10")
     try:
         return name, json.loads({"True": "true", "False": "false", "None": "null"}.get(value, value))
-    except (ValueError, RecursionError):  # no JSON, or a number or a list of thousands
+    except (ValueError, RecursionError):  # not JSON, or thousands of digits or brackets
         return name, value
 
 
 def use_plugins(modules: list[str] | None) -> None:
-    """Import modules, also from the folder that the command is given in."""
+    """Import modules, also from the current folder."""
     if modules:
         from heavytail.studies.plugins import import_plugins  # here, for start-up
 
@@ -186,7 +186,7 @@ def print_table(title: str, rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    # Text is not looked through for markup: titles and labels come from outside.
+    # Text is not parsed as markup: titles and labels come from outside.
     heading = Text(printable(title), style="table.title")
     table = Table(title=heading, title_justify="left", box=None, pad_edge=False)
     for name in rows[0]:

@@ -1,4 +1,4 @@
-"""The command `bounds`: what theory says of an environment."""
+"""The command `bounds`: the theory's bounds for an environment."""
 
 import math
 from dataclasses import asdict
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heavytail.bounds import Bound, Bounds
     from heavytail.bounds.catalogue import Theorem
 
-EPSILON = "Rewards have a moment of order 1 + epsilon; halfway to the tail index if left out."
+EPSILON = "Rewards have a moment of order 1 + epsilon; by default halfway to the tail index."
 
 
 @app.command()
@@ -38,7 +38,7 @@ def bounds(
         Path | None, typer.Option("--plot", help="Also draw the bounds against T, as .svg, .pdf or .png.")
     ] = None,
 ) -> None:
-    """Print what theory says of an environment: its exact quantities and every bound."""
+    """Print the exact quantities of an environment and every bound of the theory."""
     from heavytail.bounds import bounds_at, draw_bounds, quantities_of  # here, because `--help` does without
     from heavytail.bounds.catalogue import theorems
 
@@ -104,7 +104,7 @@ def _regret_row(tight: "Bound", paper: "Bound", trivial: float) -> dict[str, Any
 
 
 def _caveats(bound: "Bound") -> str:
-    """Say why a bound says less than its number."""
+    """Return the caveats of a bound: reasons why it says less than its number."""
     caveats = {
         "vacuous": bool(bound.vacuous),
         "order": bound.kind == "order",

@@ -14,7 +14,7 @@ from heavytail.registry import Registered, find, registered
 @app.command("compile")
 def compile_agents(
     agents: Annotated[
-        list[str] | None, typer.Argument(help="Agents; all if left out. `heavytail list agents` lists them.")
+        list[str] | None, typer.Argument(help="Agents; by default all. `heavytail list agents` lists them.")
     ] = None,
     *,
     plugin: Plugins = None,
@@ -31,7 +31,7 @@ def compile_agents(
 
 
 def _compile(entry: Registered) -> None:
-    """Compile what a loop of one's own calls, and what `learn` runs in an MDP; sizes do not matter."""
+    """Compile the calls of an OnlineAgent, and what `learn` runs in an MDP; sizes do not matter."""
     try:
         agent = ht.make_online(2, 2, entry.name, seed=0, horizon=2, **entry.example)
     except InputError:  # it needs an MDP

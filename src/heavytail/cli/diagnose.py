@@ -1,4 +1,4 @@
-"""The command `diagnose`: how heavy rewards in a file are, and what to do about it."""
+"""The command `diagnose`: how heavy the tails of rewards in a file are, and what to do about it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,19 +23,19 @@ def diagnose(
     column: Annotated[str, typer.Option("--column", "-c", help="The column of rewards.")] = "reward",
     by: Annotated[
         str,
-        typer.Option("--by", help="Columns that tell groups apart, as in state,action: one row for each."),
+        typer.Option("--by", help="Columns that define groups, such as state,action: one row per group."),
     ] = "",
     skip_empty: Annotated[
         bool,
-        typer.Option("--skip-empty", help="Leave rows without a reward out, as the first of daily returns."),
+        typer.Option("--skip-empty", help="Skip rows without a reward, such as the first of daily returns."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     figure: Annotated[
         Path | None,
-        typer.Option("--figure", help="Also draw the tails, of the heaviest groups, as .svg, .pdf or .png."),
+        typer.Option("--figure", help="Also draw the tails of the heaviest groups, as .svg, .pdf or .png."),
     ] = None,
 ) -> None:
-    """Say how heavy the tails of rewards are, and which agent suits them."""
+    """Diagnose how heavy the tails of rewards are, and which agent suits them."""
     from heavytail.tails import read_rewards  # here, because `--help` does without
 
     names = [name.strip() for name in by.split(",") if name.strip()]
@@ -63,7 +63,7 @@ def diagnose(
 def _diagnose_all(
     names: list[str], rewards: "dict[Label, Any]"
 ) -> "tuple[dict[Label, Diagnosis], dict[Label, str]]":
-    """Diagnose each group, the heaviest first; say of the others why there is nothing to say."""
+    """Diagnose each group, the heaviest first; give a reason for each group left out."""
     from heavytail.tails import diagnose as diagnose_rewards
 
     diagnoses, left_out = {}, {}

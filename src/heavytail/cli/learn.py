@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heavytail.training.learner import Learner
 
 PARAMETERS = (
-    "Parameters of the environment and of the agent as NAME=VALUE; where both have one of a name, write"
+    "Parameters of the environment and the agent as NAME=VALUE; if both have one with that name, write"
     " env.NAME=VALUE or agent.NAME=VALUE. `heavytail list NAME` explains them."
 )
 AGENT, CURVE, PICTURE = "agent.npz", "curve.csv", "curve.svg"
@@ -46,19 +46,19 @@ def learn(
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="How many steps, in a continuing problem.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Of all random numbers.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of all random numbers.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A new folder; results/ENV-AGENT if left out.")
+        Path | None, typer.Option("--out", "-o", help="A new folder; by default results/ENV-AGENT.")
     ] = None,
     plugin: Plugins = None,
 ) -> None:
-    """Train an agent, draw its curve and save both; Ctrl-C saves what there is."""
+    """Train an agent, draw its curve and save both; Ctrl-C saves the state so far."""
     use_plugins(plugin)
     name = Path(env).stem if is_env_file(env) else env.replace("/", "-")
     folder = out or Path("results") / f"{name}-{agent}"
     if (folder / AGENT).exists():
         raise InputError(
-            f"{folder / AGENT} is there already; choose another folder with --out, or go on with it in"
+            f"{folder / AGENT} exists already; choose another folder with --out, or continue with it in"
             " Python, by ht.load"
         )
     learner = _make_learner(env, agent, parse_parameters(parameters), seed)
@@ -85,7 +85,7 @@ def _make_learner(env: str, agent: str, given: dict[str, Any], seed: int) -> "Le
 
 
 def _share_out(env: str | None, agent: str, given: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Give each parameter to the agent or the environment, by its prefix or by who has one of that name."""
+    """Give each parameter to the agent or the environment, by prefix or by which has one of that name."""
     of_agent = [
         p.name for p in find("agent", agent).parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY
     ]
@@ -139,7 +139,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _save(learner: "Learner", folder: Path) -> list[str]:
-    """Write the agent and, if there is one, its curve; return the names of the files."""
+    """Write the agent and its curve, if any; return the names of the files."""
     from heavytail.files import one_line_write_errors, save_figure, write_whole
 
     learner.save(folder / AGENT)
@@ -170,11 +170,11 @@ def _print_summary(learner: "Learner") -> None:
         typer.echo(f"regret: {curve.regret[-1]:,.4g}")
         value = learner.policy_value()
         if value is not None:
-            typer.echo(f"the policy as it is now is worth {value:.4g} per {unit}")
+            typer.echo(f"the current policy is worth {value:.4g} per {unit}")
 
 
 def _last_tenth(curve: "Curve") -> tuple[str, float]:
-    """Return the kind and the size of the average reward in the last tenth of the checkpoints."""
+    """Return the kind and size of the average reward in the last tenth of the checkpoints."""
     kind, total = "expected", curve.mean_reward
     if math.isnan(total[-1]):  # not known
         kind, total = "average", curve.realised_reward

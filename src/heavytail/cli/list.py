@@ -1,4 +1,4 @@
-"""The command `list`: what can be built by name, and what each parameter of one thing means."""
+"""The command `list`: everything that can be built by name, and the parameters of one thing."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -35,14 +35,14 @@ def list_things(
         str | None,
         typer.Argument(
             metavar="[KIND|NAME]",
-            help="One kind only (agents, envs, estimators, laws, deep), or the name of one thing to explain.",
+            help="One kind only (agents, envs, estimators, laws, deep), or the name of a thing to explain.",
         ),
     ] = None,
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plugin: Plugins = None,
 ) -> None:
-    """List what can be built by name; of one thing the text, type and default of every parameter."""
+    """List everything that can be built by name, or explain one thing with all of its parameters."""
     use_plugins(plugin)
     if what is None or what in list(What):
         _list_kinds(list(What) if what is None else [What(what)], as_json)
@@ -61,7 +61,7 @@ def _list_kinds(kinds: list[What], as_json: bool) -> None:
 
 
 def _explain(name: str, as_json: bool) -> None:
-    """Print what is known of everything that has this name."""
+    """Print the descriptions of everything with this name."""
     found = find_descriptions(name, other_names=[kind.value for kind in What])
     if as_json:
         print_json([{**each._asdict(), "parameters": _as_rows(each)} for each in found])
@@ -82,7 +82,7 @@ def _rows(what: What) -> list[dict[str, Any]]:
 
 
 def _deep_rows() -> list[dict[str, Any]]:
-    """Deep agents and compiled environments; their names need no JAX."""
+    """List deep agents and compiled environments; their names need no JAX."""
     from heavytail.deep.settings import ENV_PARAMETERS, agent_parameters  # here, for start-up
 
     agents = [
@@ -111,7 +111,7 @@ def _row(what: What, entry: Registered) -> dict[str, Any]:
 
 
 def _facts(entry: Registered) -> dict[str, Any]:
-    """Sizes and exact optima, where they exist."""
+    """Return sizes and exact optima, where they exist."""
     if any(p.default is p.empty for p in entry.parameters.values()):  # it cannot be built without arguments
         return dict.fromkeys(("S", "A", "H", "value", "gain", "diameter"))
     made, planning = ht.make_mdp(entry.name), ht.planning

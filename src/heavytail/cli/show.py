@@ -1,4 +1,4 @@
-"""The command `show`: draw an environment, the MDP of a file, or that of a log."""
+"""The command `show`: draw an environment, or the MDP of a file or log."""
 
 from pathlib import Path
 from typing import Annotated
@@ -21,13 +21,13 @@ def show(
     parameters: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Its parameters as NAME=VALUE; of a log its columns, as state=queue,hour action=server"
-            " reward=r next_state=queue2,hour2 (which a bandit's log has not)."
+            help="Its parameters as NAME=VALUE; for a log its columns, such as state=queue,hour action=server"
+            " reward=r next_state=queue2,hour2 (a bandit's log has no next state)."
         ),
     ] = None,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="An .svg, .pdf or .png file; ENV.svg if left out.")
+        Path | None, typer.Option("--out", "-o", help="An .svg, .pdf or .png file; by default ENV.svg.")
     ] = None,
 ) -> None:
     """Draw the transition graph and the reward laws of an environment."""

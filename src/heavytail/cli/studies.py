@@ -22,25 +22,23 @@ if TYPE_CHECKING:
 ENGINES = "Where to compute: local (processes), ray (a cluster), cuda (a GPU) or inline (this process)."
 
 Folder = Annotated[Path, typer.Argument(help="The study's folder.")]
-Finished = Annotated[Path, typer.Argument(help="The study's folder, or the file it is packed in.")]
-Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="The study's folder; results/NAME if left out.")
-]
+Finished = Annotated[Path, typer.Argument(help="The study's folder, or its packed file.")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="The study's folder; by default results/NAME.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer episodes and seeds: the spec's table `quick`.")]
 Engine = Annotated[str, typer.Option("--engine", help=ENGINES)]
 Workers = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Parts at a time; all cores if left out.")
+    int | None, typer.Option("--workers", min=1, help="Parts at a time; by default one per core.")
 ]
 Address = Annotated[
-    str | None, typer.Option("--address", help="Of a running Ray cluster; one is started if left out.")
+    str | None, typer.Option("--address", help="Address of a running Ray cluster; by default one is started.")
 ]
 Lanes = Annotated[
     int | None,
-    typer.Option("--lanes", min=1, help="Runs at a time on a GPU; 65,536 or what fits if left out."),
+    typer.Option("--lanes", min=1, help="Runs at a time on a GPU; by default 65,536, or as many as fit."),
 ]
 Reuse = Annotated[
     list[Path] | None,
-    typer.Option("--reuse", help="Another study, whose parts are taken where they fit; may be given again."),
+    typer.Option("--reuse", help="Another study, whose parts are used where they fit; may be repeated."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, one object per line.")]
 Report = Annotated[bool, typer.Option("--report/--no-report", help="Write the report at the end.")]
@@ -87,7 +85,7 @@ def resume(
     as_json: Json = False,
     report: Report = True,
 ) -> None:
-    """Go on with a study that was interrupted."""
+    """Continue an interrupted study."""
     computing = Computing(engine, workers, address, lanes)
     _run_and_finish(ht.Study.open(folder), computing, as_json, report)
 
@@ -106,7 +104,7 @@ def reproduce(
 ) -> None:
     """Reproduce the paper: run its studies and write one report.
 
-    Where there is no GPU, studies that need one are run at their quick scale, beside their published results.
+    Without a GPU, studies that need one run at their quick scale, beside their published results.
     """
     from heavytail.report.report import find_companions  # here, because `--help` does without
     from heavytail.studies.published import left_out, to_reproduce
@@ -155,7 +153,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Write the report of a study that is done."""
+    """Write the report of a finished study."""
     typer.echo(str(_report(ht.Study.open(folder), out, as_json=False)))
 
 
@@ -164,14 +162,14 @@ def pack(
     folder: Finished,
     *,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The file to write; FOLDER.parquet if left out.")
+        Path | None, typer.Option("--out", "-o", help="The file to write; by default FOLDER.parquet.")
     ] = None,
     spec: Annotated[
         Path | None,
         typer.Option("--spec", help="A spec.toml whose words, claims and statistics replace the study's."),
     ] = None,
 ) -> None:
-    """Pack a finished study into one Parquet file, which report and status read as they read the folder."""
+    """Pack a finished study into one Parquet file, which report and status read like the folder."""
     from heavytail.studies.specs.reading import read_spec  # here, because `--help` does without
 
     study = ht.Study.open(folder, None if spec is None else read_spec(spec))
@@ -185,7 +183,7 @@ def export(
     form: Annotated[str, typer.Option("--format", help="csv, or latex for a paper.")] = "csv",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="The folder to write to; `tables` beside the report if left out."),
+        typer.Option("--out", "-o", help="The folder to write to; by default `tables` beside the report."),
     ] = None,
 ) -> None:
     """Write the tables of a finished study as CSV or LaTeX: results, curves, claims, tests, tuning."""
@@ -198,12 +196,12 @@ def export(
 
 
 def _command() -> str:
-    """The command as it was typed."""
+    """Return the command as it was typed."""
     return shlex.join(["heavytail", *sys.argv[1:]])
 
 
 def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
-    """One row per agent and environment."""
+    """Return one row per agent and environment."""
     missing, parts = {part.id for part in stage.missing}, dict[tuple[str, str], set[str]]()
     for cell in stage.cells:
         parts.setdefault((cell.env, cell.agent), set()).update(part.id for part in cell.parts)
@@ -214,7 +212,7 @@ def _progress_rows(stage: "Stage") -> list[dict[str, Any]]:
 
 
 class Computing(NamedTuple):
-    """Where a study is computed, as the options say."""
+    """The options that say where to compute a study."""
 
     engine: str
     workers: int | None
@@ -238,7 +236,9 @@ def _run(study: "Study", computing: Computing, as_json: bool, again: str) -> Non
         with choose_listener(as_json=as_json) as listener:
             study.run(**computing._asdict(), listener=listener)
     except KeyboardInterrupt as stop:
-        kept = f"what is done is kept. Go on with: {again}" if study.store.exists() else "nothing was begun"
+        kept = (
+            f"what is done is kept. Continue with: {again}" if study.store.exists() else "nothing was begun"
+        )
         typer.echo(f"stopped; {kept}", err=True)
         raise typer.Exit(stop_status(stop)) from None
 
@@ -262,7 +262,7 @@ def _all_failed(study: "Study") -> bool:
 
 
 def _report(study: "Study", out: Path | None, as_json: bool, beside: "Sequence[CompanionStudy]" = ()) -> Path:
-    """Write the report, and say beside it what was found."""
+    """Write the report, and print its findings."""
     from heavytail.report.findings import tell_findings  # here, for start-up
     from heavytail.report.report import collect_studies, write_studies
 
