@@ -81,7 +81,7 @@ def test_figures_show_who_takes_part(page: Reader) -> None:
 
 def test_words_are_those_of_returns(page: Reader) -> None:
     words = page.words
-    assert "Mean clean return per episode of the episodes that ended since the checkpoint before" in words
+    assert "Mean clean return per episode of the episodes that ended since the previous checkpoint" in words
     assert "Clean return per episode, last tenth" in words
     assert "Median clean return per episode in the last tenth over 2 tuning seeds" in words
     assert "Bright is good, on a scale of each agent's own" in words

@@ -4,10 +4,10 @@
     curves     regret and reward along the runs, a row for each checkpoint
     claims     the verdict on each claim
     tests      the tests behind them
-    tuning     every point of every grid, and how probably other seeds would choose another
+    tuning     every point of every grid, and how likely other seeds would choose another
 
-Where a number has an interval, ``x_low`` and ``x_high`` stand beside ``x``. LaTeX has one column for the
-three, labels in the place of keys, and neither curves nor tests, which no paper prints.
+If a number has an interval, ``x_low`` and ``x_high`` stand beside ``x``. LaTeX has one column for the three,
+labels instead of keys, and neither curves nor tests, which papers do not print.
 """
 
 import math
@@ -43,8 +43,8 @@ def export_tables(study: Study, folder: str | Path, form: str) -> list[Path]:
     """Write the tables of a finished study, a file each.
 
     Args:
-        study: with all its parts done.
-        folder: where to; it is made if it is not there.
+        study: a study with all its parts done.
+        folder: the target folder; it is created if needed.
         form: "csv" or "latex".
 
     Returns:
@@ -69,7 +69,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def make_tables(study: Study) -> "dict[str, pd.DataFrame]":
-    """Make the tables of a finished study, by name; without rows there is no table."""
+    """Make the tables of a finished study, by name; empty tables are left out."""
     import pandas as pd
 
     data = collect_report_data(study)
@@ -172,7 +172,7 @@ def to_latex(table: "pd.DataFrame") -> str:
     r"""Write a table as a LaTeX tabular.
 
     Columns ``x_low`` and ``x_high`` become an interval behind ``x``; keys are left out, since there are
-    labels, and so are columns in which nothing stands.
+    labels, and so are empty columns.
 
     >>> import pandas as pd
     >>> row = {"agent": "a_b", "regret": -2.5, "regret_low": -3.0, "regret_high": 0.0}

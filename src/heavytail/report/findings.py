@@ -1,7 +1,7 @@
-"""What a study found, in at most three sentences, made from its verdicts and its leaderboard.
+"""The findings of a study, in at most three sentences, made from its verdicts and its leaderboard.
 
-A claim of the spec may say in its table `found` what each verdict means; then the sentence of the verdict
-that was reached is shown. So no sentence can say other than the verdicts do.
+A claim of the spec may have a table `found` with a sentence for each verdict; the sentence of the actual
+verdict is then shown. So the sentences always agree with the verdicts.
 """
 
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ MAX_SENTENCES = 3
 
 
 def tell_findings(data: "ReportData") -> list[str]:
-    """Say what was found, and how many claims have which verdict, for a terminal."""
+    """Write the findings for a terminal, with the number of claims of each verdict."""
     counts = ", ".join(f"{count} {word}" for word, count in count_verdicts(data.claims).items())
     return [*find_sentences(data), *([f"Claims: {counts}."] if counts else [])]
 
 
 def find_sentences(data: "ReportData") -> list[str]:
-    """Say what was found in a study."""
+    """Write the findings of a study."""
     return make_findings(data.claims, data.leaderboard, data.sweep_maps, data.spec.statistics.significance)
 
 
@@ -35,7 +35,7 @@ def make_findings(
     maps: Sequence[SweepMap],
     significance: float,
 ) -> list[str]:
-    """Say what was found: by the claims that have words for it, else in general."""
+    """Write findings: from claims that have sentences for them, else in general."""
     told = [sentence for result in claims if (sentence := result.found)]
     general = [
         *([_describe_maps(maps)] if maps else []),
@@ -46,9 +46,9 @@ def make_findings(
 
 
 def count_verdicts(claims: Sequence[ClaimResult]) -> dict[str, int]:
-    """Count the claims of each verdict, in the words of the report; those of which there are none too.
+    """Count the claims of each verdict, in the words of the report, including zeros.
 
-    A study has claims of its own, of a paper, or both.
+    A study has its own claims, those of a paper, or both.
     """
     kinds = sorted({bool(result.claim.place) for result in claims}, reverse=True)
     words = [word for kind in kinds for word in _words(kind)]
@@ -76,7 +76,7 @@ def _describe_breadth(first: Standing) -> str:
 
 
 def _describe_maps(maps: Sequence[SweepMap]) -> str:
-    """Say at how many points of the maps agents work."""
+    """Write at how many points of the maps agents work."""
     shares = [float(each.works.mean()) for each in maps]
     least, most = percent(min(shares)), percent(max(shares))
     points = f"{least} to {most}" if least != most else most

@@ -1,9 +1,9 @@
 """The picture that answers a study's question, at the top of its report.
 
-Which one follows from the spec: a study with sweeps asks where its agents work, so that it is a map; one with
-families asks what happens along their axes, so that it is curves over them, a panel for each family. Any
-other asks who does best: each agent's reward with its interval, a panel for each environment, or, where these
-are many, over all of them.
+The spec decides which: a study with sweeps asks where its agents work, so it gets a map; one with families
+asks what happens along their axes, so it gets curves over them, a panel for each family. Any other study asks
+who does best: it gets each agent's reward with its interval, a panel for each environment, or one for all of
+them if there are many.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,14 +34,14 @@ def choose_first_figure(
     styles: Styles,
     leaderboard: Sequence[Standing],
 ) -> Figure | None:
-    """Choose the first figure of a study without sweeps; None where nothing came out of any run.
+    """Choose the first figure of a study without sweeps; None if no run has results.
 
     Args:
-        figures: those of families, by their ids in the page.
-        families: those of the study.
+        figures: the figures of families, by their ids in the page.
+        families: the families of the study.
         tasks: environments in no family.
-        styles: of agents.
-        leaderboard: of the study.
+        styles: the styles of agents.
+        leaderboard: the leaderboard of the study.
     """
     if 0 < len(families) <= MAX_PANELS:
         return _join_families([(family, figures[family.html_id][0]) for family in families])
@@ -52,7 +52,7 @@ def choose_first_figure(
 
 
 def _join_families(families: Sequence[tuple[Family, Figure]]) -> Figure:
-    """The first figure of each family, side by side."""
+    """Place the first figures of all families side by side."""
     panels = [
         (family.label, figure.content) for family, figure in families if isinstance(figure.content, Curves)
     ]
@@ -61,7 +61,7 @@ def _join_families(families: Sequence[tuple[Family, Figure]]) -> Figure:
 
 
 def _compare_in_each(tasks: Sequence[Task], styles: Styles, order: Sequence[str]) -> Figure:
-    """What each agent earns in the end, in each environment; the best of the leaderboard first."""
+    """Show what each agent earns in the end, in each environment, in the order of the leaderboard."""
     shares = all(task.optimum is not None and task.optimum > 0 for task in tasks)
     what = f"{tasks[0].reward} per {tasks[0].per} in the last tenth"
     axis = Axis("of the optimum", percent=True) if shares else Axis(what)

@@ -1,7 +1,7 @@
-"""The leaderboard of a study: who does best over all environments, and who cannot be told from them.
+"""The leaderboard of a study: which agent does best over all environments, and which are not clearly worse.
 
-Agents are ranked by how often a run of theirs beats a run of another agent in the same environment, both by
-the mean reward in the last tenth. That needs no scale, so that it compares agents over any environments, and
+Agents are ranked by how often their runs beat runs of other agents in the same environment, by the mean
+reward in the last tenth. That does not depend on scale, so it compares agents over any environments, and
 agents need not have run everywhere.
 """
 
@@ -24,28 +24,28 @@ class Standing(NamedTuple):
     agent: str
     label: str
     share: Interval  # of pairs with a run of another agent in the same environment that it wins
-    of_optimum: Interval | None  # the interquartile mean of all runs; None where an optimum is unknown
-    envs: int  # in which it ran
-    level: int  # in how many of them no agent is significantly better
-    # that the first is not better, corrected; None of the first, and where they never met
+    of_optimum: Interval | None  # the interquartile mean of all runs; None if an optimum is unknown
+    envs: int  # number of environments in which it ran
+    level: int  # number of those where no agent is significantly better
+    # that the first is not better, corrected; None for the first, and if they never met
     p_value: float | None
 
 
 class TaskScores(NamedTuple):
-    """The rewards in the last tenth of an environment: by agent, and there by seed."""
+    """The rewards in the last tenth of runs in an environment, by agent and seed."""
 
     values: dict[str, dict[int, float]]
     optimum: float | None
 
     def pairs(self, first: str, second: str) -> tuple[list[float], list[float]]:
-        """The rewards of two agents on the seeds that both have."""
+        """Return the rewards of two agents on the seeds that both have."""
         a, b = self.values[first], self.values[second]
         common = [seed for seed in a if seed in b]
         return [a[seed] for seed in common], [b[seed] for seed in common]
 
 
 def make_leaderboard(spec: Spec, tasks: Iterable[Task]) -> list[Standing]:
-    """Rank the agents of a study; nobody is ranked who met no other."""
+    """Rank the agents of a study; agents that met no other are left out."""
     scored = [_score_task(task) for task in tasks]
     confidence, resamples = spec.statistics.confidence, spec.statistics.resamples
     rng = make_rng(spec.seed, SpawnKey.LEADERBOARD)
@@ -70,7 +70,7 @@ def make_leaderboard(spec: Spec, tasks: Iterable[Task]) -> list[Standing]:
 
 
 def _score_task(task: Task) -> TaskScores:
-    """Rewards by agent and seed; runs in which no episode ended have none."""
+    """Return rewards by agent and seed; runs in which no episode ended are left out."""
     values = {}
     for agent in task.agents:
         rewards = final_reward(agent.runs)
@@ -81,7 +81,7 @@ def _score_task(task: Task) -> TaskScores:
 
 
 def _shares_of_optimum(agent: str, tasks: Sequence[TaskScores]) -> list[Floats]:
-    """The rewards of an agent as shares of the optimum, by environment; nothing where that is not defined."""
+    """Return an agent's rewards as shares of the optimum, by environment; empty if that is undefined."""
     rewards = [np.array(list(each.values[agent].values())) for each in tasks]
     if any(not each.optimum or each.optimum < 0 for each in tasks) or min(map(len, rewards)) < 2:
         return []
@@ -91,7 +91,7 @@ def _shares_of_optimum(agent: str, tasks: Sequence[TaskScores]) -> list[Floats]:
 def _test_against(order: Sequence[str], tasks: Sequence[TaskScores]) -> dict[str, float]:
     """Test whether the first of an order wins more pairs of runs on one seed than each of the others.
 
-    The sign test, with p-values that are corrected for all others (Holm).
+    This is the sign test, with p-values corrected over all others (Holm).
     """
     first, *others = order or [""]
     met = {agent: [each for each in tasks if {first, agent} <= each.values.keys()] for agent in others}

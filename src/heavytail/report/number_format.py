@@ -1,4 +1,4 @@
-"""Numbers as a page writes them: as many digits as mean something."""
+"""Numbers as a page writes them, with as many digits as are meaningful."""
 
 import math
 
@@ -8,7 +8,7 @@ __all__ = ["duration", "interval", "number", "p_value", "percent", "short_number
 
 
 def number(x: float, digits: int = 4) -> str:
-    """Format a number with so many significant digits.
+    """Format a number with at most `digits` significant digits.
 
     >>> [number(x) for x in (351906.4, 0.0312345, -2.41, 12, 1.5e-7, math.nan)]
     ['351,900', '0.03123', '−2.41', '12', '1.5e-7', '–']

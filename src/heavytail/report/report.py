@@ -1,7 +1,7 @@
-"""Writing a report: one page, and every figure as a file of its own for papers and slides.
+"""Writing a report: one page, and every figure as a separate file for papers and slides.
 
-The page is self-contained: style and figures are inside it, nothing is fetched from anywhere. Sections are
-plain records; all HTML is in the folder ``templates``.
+The page is self-contained: it includes its style and figures, and fetches nothing. Sections are plain
+records; all HTML is in the folder ``templates``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from heavytail.studies.study import Study
 
 
 class CompanionStudy(NamedTuple):
-    """A finished study that is shown in the report of another."""
+    """A finished study shown in the report of another."""
 
     study: Study
     title: str
@@ -38,10 +38,10 @@ def write_report(
     """Write the report of a finished study.
 
     Args:
-        study: with all its parts done.
-        path: of the page; the folder ``figures`` beside it gets every figure as SVG.
-        command: with which it can be done again, shown in the page.
-        beside: finished studies that follow in the same page, their claims beside those of the first.
+        study: a study with all its parts done.
+        path: the path of the page; the folder ``figures`` beside it gets every figure as SVG.
+        command: the command that reproduces it, shown in the page.
+        beside: finished studies that follow on the same page, their claims beside those of the first.
 
     Returns:
         The path of the page.
@@ -50,7 +50,7 @@ def write_report(
 
 
 def write_studies(studies: Sequence[StudySection], path: str | Path) -> Path:
-    """Write the page of some studies that were collected, and every figure."""
+    """Write the page of collected studies, and every figure."""
     target, page = Path(path), render_page(studies)
     with one_line_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def collect_studies(
 ) -> list[StudySection]:
     """Collect the results of a study and of those beside it.
 
-    Their ids in the page begin with a number and ``~``, which is in no name of a spec.
+    Their ids in the page begin with a number and ``~``, which never occurs in a spec's names.
     """
     spec = study.spec
     first = StudySection(collect_report_data(study), spec.title or spec.name, spec.description, command)
@@ -85,7 +85,7 @@ def render_page(studies: Sequence[StudySection]) -> str:
 
 
 def _make_rows(studies: Sequence[StudySection]) -> list[list[Section]]:
-    """All sections of the page; at its top each study has a row of links to them."""
+    """Make all sections of the page, a row for each study: its top links to them in rows."""
     rows = []
     for i, study in enumerate(studies):
         opening = make_opening_section(study, study.title if i else "Summary", alone=len(studies) == 1)
@@ -119,7 +119,7 @@ def write_figures(folder: Path, data: ReportData) -> None:
 
 
 def _make_overview(data: ReportData) -> Figure | None:
-    """Of each environment the paper's drawing, or reward per unit where the best policy is not known."""
+    """Make the overview: for each environment the paper's figure, or reward per unit without an optimum."""
     panels = []
     for task in data.single_tasks:
         contents = {figure.name: figure.content for figure in data.figures[task.html_id]}
@@ -130,7 +130,7 @@ def _make_overview(data: ReportData) -> Figure | None:
 
 
 def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
-    """Every figure with the name of its file."""
+    """Yield every figure with the name of its file."""
     if overview := _make_overview(data):
         yield figure_file(f"{data.prefix}overview"), overview
     if data.first:
@@ -138,7 +138,7 @@ def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
     for html_id, figures in data.figures.items():
         for figure in figures:
             yield figure_file(html_id, figure.name), figure
-    # of a family the last member, as in its table
+    # for a family the last member, as in its table
     named = {task.html_id: task for task in data.tasks.values()}
     for grid in data.grids:
         task = data.tasks[grid.env]
@@ -149,9 +149,9 @@ def _name_figures(data: ReportData) -> Iterator[tuple[str, Figure]]:
 
 
 def find_companions(name: str, fresh: Sequence[Study]) -> Iterator[CompanionStudy]:
-    """Find what is shown beside the first of some fresh studies: the others, and published results."""
+    """Find the companions of the first of some fresh studies: the others, and published results."""
     for study in fresh[1:]:
-        words = "Run here, now, at the scale that this machine allows."
+        words = "Run here and now, at the scale that this machine allows."
         yield CompanionStudy(study, f"{study.spec.title}: run here", words)
     for published in (name, *COMPANIONS.get(name, ())):
         if result := published_result(published):

@@ -1,4 +1,4 @@
-"""The data of a report: what is asked of a finished study, and everything that a report says of it."""
+"""The data of a report: the results read from a finished study, and everything that the report shows."""
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,7 +33,7 @@ FAILURE_COLUMNS = ["agent_key", "env_key", "phase", "point", "replicate", "error
 
 
 class Results(NamedTuple):
-    """All that is asked of a finished study."""
+    """All results that a report reads from a finished study."""
 
     spec: Spec
     cells: dict[Phase, list[Cell]]  # of tuning and evaluation
@@ -88,7 +88,7 @@ class ReportData(NamedTuple):
     figures: dict[str, list[Figure]]  # by the id of their environment, family or section in the page
     leaderboard: list[Standing]
     sweep_maps: list[SweepMap]
-    first: Figure | None  # what the report begins with
+    first: Figure | None  # at the top of the report
 
     @property
     def spec(self) -> Spec:
@@ -97,17 +97,17 @@ class ReportData(NamedTuple):
 
     @property
     def cells(self) -> list[Cell]:
-        """Every agent at its chosen point in every environment."""
+        """All agents at their chosen points in every environment."""
         return self.results.cells["evaluation"]
 
     @property
     def single_tasks(self) -> list[Task]:
-        """The environments that have a section of their own, being in no family."""
+        """The environments with their own section, those in no family."""
         return [task for key, task in self.tasks.items() if not self.spec.envs[key].family]
 
     @property
     def all_sidecars(self) -> list[dict[str, Any]]:
-        """Those of all phases."""
+        """The sidecars of all phases."""
         return [sidecar for sidecars in self.sidecars.values() for sidecar in sidecars]
 
 
@@ -121,12 +121,12 @@ class StudySection(NamedTuple):
 
 
 def collect_report_data(study: Study, prefix: str = "") -> ReportData:
-    """Collect what came out of a study; `prefix` begins the ids of its elements in the page."""
+    """Collect the results of a study; `prefix` begins the ids of its elements in the page."""
     return make_report_data(read_results(study), prefix)
 
 
 def make_report_data(results: Results, prefix: str = "") -> ReportData:
-    """Make everything that a report says of the results of a study."""
+    """Make the report's data from the results of a study."""
     spec, curves, summary = results.spec, results.curves["evaluation"], results.sweep_summary
     tasks = {key: _make_task(spec, key, curves, prefix) for key in spec.envs}
     single = [task for key, task in tasks.items() if not spec.envs[key].family]
@@ -174,12 +174,12 @@ def assign_agent_styles(spec: Spec) -> dict[str, AgentStyle]:
 
 
 def _style_kind(agent: AgentSpec) -> str:
-    """Agents of one kind are drawn alike; deep ones are of the kind of what they do to rewards."""
+    """Return the kind by which an agent is drawn; deep ones differ by their transform of rewards."""
     return f"{agent.agent} {agent.parameters.get('transform', '')}"
 
 
 def _sum_seconds(results: Results) -> dict[tuple[str, str], dict[Phase, float]]:
-    """Seconds by agent and environment; a run that two agents share counts for both."""
+    """Sum the seconds by agent and environment; a run shared by two agents counts for both."""
     seconds: dict[tuple[str, str], dict[Phase, float]] = {}
     for phase, cells in results.cells.items():
         for cell in cells:

@@ -15,14 +15,14 @@ class Link(NamedTuple):
 
 
 class TableCell(NamedTuple):
-    """A cell: lines, smaller ones below them, and by what it is sorted."""
+    """A cell: lines, smaller ones below them, and its sort key."""
 
     lines: Sequence[str | Link]
-    sort: float | str | None = None  # the text of the cell if left out
+    sort: float | str | None = None  # by default the text of the cell
     kind: str = ""  # a class of the style sheet; "number" does not wrap
     notes: Sequence[str] = ()  # small, below the lines
     more: str = ""  # shown on demand
-    style: AgentStyle | None = None  # of the agent that it names
+    style: AgentStyle | None = None  # of the agent named in it
     verdict: str = ""  # shown as a badge before the lines
 
 

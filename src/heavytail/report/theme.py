@@ -1,9 +1,9 @@
 """One style for all figures and pages: each agent has its colour, line and marker everywhere.
 
-Agents of one kind share a colour and differ by the line, so that a family is seen at a glance. Colours are
-from Okabe and Ito's set for all kinds of colour vision and a few that keep apart from it; markers say the
-same again without colour. Figures are drawn in the colours of the light theme; in the page each is the name
-of a colour in the style sheet (`CSS_NAMES`), so that figures follow the theme.
+Agents of one kind share a colour and differ by the line, so that a family is seen at a glance. Colours come
+from Okabe and Ito's set for all kinds of colour vision, plus a few that are distinct from it; markers repeat
+the information without colour. Figures are drawn in the colours of the light theme; in the page each is the
+name of a colour in the style sheet (`CSS_NAMES`), so that figures follow the theme.
 """
 
 from collections.abc import Iterable
@@ -70,11 +70,11 @@ class AgentStyle(NamedTuple):
 def assign_styles(agents: Iterable[tuple[str, str]]) -> dict[str, AgentStyle]:
     """Give each of some agents a style.
 
-    A colour for a kind, a line for each of its kind, another colour when lines run out. Where all are of one
-    kind, colours tell them apart.
+    Each kind gets a colour and each agent of a kind a line; when lines run out, another colour. If all are of
+    one kind, colours tell them apart.
 
     Args:
-        agents: key and kind of each, in the order of the study.
+        agents: the key and kind of each, in the order of the study.
 
     >>> styles = assign_styles([("q", "q_learning"), ("h", "heavy"), ("tuned", "heavy")])
     >>> [(style.colour, style.dash) for style in styles.values()]

@@ -1,4 +1,4 @@
-"""What all drawn figures share: axes in the colours of the theme, their scales and ticks, and plain text."""
+"""Parts shared by all drawn figures: axes in the theme's colours, their scales and ticks, and plain text."""
 
 from matplotlib.axis import Axis as MatplotlibAxis
 from matplotlib.axis import XAxis
@@ -37,5 +37,5 @@ def style_axis(drawn: MatplotlibAxis, axis: Axis) -> None:
 
 
 def plain_text(text: str) -> str:
-    """Text as it is: a dollar starts mathematics in matplotlib."""
+    """Escape text for matplotlib, where a dollar starts mathematics."""
     return text.replace("$", r"\$")

@@ -1,4 +1,4 @@
-"""Curves along a run: regret, reward as the paper draws it and per unit, what was drawn, truncation."""
+"""Curves along a run: regret, reward as the paper draws it and per unit, realised rewards, truncation."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def regret(task: Task, styles: Styles) -> Figure | None:
 
 @register("figure", "log-log")
 def log_log(task: Task, styles: Styles) -> Figure | None:
-    """Cumulative regret on logarithmic axes, where a power is a line, with the bounds of the study."""
+    """Cumulative regret on logarithmic axes, where powers are straight lines, with the study's bounds."""
     if task.optimum is None:
         return None
     hidden = sum(int((agent.regret.estimate <= 0).sum()) for agent in task.agents)
@@ -65,9 +65,9 @@ def reward(task: Task, styles: Styles) -> Figure | None:
 
 @register("figure", "pace")
 def pace(task: Task, styles: Styles) -> Figure:
-    """Reward per unit along the run: the figure to look at first where the best policy is not known."""
+    """Reward per unit along the run: the first figure to look at if the best policy is not known."""
     what = f"{task.reward} per {task.per}"
-    since = "since the checkpoint before"
+    since = "since the previous checkpoint"
     if task.unit != task.per:
         since = f"of the episodes that ended {since}"
     caption = (
@@ -88,7 +88,7 @@ def realised(task: Task, styles: Styles) -> Figure | None:
     caption = (
         "Realised rewards (lines; the band holds the middle half of the seeds) against mean rewards (dotted"
         " medians). Realised sums of heavy-tailed rewards have no variance: their mean and standard deviation"
-        " describe the largest draw and nothing else, so that only medians and quantiles are drawn."
+        " describe only the largest draw, so only medians and quantiles are drawn."
     )
     lost = sum(int(np.isnan(agent.runs.realised_reward).any(axis=1).sum()) for agent in task.agents)
     if lost:
@@ -109,8 +109,8 @@ def truncated(task: Task, styles: Styles) -> Figure | None:
         return None
     caption = (
         "Rewards that truncation left out or changed, as a share of all steps so far: median over seeds with"
-        f" its {task.aggregation.confidence:.0%} bootstrap interval. The axis is logarithmic, and who"
-        " truncated nothing is not on it."
+        f" its {task.aggregation.confidence:.0%} bootstrap interval. The axis is logarithmic, so agents that"
+        " truncated nothing are not on it."
     )
     shares = {agent.key: truncated_shares(agent.runs, task.horizon) for agent in task.truncating}
     low, high = find_decades(np.concatenate([np.median(values, axis=0) for values in shares.values()]))
@@ -128,10 +128,10 @@ def along_run(task: Task, styles: Styles, lines: Callable[[Agent], Sequence[Floa
     """Make a curve for every agent of a task.
 
     Args:
-        task: what agents did in an environment.
-        styles: how each of them is drawn.
-        lines: gives the middle line of an agent, and the lower and upper edge of its band.
-        y: what the curves show.
+        task: an environment with its agents' runs.
+        styles: the styles of agents.
+        lines: returns the middle line of an agent, and the lower and upper edge of its band.
+        y: the axis of the values.
     """
     longest = max((int(agent.runs.at[-1]) for agent in task.agents), default=1)
     curves = [make_curve(agent, styles, agent.runs.at, lines(agent)) for agent in task.agents]
@@ -144,7 +144,7 @@ def make_references(bounds: Sequence[BoundLine]) -> list[ReferenceLine]:
 
 
 def _best_policy(task: Task, reward_at: Callable[[float, Floats], Floats]) -> list[ReferenceLine]:
-    """The line of the best policy, where it is known."""
+    """Return the line of the best policy, if it is known."""
     if task.optimum is None or not task.agents:
         return []
     at = task.agents[0].runs.at
@@ -152,7 +152,7 @@ def _best_policy(task: Task, reward_at: Callable[[float, Floats], Floats]) -> li
 
 
 def _mean_and_deviation(agent: Agent) -> tuple[Floats, Floats, Floats]:
-    """Mean of the mean rewards over seeds, with one standard deviation on either side."""
+    """Return the mean of the mean rewards over seeds, with one standard deviation on either side."""
     values = agent.runs.mean_reward
     mean = values.mean(axis=0)
     if len(values) < 2:
@@ -162,7 +162,7 @@ def _mean_and_deviation(agent: Agent) -> tuple[Floats, Floats, Floats]:
 
 
 def _realised_quartiles(agent: Agent) -> tuple[Floats, Floats, Floats]:
-    """Median and quartiles of the realised rewards of the runs whose sum is defined."""
+    """Return the median and quartiles of realised rewards, of the runs whose sum is defined."""
     values = agent.runs.realised_reward
     defined = values[~np.isnan(values).any(axis=1)]
     low, high = _nothing(agent)
@@ -173,13 +173,13 @@ def _realised_quartiles(agent: Agent) -> tuple[Floats, Floats, Floats]:
 
 
 def _nothing(agent: Agent) -> tuple[Floats, Floats]:
-    """A band that is not drawn."""
+    """Return a band that is not drawn."""
     missing = np.full(len(agent.runs.at), np.nan)
     return missing, missing
 
 
 def find_decades(values: Floats) -> tuple[int, int]:
-    """Find the powers of ten between which all positive values are: the ends of a logarithmic axis.
+    """Find the powers of ten that enclose all positive values: the ends of a logarithmic axis.
 
     >>> find_decades(np.array([0.0, 0.03, 0.96])), find_decades(np.array([0.1]))
     ((-2, 0), (-1, 0))

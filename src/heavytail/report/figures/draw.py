@@ -1,6 +1,6 @@
-"""Every figure, drawn: whole as files for papers have it, or panel by panel as the page does.
+"""Drawing of figures: whole, for files, or panel by panel, for the page.
 
-What is an agent's carries its key and its label as a group's id, by which the legend of the page finds it.
+Each agent's elements form a group whose id holds its key and label, by which the legend of the page finds it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def draw_figure(figure: Figure) -> MatplotlibFigure:
 
 
 def draw_panels(figure: Figure) -> Iterator[tuple[str, MatplotlibFigure]]:
-    """Draw the panels of a figure one by one, without paper and legend; with each comes its title."""
+    """Draw the panels of a figure one by one, without background and legend, each with its title."""
     if isinstance(figure.content, Tiles):
         yield "", draw_tiles(figure.content)
         return
@@ -99,7 +99,7 @@ def _draw_panel(axes: Axes, panel: Plot) -> None:
 
 
 def _group(agent: AgentCurve | Row, words: str = "") -> str:
-    """The id of a group of artists: whose they are, and what the page says of them under the pointer."""
+    """Return the id of a group of artists: their agent, and their tooltip in the page."""
     return f"agent:{agent.agent}\n{words or agent.label}"
 
 

@@ -1,13 +1,13 @@
 """Heat maps: a number at every point of a grid, or of every agent in every environment.
 
 Tiles are bright where the number is good. The two parameters of a grid with the most values are the sides of
-a map; of the others every combination has a map of its own. Agents against environments are a map of how each
-did everywhere: with an environment for each scale of the noise and an agent for each value of a parameter,
-that of one against the other. Families of one environment whose axes agree and whose parameters differ in one
-number span a grid too: the axis to the right, that number upwards.
+a map; every combination of the others has its own map. A map of agents against environments shows how each
+did everywhere: with an environment for each scale of the noise and an agent for each value of a parameter, it
+shows one against the other. Families of one environment with equal axes, whose parameters differ in one
+number, also span a grid: the axis to the right, that number upwards.
 
 Colours of regrets are logarithmic, since the worst point of a grid may be a thousand times worse than the
-best, and cividis, which looks alike to all kinds of colour vision.
+best. The colour map is cividis, which looks alike to all kinds of colour vision.
 """
 
 import itertools
@@ -26,8 +26,8 @@ from heavytail.studies.results import Task, final_regret, final_reward
 from heavytail.studies.specs.spec import FamilySpec, Spec, canonical, env_kind
 from heavytail.studies.tuning import ChoiceReview, GridScore, review_choices
 
-MIN_SIDE = 3  # agents and environments; fewer are seen at a glance in their tables
-MIN_SHARE = 1e-3  # of the largest regret at a point: luck can make one negative, and all below it are alike
+MIN_SIDE = 3  # agents and environments; fewer are easy to read in their tables
+MIN_SHARE = 1e-3  # of the largest regret at a point: luck can make one negative, and all below look the same
 
 
 class HeatMap(NamedTuple):
@@ -54,7 +54,7 @@ class Measure(NamedTuple):
     large_is_good: bool  # else a regret
     share: bool = False  # in percent
     by_column: bool = False  # each column is compared within itself
-    missing: str = "failed"  # stands where there is none
+    missing: str = "failed"  # text of an empty tile
 
     def format(self, value: float) -> str:
         """Format a value for its tile."""
@@ -91,7 +91,7 @@ class HeatMaps(NamedTuple):
         return Panel(m.title, np.where(np.isfinite(m.values), shades, np.nan), texts, outline=outline)
 
     def _describe(self) -> str:
-        scale = "a scale of each environment's own" if self.measure.by_column else "one scale for all"
+        scale = "a separate scale for each environment" if self.measure.by_column else "one scale for all"
         missing = any(np.isnan(m.values).any() for m in self.maps)
         return f"Bright is good, on {scale}.{' A dash: the agent did not run there.' if missing else ''}"
 
@@ -99,7 +99,7 @@ class HeatMaps(NamedTuple):
 def compute_shades(maps: Sequence[HeatMap], measure: Measure) -> list[Floats]:
     """Compute how good every tile is, from 0, the worst of all maps, to 1, the best.
 
-    Of regrets logarithmic where all are positive.
+    The scale is logarithmic for regrets if all are positive.
 
     >>> maps = [HeatMap({}, "", "scale", [None], [1, 2, 3], np.array([[10.0, 100.0, 1000.0]]))]
     >>> compute_shades(maps, Measure("final regret", large_is_good=False))[0]
@@ -139,7 +139,7 @@ def format_level(value: Any) -> str:
 
 
 class TuningGrid(NamedTuple):
-    """The grid of one agent in one environment: every point, and the one that was chosen."""
+    """The grid of one agent in one environment: every point, and the chosen one."""
 
     agent: str
     env: str
@@ -182,7 +182,7 @@ def make_grid_maps(
     Args:
         grid: parameters and their values.
         values: by point, as canonical JSON; None where every run failed.
-        chosen: the point that is marked.
+        chosen: the point to mark.
 
     >>> grid = {"a": [1, 2], "b": [3, 4, 5], "c": [6, 7]}
     >>> [m.fixed for m in make_grid_maps(grid, {}, {"a": 1, "b": 3, "c": 6})]
@@ -216,12 +216,12 @@ def make_grid_maps(
 
 
 def make_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[HeatMaps]:
-    """Make a map of each kind of environments that are in no family, then those of families."""
+    """Make a map for each kind of environment outside families, then those of families."""
     return [*_make_agent_env_maps(spec, tasks), *make_family_maps(spec, tasks)]
 
 
 def _make_agent_env_maps(spec: Spec, tasks: Mapping[str, Task]) -> Iterator[HeatMaps]:
-    """Make a map for each kind of environments of which there are enough, with enough agents in common."""
+    """Make a map for each kind of environment with enough members and enough agents in common."""
     kinds: dict[str, list[Task]] = {}
     for key, task in tasks.items():
         if not spec.envs[key].family:
@@ -258,9 +258,9 @@ def _make_agent_env_map(spec: Spec, kind: str, tasks: Sequence[Task]) -> HeatMap
 
 
 def _choose_measure(spec: Spec, tasks: Sequence[Task]) -> Measure:
-    """Shares of the optimum where it is known: they compare everywhere.
+    """Choose shares of the optimum if it is known, since they are comparable everywhere.
 
-    Rewards compare only where environments differ in nothing but their parameters.
+    Rewards are comparable only if environments differ in nothing but their parameters.
     """
     if all(task.optimum for task in tasks):
         words = "median reward in the last tenth, of the optimum"
@@ -276,7 +276,7 @@ FAMILY_MEASURE = Measure(
 
 
 def make_family_maps(spec: Spec, tasks: Mapping[str, Task]) -> list[HeatMaps]:
-    """Make maps of all families that span a grid: for every agent its regret over the least of all there."""
+    """Make maps of all families that span a grid: every agent's regret over the smallest one there."""
     found = [
         (f"{env}-{axis}-{name}", f"{env}: ", _make_family_maps(spec, tasks, keys, name))
         for env, axis, name, keys in _find_grids(spec.families)

@@ -1,6 +1,6 @@
-"""What models of the reward believe along a run: mean reward, scale of residuals, share of outliers.
+"""Beliefs of models of the reward along a run: mean reward, scale of residuals, share of outliers.
 
-One figure each, with a panel for every environment, and one for every family, in which a line is a member.
+There is one figure each, with a panel for every environment and family; a line is then a member.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,21 +36,21 @@ SHOWN = (
         "residual_scale",
         "residuals",
         "Scale of residuals",
-        "Median distance of rewards from what models of the reward predict",
+        "Median distance of rewards from the predictions of models of the reward",
         Axis("median |residual|"),
     ),
     Belief(
         "outlier_share",
         "outliers",
         "Outliers",
-        "Rewards that are more than ten times that far from what is predicted; none if noise is normal",
+        "Rewards more than ten times as far from the predictions; none if noise is normal",
         Axis("share of rewards", percent=True),
     ),
 )
 
 
 class Line(NamedTuple):
-    """The runs of a model in one environment, under the name that a panel has for them."""
+    """The runs of a model in one environment, with their name in a panel."""
 
     name: str
     label: str
@@ -59,12 +59,12 @@ class Line(NamedTuple):
 
 
 def make_belief_figures(tasks: Sequence[Task], families: Sequence[Family], styles: Styles) -> list[Figure]:
-    """Make the figures of all that models of the reward believe; none where there are no models.
+    """Make the figures of all beliefs; none if there are no models of the reward.
 
     Args:
         tasks: environments in no family.
-        families: those of the study.
-        styles: of agents.
+        families: the families of the study.
+        styles: the styles of agents.
     """
     panels = [(task.label, list(_list_agents(task))) for task in tasks]
     panels += [(family.label, list(_list_members(family))) for family in families]
@@ -86,7 +86,7 @@ def _list_agents(task: Task) -> Iterator[Line]:
 
 
 def _list_members(family: Family) -> Iterator[Line]:
-    """The models in every member; where there are several, with their names."""
+    """Yield the models in every member, with their names if there are several."""
     models = {agent.key for task in family.members for agent in task.agents if _is_model(agent)}
     for task, at in zip(family.members, family.at.tolist(), strict=True):
         for line in _list_agents(task):

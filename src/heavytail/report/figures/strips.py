@@ -1,4 +1,4 @@
-"""Strips: every seed a point, so that a reader need not trust a summary."""
+"""Strips: a point for every seed, so that a reader need not trust a summary."""
 
 from collections.abc import Callable
 

@@ -1,7 +1,7 @@
-"""Figures as SVG inside a page: small, in the colours of its theme, with ids that no other figure has.
+"""Figures as SVG inside a page: small, in the colours of its theme, with unique ids.
 
-matplotlib draws for a file of its own. In a page its head, ids of groups that nobody looks for, fonts and
-sixth decimals are dead weight; colours become names of the style sheet's.
+matplotlib draws for a separate file. In a page its header, unused ids of groups, fonts and sixth decimals are
+dead weight; colours become names of the style sheet.
 """
 
 import io
@@ -20,19 +20,19 @@ GEOMETRY = re.compile(r' (d|x|y|width|height|transform)="([^"]*)"')
 
 
 class Drawing(NamedTuple):
-    """What is inside an SVG element, and the size of its view in points."""
+    """The contents of an SVG element, and the size of its view in points."""
 
     width: float
     height: float
     content: str
 
     def __html__(self) -> str:
-        """The markup for a template, which does not escape it: matplotlib did that with every word in it."""
+        """Return the markup for a template, which must not escape it: matplotlib has escaped its text."""
         return self.content
 
 
 def make_drawing(figure: MatplotlibFigure, name: str) -> Drawing:
-    """Draw a figure for a page in which nothing else has this name."""
+    """Draw a figure for a page, where its name is unique."""
     out = io.BytesIO()
     figure.patch.set_visible(False)
     for axes in figure.axes:
@@ -74,7 +74,7 @@ def _drop_groups(content: str) -> str:
 
 
 def _round_numbers(text: str) -> str:
-    """Round to hundredths of a point, in curves to tenths, and leave out spaces that no path needs.
+    """Round to hundredths of a point, in curves to tenths, and leave out unneeded spaces.
 
     >>> _round_numbers("M 57.128906 136.3 L 60 120.0001 z")
     'M57.13 136.3L60 120z'
@@ -89,7 +89,7 @@ def _round_numbers(text: str) -> str:
 
 
 def _style_markers(content: str) -> str:
-    """Style each marker where it is defined, not again wherever it is used."""
+    """Style each marker at its definition, not at every use."""
     used = re.compile(rf'(<use href="#(\w+)"[^>]*?){STYLE}')
     styles = {match[2]: match[3] for match in used.finditer(content)}
     content = used.sub(r"\1", content)
@@ -101,7 +101,7 @@ def _style_markers(content: str) -> str:
 
 
 def _name_colours(content: str) -> str:
-    """Put names of the style sheet in the place of its colours."""
+    """Replace colours by their names in the style sheet."""
     return re.sub(
         STYLE,
         lambda match: re.sub(

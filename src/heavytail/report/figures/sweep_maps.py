@@ -1,6 +1,6 @@
 """Sweep maps: how an agent does at every point of a fine grid.
 
-Where it works, how far that reaches, and where agents of the study lie on it.
+They show where it works, how far that region reaches, and where agents of the study lie on the map.
 """
 
 import itertools
@@ -34,9 +34,9 @@ CAPTION = (
 
 
 class SweepAxis(NamedTuple):
-    """A parameter and its values, which ascend.
+    """A parameter and its ascending values.
 
-    It is logarithmic where all values are positive; else positions on it are the indices of values.
+    It is logarithmic if all values are positive; otherwise positions on it are the indices of values.
     """
 
     name: str
@@ -48,7 +48,7 @@ class SweepAxis(NamedTuple):
         return bool((self.values > 0).all())
 
     def position(self, value: float) -> float:
-        """Compute where a value lies, also one between those of the axis; one beyond them lies at the edge.
+        """Compute the position of a value, which may lie between those of the axis; at most at its edge.
 
         >>> SweepAxis("scale", np.array([0.01, 1.0])).position(0.1)
         0.1
@@ -73,11 +73,11 @@ class SweepAxis(NamedTuple):
         return np.asarray(10.0**edges if self.logarithmic else edges)
 
     def nearest(self, value: float) -> int:
-        """Find the index of the value in whose tile this one lies."""
+        """Find the index of the tile in which a value lies."""
         return int(np.searchsorted(self.edges[1:-1], self.position(value)))
 
     def make_axis(self) -> Axis:
-        """Describe it as a side of tiles: with every value where they are few, else with powers of ten."""
+        """Make the side of tiles: with every value if they are few, else with powers of ten."""
         if self.logarithmic and len(self.values) > MAX_TICKS and self.values[-1] >= 100 * self.values[0]:
             return Axis(self.name, log=True)
         places = self.values if self.logarithmic else range(len(self.values))
@@ -86,14 +86,14 @@ class SweepAxis(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """An agent of the study that is a point of the map, or lies between some."""
+    """An agent of the study at a point of the map, or between points."""
 
     label: str
     at: dict[str, float]  # values on the axes
     earns: float  # median in the last tenth, as a share of the optimum
 
     def describe(self) -> list[str]:
-        """Say where it is, axis by axis."""
+        """Describe its position, axis by axis."""
         return [f"{name} {number(value, 3)}" for name, value in self.at.items()]
 
 
@@ -102,7 +102,7 @@ class SweepMap(NamedTuple):
 
     name: str
     title: str
-    axes: tuple[SweepAxis, SweepAxis, SweepAxis]  # the last has one value and no name, where there are two
+    axes: tuple[SweepAxis, SweepAxis, SweepAxis]  # if there are two, the last has one value and no name
     best: float  # what the best policy earns in a run
     regret: Floats  # median final regret
     last_tenth: Floats  # median, as a share of the best policy's
@@ -111,14 +111,14 @@ class SweepMap(NamedTuple):
 
     @property
     def works(self) -> Bools:
-        """True at points where the median run has learnt."""
+        """True at points where the agent works: its median run has learnt."""
         return np.nan_to_num(self.last_tenth, nan=-np.inf) >= WORKS
 
     @property
     def lost(self) -> Floats:
         """Median final regret as a share of what the best policy earns.
 
-        Not below the smallest that is positive, so that it has a logarithm.
+        It is at least the smallest positive one, so that it has a logarithm.
         """
         share = self.regret / self.best
         positive = share[share > 0]
@@ -126,7 +126,7 @@ class SweepMap(NamedTuple):
 
     @property
     def span(self) -> tuple[float, float]:
-        """From the least that is lost to the most."""
+        """The smallest and the largest share lost."""
         finite = self.lost[np.isfinite(self.lost)]
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (MIN_LOST, 1.0)
         return low, max(high, 2 * low)
@@ -139,16 +139,16 @@ class SweepMap(NamedTuple):
         return int(x), int(y), int(panel)
 
     def find_reach(self, axis: int) -> tuple[float, float] | None:
-        """Find from which to which value of an axis it works without a gap; None if not even at the peak.
+        """Find the range of an axis where it works without a gap; None if not even at the peak.
 
-        The other axes are as at the peak.
+        The other axes stay as at the peak.
         """
         others = tuple(i for k, i in enumerate(self.peak) if k != axis)
         works = np.moveaxis(self.works, axis, -1)[others]
         return find_reach(works, self.axes[axis].values, self.peak[axis])
 
     def describe_ranges(self) -> list[str]:
-        """Say over which values of each axis it works, around the peak."""
+        """Describe the values of each axis for which it works, around the peak."""
         return [
             f"{axis.name} {describe_range(self.find_reach(i), axis.values)}"
             for i, axis in enumerate(self.axes)
@@ -165,7 +165,7 @@ class SweepMap(NamedTuple):
         ]
 
     def make_figure(self) -> Figure:
-        """Describe the map: a panel for each value of the third axis, what works outlined, agents marked."""
+        """Make the figure: a panel per value of the third axis, working points outlined, agents marked."""
         low, high = self.span
         label = "median final regret,\nof what the best policy earns"
         x, y, panels = self.axes
@@ -227,7 +227,7 @@ def outline_works(works: Bools, x: Sequence[float] | Floats, y: Sequence[float] 
 
 
 def describe_range(ends: tuple[float, float] | None, values: Floats) -> str:
-    """Say from where to where; an end of the axis may not be the end of what works.
+    """Describe a range; where it ends with the axis, it may extend further.
 
     >>> axis = np.array([0.1, 1.0, 10.0])
     >>> [describe_range(ends, axis) for ends in ((0.1, 1.0), (0.1, 10.0), (1.0, 1.0), (0.1, 0.1), None)]
@@ -255,11 +255,11 @@ def make_sweep_maps(
     """Make the map of every sweep in every environment.
 
     Args:
-        spec: the study's.
-        summary: of its sweeps.
-        sweeps: what they are made of.
-        cells: of the evaluation, for the agents that are marked.
-        tasks: what these did, by environment.
+        spec: the study's spec.
+        summary: the summary of its sweeps.
+        sweeps: the sweeps, as planned.
+        cells: the cells of the evaluation, for the marked agents.
+        tasks: the runs of these agents, by environment.
     """
     return [
         _make_map(spec, summary.table, sweep, _find_marks(spec, sweep, cells, tasks[sweep.env]))
@@ -291,7 +291,7 @@ def _make_map(spec: Spec, table: pa.Table, sweep: Sweep, marks: list[Mark]) -> S
 
 
 def _find_marks(spec: Spec, sweep: Sweep, cells: Sequence[Cell], task: Task) -> list[Mark]:
-    """The agents that differ from the sweep's in nothing but its axes."""
+    """Find the agents that differ from the sweep's only in its axes."""
     agents, shared = {agent.key: agent for agent in task.agents}, sweep.parts[0].parameters
     marks = []
     for cell in cells:

@@ -1,4 +1,4 @@
-"""Tiles, drawn: heat maps in panels, with texts or outlines and marks on them."""
+"""Drawing of tiles: heat maps in panels, with texts or outlines and marks on them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ PANEL = 1.75  # inches of a side of tiles without texts
 TILE_WIDTH, TILE_HEIGHT = 0.62, 0.34  # inches of a tile with a text
 LETTER = 0.055  # inches across
 MAX_WIDTH = 9.3  # inches, if one panel is not wider
-MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are set at an angle
+MAX_LEVEL_LABEL = 8  # letters; longer labels of columns are rotated
 COLOUR_MAP = colormaps["cividis"].with_extremes(bad="#d5d8dc")
 DARK_INK, BRIGHT_INK = "#111111", "#ffffff"  # on tiles, in any theme
 
@@ -44,7 +44,7 @@ def draw_tiles(content: Tiles, title: str = "") -> MatplotlibFigure:
     for i, (panel, axes) in enumerate(zip(content.panels, panels, strict=True)):
         values = np.ma.masked_invalid(panel.values)
         tiles = axes.pcolormesh(*content.edges, values, cmap=colours, norm=norm)
-        tiles.set_edgecolor("face")  # else hairlines are seen between them
+        tiles.set_edgecolor("face")  # else hairlines show between them
         tiles.set_rasterized(not panel.texts)  # many tiles are one picture inside the file, few are shapes
         _draw_on_tiles(axes, panel)
         _name_sides(axes, content, left=i % columns == 0, below=i >= n - columns)
@@ -55,7 +55,7 @@ def draw_tiles(content: Tiles, title: str = "") -> MatplotlibFigure:
 
 
 def _panel_size(content: Tiles) -> tuple[float, float]:
-    """Inches across and down."""
+    """Return the size of a panel, in inches across and down."""
     if not content.panels[0].texts:
         return PANEL, PANEL
     height = TILE_HEIGHT * len(content.y.ticks) + 0.75
@@ -83,7 +83,7 @@ def _draw_on_tiles(axes: Axes, panel: Panel) -> None:
 
 
 def _name_sides(axes: Axes, content: Tiles, *, left: bool, below: bool) -> None:
-    """Name both sides; where there are no texts, only at the left and at the bottom of all panels."""
+    """Label both sides; without texts, only at the left and the bottom of all panels."""
     texts = bool(content.panels[0].texts)
     style_axis(axes.xaxis, content.x if below else content.x._replace(label=""))
     style_axis(axes.yaxis, content.y if left else content.y._replace(label=""))
@@ -132,7 +132,7 @@ def _mark_style(symbol: str) -> dict[str, Any]:
 
 
 def _is_angled(content: Tiles) -> bool:
-    """Tell whether the labels of columns need an angle, because tiles are too narrow for them."""
+    """Return whether the labels of columns are rotated, because tiles are too narrow for them."""
     return not content.panels[0].texts or _longest(content.x.ticks) > MAX_LEVEL_LABEL
 
 

@@ -21,18 +21,18 @@ FIGURES = {
     "counter": "counters",
 }
 ORDER: dict[Verdict, int] = {"reproduced": 0, "undecided": 1, "not reproduced": 2}
-PLACE = "Place"  # in a paper; studies with claims of their own have none
+PLACE = "Place"  # in a paper; a study's own claims have none
 CLAIM_HEADINGS = ["#", "Verdict", "Claim", PLACE, "Decisive test", "Number", "p", "Figures"]
 TEST_HEADINGS = ["#", "Test", "Statistic", "Number", "Against", "Better in", "p", "p, Holm", "Verdict"]
 
 
 def claims_id(data: ReportData) -> str:
-    """Name the heading of the claims of a study, where a page has several."""
+    """Return the id of the heading of a study's claims, if a page has several."""
     return f"{data.prefix}{CLAIMS}-of"
 
 
 def make_claims_section(studies: Sequence[StudySection]) -> Section:
-    """Make the section of the claims of all studies, which says once how they are judged."""
+    """Make the section of the claims of all studies, which explains once how they are judged."""
     content: list[dict[str, Any]] = []
     last_method: dict[str, str] | None = None
     for study in studies:
@@ -54,7 +54,7 @@ def _describe_method(spec: Spec) -> dict[str, str]:
 
 
 def _make_tables(data: ReportData) -> dict[str, Table | None]:
-    """The table of claims, and of every test behind it."""
+    """Make the tables of claims and of all their tests."""
     if not data.claims:
         return {"claims": None, "tests": None}
     of_paper = any(result.claim.place for result in data.claims)
@@ -114,7 +114,7 @@ def _make_test_row(i: int, test: TestResult, claim: Claim, data: ReportData) -> 
 
 
 def sentence(test: TestResult, spec: Spec, task: Task) -> str:
-    """Say in words what is tested."""
+    """Describe the test in words."""
     condition = test.condition
     metric = {
         "final_regret": "final regret",
@@ -130,12 +130,12 @@ def sentence(test: TestResult, spec: Spec, task: Task) -> str:
 
 
 def _decisive_p(test: TestResult) -> float | None:
-    """The p-value of the direction that the test supports."""
+    """Return the p-value of the direction that the test supports."""
     return test.adjusted_opposite if test.verdict == "not reproduced" else test.adjusted
 
 
 def _make_estimate_cell(test: TestResult, task: Task) -> TableCell:
-    """The estimate with its interval, and as a share of the optimum where it is a reward and there is one."""
+    """Make the cell of the estimate with its interval; a reward also as a share of the optimum, if known."""
     if find_kind(test.condition).is_rate:
         return make_number_cell(percent(test.estimate, test.low, test.high), test.estimate)
     is_reward = test.condition.metric not in ("final_regret", "counter")
@@ -152,7 +152,7 @@ def _make_verdict_cell(verdict: Verdict, claim: Claim) -> TableCell:
 
 
 def _make_links(result: ClaimResult, data: ReportData) -> list[Link]:
-    """Links to the figures that show what was tested, in the order of environments."""
+    """Make links to the figures behind a claim's tests, in the order of environments."""
     figures = {(test.env, FIGURES[test.condition.metric]) for test in result.tests}
     envs = list(data.tasks)
     return [

@@ -24,13 +24,13 @@ from heavytail.studies.results import Agent, Task, counter_names, final_regret, 
 MEANINGS = {
     "phases": "how often a new policy was computed",
     "uniformity": "entropy of the actions played over its largest value; 1 is uniform play",
-    EPISODES: "how many ended",
+    EPISODES: "the number of episodes that ended",
     TRUNCATED: "rewards that truncation left out or changed, and their share of all steps",
     "cells_visited": "steps, states and actions ever tried",
-    "restarts": "how often learning began anew",
-    "predicted_reward": "the mean reward, as a model of it believes in the end",
-    "residual_scale": "the median distance of rewards from what the model predicts",
-    "outlier_share": "of rewards that are ten times as far from it",
+    "restarts": "how often learning restarted",
+    "predicted_reward": "the mean reward that the model predicts in the end",
+    "residual_scale": "the median distance of rewards from the model's predictions",
+    "outlier_share": "the share of rewards ten times as far from them",
 }
 
 
@@ -74,7 +74,7 @@ def make_family_section(data: ReportData, family: Family, title_prefix: str) -> 
 
 
 def _with_figures(section: Section, data: ReportData, html_id: str, agents: Sequence[Agent]) -> Section:
-    """A section with its figures, and the legend that is for all of them."""
+    """Add figures to a section, and one legend for all of them."""
     placed = [place_figure(html_id, figure) for figure in data.figures[html_id]]
     legend = {"env": html_id, "legend": make_legend(agents, data.styles)}
     return section._replace(content={**section.content, **legend}, figures=placed)
@@ -104,11 +104,11 @@ def _make_tuning_content(data: ReportData, task: Task) -> dict[str, Any] | None:
     }
 
 
-# What agents were, reached and counted
+# Tables of agents: parameters, results and counters
 
 
 def _make_agents_table(data: ReportData, task: Task) -> Table:
-    """Make the table of what each agent was and what it reached."""
+    """Make the table of each agent's parameters and results."""
     cells = {cell.agent: cell for cell in data.cells if cell.env == task.key}
     headings = [
         "Agent",
@@ -144,14 +144,14 @@ def _make_regret_cell(agent: Agent, task: Task) -> TableCell:
 
 
 def _make_last_tenth_cell(agent: Agent, task: Task) -> TableCell:
-    """The reward itself, and where there is an optimum its share of it."""
+    """Make the cell of the reward, and its share of the optimum if known."""
     median = [float(x) for x in task.aggregation.median(final_reward(agent.runs))]
     share = f"{percent(*(x / task.optimum for x in median))} of the optimum" if task.optimum else ""
     return make_number_cell(interval(*median), median[0], share)
 
 
 def _make_parameters_cell(cell: Cell, given: Mapping[str, Any]) -> TableCell:
-    """The tuned parameters, those of the spec, and the defaults on demand."""
+    """Make the cell of the tuned parameters, those of the spec, and the defaults on demand."""
     full = cell.parameters()
     chosen = {name: _with_word(value, full.get(name)) for name, value in cell.point.items()}
     fixed = {name: _with_word(value, full.get(name)) for name, value in given.items()}
@@ -161,12 +161,12 @@ def _make_parameters_cell(cell: Cell, given: Mapping[str, Any]) -> TableCell:
 
 
 def _with_word(given: Any, value: Any) -> Any:
-    """A value, and the word that stood for it."""
+    """Add to a value the word that stood for it in the spec."""
     return f"{value:.4g} ({given})" if isinstance(given, str) and isinstance(value, float) else value
 
 
 def _make_counters(data: ReportData, task: Task) -> Counters | None:
-    """Make the table of what agents counted by the end of the run; None if they count nothing."""
+    """Make the table of the agents' counters at the end of the run; None if they count nothing."""
     names = counter_names(task.agents)
     if not names:
         return None

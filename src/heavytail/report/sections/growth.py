@@ -1,4 +1,4 @@
-"""Growth of regret beside the growth that theory allows: a table of exponents."""
+"""The growth of regret beside the growth that theory allows: a table of exponents."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from heavytail.studies.specs.spec import SpawnKey, make_rng
 
 
 class Growth(NamedTuple):
-    """A table, and what it shows."""
+    """A table, and a description of it."""
 
     words: str
     table: Table
@@ -45,9 +45,9 @@ def make_task_growth(task: Task, styles: Styles) -> Growth | None:
 
 
 def make_family_growth(family: Family, styles: Styles) -> Growth | None:
-    """Make the table of exponents of final regrets along the axis of a family; None where there is no regret.
+    """Make the table of exponents of final regrets along the axis of a family; None without regret.
 
-    Where that is not the length of runs, the table says which member is worst.
+    If the axis is not the length of runs, the table shows the worst member instead.
     """
     if not family.has_optimum:
         return None
@@ -72,7 +72,7 @@ def _make_exponents(
 ) -> Table:
     at_stake = next((bound.at_stake for bound in bounds if np.isfinite(bound.at_stake)), np.nan)
     agents = [_make_agent_row(at, row, styles[row.agent.key], aggregation, at_stake) for row in rows]
-    headings = ["", "Exponent", "Mean regret at the end", "Of all that can be lost"]
+    headings = ["", "Exponent", "Mean regret at the end", "Share of the possible loss"]
     return Table(headings, [*agents, *(_make_bound_row(bound, at_stake) for bound in bounds)])
 
 
@@ -117,7 +117,7 @@ def _make_worst(family: Family, rows: Sequence[RegretAlongAxis], styles: Styles)
 
 
 def _make_largest_cells(family: Family, regrets: Floats) -> list[TableCell]:
-    """Of one number for each member the largest, and where it is."""
+    """Make the cells of the largest of the members' numbers, and of where it is."""
     where = int(regrets.argmax())
     regret, at = float(regrets[where]), float(family.at[where])
     share = np.nan if family.at_stake is None else regret / float(family.at_stake[where])

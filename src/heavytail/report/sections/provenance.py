@@ -1,4 +1,4 @@
-"""Provenance of a study's results: the last section of its report."""
+"""The provenance of a study's results: the last section of its report."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ ORIGIN = "origin"  # id of the section
 
 
 def make_origin_section(studies: Sequence[StudySection]) -> Section:
-    """Make the last section: of each study command, time, versions, machines and spec."""
+    """Make the last section: command, time, versions, machines and spec of each study."""
     title = "How this was made"
     content = [_describe_origin(study, alone=len(studies) == 1) for study in studies]
     return Section(ORIGIN, title, title, "origin", {"studies": content})
@@ -54,7 +54,7 @@ def _list_facts(study: StudySection) -> dict[str, str]:
 
 
 def describe_mixed(sidecars: Sequence[Mapping[str, Any]]) -> str:
-    """Say which parts different versions computed; empty if all were computed by the same."""
+    """Describe which versions computed which parts; empty if all have the same."""
     return "; ".join(f"{key} {_count_values(values)}" for key, values in mixed(sidecars).items())
 
 

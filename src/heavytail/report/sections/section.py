@@ -1,4 +1,4 @@
-"""A section of a page, and the places for figures in it."""
+"""A section of a page, and its figures."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -29,13 +29,13 @@ MAX_PLACES = 6  # along a curve, in its table
 
 
 class Section(NamedTuple):
-    """A part of a page under its own heading, shown by the macro `kind` of templates/sections.html.j2."""
+    """A part of a page under a heading, rendered by the macro `kind` of templates/sections.html.j2."""
 
     html_id: str
-    link: str  # what the top of the page calls it
+    link: str  # its name at the top of the page
     title: str
     kind: str
-    content: dict[str, Any]  # what the macro shows
+    content: dict[str, Any]  # for the macro
     figures: "Sequence[PlacedFigure]" = ()
 
 
@@ -44,18 +44,18 @@ class DrawnPanel(NamedTuple):
 
     title: str
     drawing: Drawing
-    words: str  # what it shows, for those who do not see it
-    numbers: Table | None  # in it; tiles have theirs on them, or are too many
+    words: str  # a description for those who cannot see it
+    numbers: Table | None  # its data; tiles show theirs, or are too many
 
 
 class PlacedFigure(NamedTuple):
     """A figure at its place in the page."""
 
     html_id: str
-    env: str  # the legend that it follows
+    env: str  # the legend that controls it
     figure: Figure
     panels: list[DrawnPanel]
-    file: str  # the same for papers, relative to the page
+    file: str  # its file for papers, relative to the page
 
 
 class LegendEntry(NamedTuple):
@@ -74,7 +74,7 @@ class LegendGroup(NamedTuple):
 
 
 def place_figure(html_id: str, figure: Figure) -> PlacedFigure:
-    """Draw a figure at its place: that of an environment, of a family, or of sweep maps."""
+    """Draw a figure for its place: an environment, a family, or sweep maps."""
     name = figure_id(html_id, figure.name)
     return PlacedFigure(name, html_id, figure, list(_draw(figure, name)), figure_path(html_id, figure.name))
 
@@ -89,7 +89,7 @@ def _draw(figure: Figure, name: str) -> Iterator[DrawnPanel]:
 
 
 def _describe(content: Plot | Tiles) -> str:
-    """Say what is on the axes."""
+    """Describe the axes."""
     if isinstance(content, Curves | Tiles):
         return " against ".join(axis.label for axis in (content.y, content.x) if axis.label)
     return content.x.label
@@ -99,7 +99,7 @@ def _describe(content: Plot | Tiles) -> str:
 
 
 def make_numbers(content: Plot) -> Table | None:
-    """Make the table of what a plot shows: of curves at a few places, of seeds the quartiles."""
+    """Make the table of a plot's data: curves at a few places, quartiles over seeds."""
     if isinstance(content, Curves):
         return _tabulate_curves(content) if content.curves else None
     seeds = [row for row in content.rows if row.values is not None]
@@ -139,7 +139,7 @@ def _make_cell(axis: Axis, value: float, low: float = np.nan, high: float = np.n
 
 
 def figure_path(*parts: str) -> str:
-    """Name the file of a figure as the page links to it."""
+    """Return the path of a figure's file as the page links to it."""
     return f"{FIGURE_FOLDER}/{figure_file(*parts)}"
 
 

@@ -20,16 +20,16 @@ FAILURE_HEADINGS = ["Agent", "Environment", "Phase", "Point", "Seed", "Error"]
 
 
 def summary_id(data: ReportData) -> str:
-    """Name the place of the first figure of a study in the page."""
+    """Return the id of a study's first figure in the page."""
     return f"{data.prefix}summary"
 
 
 def make_opening_section(study: StudySection, link: str, *, alone: bool) -> Section:
-    """Make the section with which a study begins: what was found, then what the study is.
+    """Make the section with which a study begins: its findings, then a description of the study.
 
     Args:
-        study: which.
-        link: what the top of the page calls it.
+        study: the study.
+        link: its name at the top of the page.
         alone: whether the page has no other study.
     """
     data, place = study.data, summary_id(study.data)
@@ -49,7 +49,7 @@ def make_opening_section(study: StudySection, link: str, *, alone: bool) -> Sect
 
 
 def _make_first_legend(data: ReportData) -> list[LegendGroup]:
-    """The legend of the first figure, where it has curves; elsewhere names stand beside what is theirs."""
+    """Make the legend of the first figure if it has curves; other figures name agents directly."""
     content = data.first.content if data.first else None
     panels = content.panels if isinstance(content, SmallMultiples) else []
     drawn = {curve.agent for _, panel in panels if isinstance(panel, Curves) for curve in panel.curves}
@@ -58,7 +58,7 @@ def _make_first_legend(data: ReportData) -> list[LegendGroup]:
 
 
 def make_study_sections(data: ReportData, title_prefix: str = "") -> Iterator[Section]:
-    """Make the sections that each study has for itself; `title_prefix` begins their titles."""
+    """Make the sections of a single study; `title_prefix` begins their titles."""
     if data.matrices:
         yield _make_matrix_section(data, "Agents × environments", title_prefix)
     for task in data.single_tasks:
@@ -99,7 +99,7 @@ def _describe_lengths(data: ReportData) -> str:
 
 
 def _make_leaderboard_table(data: ReportData) -> Table | None:
-    """Make the table of the leaderboard; None where fewer than two agents met."""
+    """Make the table of the leaderboard; None if fewer than two agents met."""
     if not data.leaderboard:
         return None
     known = any(each.of_optimum for each in data.leaderboard)
@@ -132,7 +132,7 @@ def _make_optimum_cell(each: Standing) -> TableCell:
 
 
 def _make_test_cell(i: int, each: Standing, significance: float) -> TableCell:
-    """Say whether the first is significantly better; of the first itself there is nothing to say."""
+    """Make the cell that says whether the first is significantly better; empty for the first itself."""
     if each.p_value is None:
         return make_text_cell("" if i == 1 else "never met")
     words = "worse" if each.p_value <= significance else "not told apart"
@@ -149,7 +149,7 @@ def _make_matrix_section(data: ReportData, title: str, title_prefix: str) -> Sec
 
 
 def _make_beliefs_section(data: ReportData, title: str, title_prefix: str) -> Section:
-    """Make the section: a figure for each belief, and one legend for all."""
+    """Make the section of beliefs: a figure for each, and one legend for all."""
     place = f"{data.prefix}{BELIEFS}"
     figures = [place_figure(place, figure) for figure in data.figures[place]]
     content = {"env": place, "legend": _make_beliefs_legend(data)}
@@ -157,7 +157,7 @@ def _make_beliefs_section(data: ReportData, title: str, title_prefix: str) -> Se
 
 
 def _make_beliefs_legend(data: ReportData) -> list[LegendGroup]:
-    """All that is drawn, agents and members of families, each once."""
+    """Make the legend of all agents and members of families drawn, each once."""
     entries: dict[str, LegendEntry] = {}
     for figure in data.figures[f"{data.prefix}{BELIEFS}"]:
         panels = figure.content.panels if isinstance(figure.content, SmallMultiples) else []
@@ -168,7 +168,7 @@ def _make_beliefs_legend(data: ReportData) -> list[LegendGroup]:
 
 
 def _make_sweeps_section(data: ReportData, title: str, title_prefix: str) -> Section:
-    """Make the section: how wide the region is in which each agent works, then the maps."""
+    """Make the section of sweeps: how wide the region is in which each agent works, then the maps."""
     place, summary = f"{data.prefix}{SWEEPS}", data.results.sweep_summary
     content = {
         "works": f"{WORKS:.0%}",
