@@ -143,7 +143,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("agents/random", {"envs": ["mountain_car"]}, f"agents.random is {CANNOT}"),
     ("tuning", {"share": 0.1}, "envs.mountain_car: runs of 100 steps in the tuning are too short to be"),
     ("agents/heavy/grid", {"coefficient": [0.1]}, "envs.mountain_car: runs of 450 steps in the evaluation"),
-    ("claims", CLAIM, "claims.0.conditions.0.metric is 'final_regret', but nobody knows the best policy of"),
+    ("claims", CLAIM, "claims.0.conditions.0.metric is 'final_regret', but the best policy of"),
 ]
 
 

@@ -156,7 +156,7 @@ def test_a_bound_that_is_not_there_is_one_line() -> None:
         InputError, match=r"^spec: claims\.0\.conditions\.0 .* bound 'lower_bound', which is not"
     ):
         make_spec(raw)
-    with pytest.raises(InputError, match="there are bounds for MDPs only"):
+    with pytest.raises(InputError, match="there are bounds only for MDPs"):
         check_bounds(EnvSpec(env="cart_pole", bounds=BoundsSpec(shown=["ucrl2"])))
 
 

@@ -269,7 +269,7 @@ def test_parts_that_kill_all_their_workers_are_one_line_and_the_others_are_done(
     message, missing = python(KILLS_ALL, folder=tmp_path, NUMBA_DISABLE_JIT="1").split("\n")
     assert message == (
         "workers died again and again over 3 of 6 parts, perhaps for lack of memory; all others are done and"
-        " kept, go on with: heavytail resume"
+        " kept, continue with: heavytail resume"
     )
     assert missing == "killer killer killer"
 
@@ -371,7 +371,7 @@ def test_a_damaged_part_is_named_and_done_again_and_the_others_stay(kind: str, t
     damaged = change(path.read_bytes())
     path.unlink() if damaged is None else path.write_bytes(damaged)
     with pytest.raises(
-        InputError, match="5 of 6 parts of the evaluation are done; go on with: heavytail resume"
+        InputError, match="5 of 6 parts of the evaluation are done; continue with: heavytail resume"
     ):
         Study(raw, tmp_path).curves()
     notes = Notes()
@@ -435,7 +435,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing(tmp_path: Path, monkeypatch: 
         with pytest.raises(InputError) as caught:
             Study(raw, folder).run("inline")
         assert str(caught.value).startswith(str(folder))
-        kept = f"what is done is kept; when it can be, go on with: heavytail resume {folder}"
+        kept = f"what is done is kept; when it can be, continue with: heavytail resume {folder}"
         advice = kept if n else "nothing was begun; choose another folder with --out"
         assert str(caught.value).endswith(f"cannot be written: No space left on device; {advice}")
         found = files(folder)
@@ -471,7 +471,7 @@ def test_a_limit_on_the_size_of_files_is_one_line(tmp_path: Path) -> None:
     message, names = python(script, folder=tmp_path, NUMBA_DISABLE_JIT="1").split("\n")
     assert message.startswith("out/parts/")
     assert message.endswith(
-        ".parquet cannot be written: File too large; what is done is kept; when it can be, go on with:"
+        ".parquet cannot be written: File too large; what is done is kept; when it can be, continue with:"
         " heavytail resume out"
     )
     assert names == ".lock parts study.json"
@@ -759,7 +759,7 @@ def test_a_changed_spec_says_what_differs_and_starts_nothing(
     assert str(caught.value).startswith(f"{tmp_path} holds another study: {what}")
     assert str(caught.value).endswith(
         f"Nothing was started; choose another folder with --out (--reuse {tmp_path} takes over what it has),"
-        f" or go on with the old one by: heavytail resume {tmp_path}"
+        f" or continue the old one with: heavytail resume {tmp_path}"
     )
     assert "\n" not in str(caught.value)
     assert not notes.stages

@@ -192,7 +192,8 @@ def test_what_is_not_finished_or_damaged_is_not_packed(folder: Path, tmp_path: P
     code, out, err = heavytail("pack", copy)
     assert (code, out) == (2, "")
     assert err == (
-        f"heavytail: {copy}: 3 of 4 parts of the evaluation are done; go on with: heavytail resume {copy}\n"
+        f"heavytail: {copy}: 3 of 4 parts of the evaluation are done;"
+        f" continue with: heavytail resume {copy}\n"
     )
     assert not (tmp_path / "copy.parquet").exists()
 
@@ -212,7 +213,7 @@ def test_an_altered_byte_is_one_line_or_changes_nothing(packed: Path, tmp_path: 
         except InputError as error:
             messages.append(str(error))
     assert len(messages) > 0.5 * len(places)
-    assert all(each.startswith(f"{file} is no packed study, or damaged (") for each in messages)
+    assert all(each.startswith(f"{file} is not a packed study, or damaged (") for each in messages)
     assert not any("\n" in each for each in messages)
 
 
@@ -221,7 +222,7 @@ def test_another_file_is_one_line(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(content)
     code, out, err = heavytail("status", tmp_path / "x.parquet")
     assert (code, out) == (2, "")
-    assert err.startswith(f"heavytail: {tmp_path / 'x.parquet'} is no packed study, or damaged (")
+    assert err.startswith(f"heavytail: {tmp_path / 'x.parquet'} is not a packed study, or damaged (")
     assert err.count("\n") == 1
 
 
@@ -245,7 +246,7 @@ def test_a_spec_in_place_of_a_study_is_told_from_one(tmp_path: Path) -> None:
     spec = tmp_path / "spec.toml"
     spec.write_text('name = "x"')
     code, out, err = heavytail("resume", spec)
-    message = f"heavytail: {spec} is no study, but a spec: heavytail run {spec} makes one of it\n"
+    message = f"heavytail: {spec} is a spec, not a study; run it with: heavytail run {spec}\n"
     assert (code, out, err) == (2, "", message)
 
 

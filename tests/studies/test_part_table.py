@@ -196,41 +196,41 @@ def first_row(column: pa.ChunkedArray, value: Any) -> pa.Array:
 
 
 ALTERED: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
-    "column": (lambda table: table.drop_columns(["regret"]), "its columns are others"),
+    "column": (lambda table: table.drop_columns(["regret"]), "its columns are wrong"),
     "type": (
         lambda table: table.set_column(7, "at", table["at"].cast(pa.float64())),
-        "its columns are others",
+        "its columns are wrong",
     ),
     "null": (with_column("at", lambda at: first_row(at, None)), "at is missing in some rows"),
-    "agent": (with_column("agent", lambda agent: first_row(agent, "random")), "agent is another"),
+    "agent": (with_column("agent", lambda agent: first_row(agent, "random")), "its agent is wrong"),
     "seeds": (with_column("replicate", lambda r: pc.add(r, 1).cast(pa.int32())), "it holds other seeds"),
     "runs": (with_column("run", pc.utf8_upper), "it holds other runs"),
     "fewer rows": (lambda table: table.slice(0, 9), "it holds other seeds"),
-    "shorter run": (lambda table: table.slice(1), "its checkpoints are others"),
+    "shorter run": (lambda table: table.slice(1), "its checkpoints are wrong"),
     "a seed": (
         with_column("replicate", lambda r: pa.array([*r.to_pylist()[:-1], 7], r.type)),
         "it holds other seeds",
     ),
     "error": (with_column("error", lambda error: first_row(error, "no")), "a run has an error and results"),
-    "order": (with_column("at", lambda at: pa.array(at.to_pylist()[::-1])), "its checkpoints are others"),
+    "order": (with_column("at", lambda at: pa.array(at.to_pylist()[::-1])), "its checkpoints are wrong"),
     "checkpoints": (
         with_column("at", lambda at: pa.array([*at.to_pylist()[:-1], 61])),
-        "its checkpoints are others",
+        "its checkpoints are wrong",
     ),
-    "beyond the end": (with_column("at", lambda at: pc.add(at, 1)), "its checkpoints are others"),
+    "beyond the end": (with_column("at", lambda at: pc.add(at, 1)), "its checkpoints are wrong"),
     "counter": (
         with_column("counters", lambda column: first_row(column, [("other", 1.0)])),
         "its rows have different counters",
     ),
     "counter's name": (
         with_column("counters", lambda column: pa.array([[("regret", 1.0)]] * len(column), column.type)),
-        "its counters have names that are taken",
+        "its counters have reserved names",
     ),
     "a long text in each row": (
         with_column("error", lambda error: pa.array(["x" * 1_000_000] * len(error))),
         "it would take more than 10.3 MB of memory",
     ),
-    "more rows": (lambda table: pa.concat_tables([table] * 2), "it has 60 rows where 30 would do"),
+    "more rows": (lambda table: pa.concat_tables([table] * 2), "it has 60 rows, and should have at most 30"),
 }
 
 
@@ -303,7 +303,7 @@ def test_a_packed_study_with_a_checksum_that_fits_is_checked_too(
     first[1] = len(altered)
     everything = pa.concat_tables([altered, rest], promote_options="permissive")
     path.write_bytes(packed.to_parquet(everything, header))
-    with pytest.raises(InputError, match=f"^{path} is no packed study, or damaged") as caught:
+    with pytest.raises(InputError, match=f"^{path} is not a packed study, or damaged") as caught:
         Study.open(path).curves()
     assert "\n" not in str(caught.value)
 
@@ -314,5 +314,5 @@ def test_a_packed_study_whose_parts_are_no_rows_is_one_line(rows: Any, study: St
     table, header = read_packed(path)
     header["parts"][0][1] = rows
     path.write_bytes(packed.to_parquet(table, header))
-    with pytest.raises(InputError, match=f"^{path} is no packed study, or damaged"):
+    with pytest.raises(InputError, match=f"^{path} is not a packed study, or damaged"):
         Study.open(path)

@@ -168,6 +168,6 @@ def test_what_goes_wrong_on_a_worker_is_told_as_it_was() -> None:
     died = told(RayError("The worker died\nunexpectedly."))
     assert isinstance(died, InputError)
     assert str(died) == (
-        "Ray gave a part up: The worker died unexpectedly.; what is done is kept, go on with:"
+        "Ray gave up on a part: The worker died unexpectedly.; what is done is kept, continue with:"
         " heavytail resume"
     )

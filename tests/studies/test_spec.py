@@ -285,7 +285,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
      "families.hard: vary.steps is the axis, and must be numbers of at least 0 that ascend"),
     ("families/hard/vary/steps", [0.5, 2.5], "families.hard: steps is 0.5; it must be a whole number"),
     ("families/arms", GOOD["families"]["hard"],
-     "arms is the key of an environment and of a family; it must be of one of them"),
+     "arms is the key of an environment and of a family; rename one"),
     ("envs/two_state/bounds/shown", [], "envs.two_state.bounds.shown is []; it must not be empty"),
     # Maps
     ("maps/field/axis", {}, "there is no key maps.field.axis; did you mean 'axes'?"),
@@ -300,7 +300,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("maps/field/axes/momentum", [1], "maps.field.axes: there is no 'momentum'; did you mean 'moment'?"),
     ("maps/field/axes/delta", [], "maps.field.axes.delta is empty; it must list at least one value"),
     ("maps/field/axes/delta", [True],
-     "maps.field: axes.delta has True; it must be a number, since what is none may need another program"),
+     "maps.field: axes.delta has True; it must be a number, since other values may need another program"),
     ("maps/field/axes/bonus", ["hoeffding"],
      "maps.field: axes.bonus has 'hoeffding'; it must be a number, since"),
     ("maps/field/axes/delta", ["true"], "maps.field: axes.delta has 'true'; it must be a number, since"),
@@ -309,7 +309,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
      "maps.field has moment both in its parameters and in its axes; leave one of them out"),
     ("maps/field",
      {**GOOD["maps"]["field"], "parameters": {}, "axes": {"epsilon": [0.01, 0.05], "moment": [1, "true"]}},
-     "maps.field: moment is 'true', but of which order depends on epsilon, which is an axis; give"),
+     "maps.field: moment is 'true', but its order depends on epsilon, which is an axis; give"),
     ("maps/field/axes", {name: list(range(1, 102)) for name in ("moment", "r_max", "planned_steps")},
      "maps.field.axes has more than 1,000,000 points; it must have fewer values"),
     ("maps/field/axes/delta", [0.1, 2],
@@ -372,14 +372,14 @@ def test_a_continuing_environment_wants_steps() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"name = ", "is no TOML: Invalid value (at end of document)"),
-        (b"name = 1\nname = 2", "is no TOML: Cannot overwrite a value (at end of document)"),
+        (b"name = ", "is not valid TOML: Invalid value (at end of document)"),
+        (b"name = 1\nname = 2", "is not valid TOML: Cannot overwrite a value (at end of document)"),
         (
             b"\xff\xfe",
             "cannot be read: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
         ),
-        (b"a = " + b"[" * 100_000, "is no TOML: it is nested too deeply"),
-        (b"a = " + b"9" * 5000, "is no TOML: Exceeds the limit"),
+        (b"a = " + b"[" * 100_000, "is not valid TOML: it is nested too deeply"),
+        (b"a = " + b"9" * 5000, "is not valid TOML: Exceeds the limit"),
         (
             b"a = " + b"[" * 100 + b"]" * 100,
             ": a.0.0 is nested too deeply; 20 tables or lists in each other must do",
@@ -407,7 +407,7 @@ def test_no_file_and_a_folder_are_named(tmp_path: Path) -> None:
         (tmp_path / "none.toml", "cannot be read: No such file or directory"),
         (
             tmp_path,
-            f"is a folder; a spec is a .toml file. To go on with a study: heavytail resume {tmp_path}",
+            f"is a folder; a spec is a .toml file. To continue a study: heavytail resume {tmp_path}",
         ),
     ):
         with pytest.raises(InputError) as caught:

@@ -140,9 +140,9 @@ def test_resuming_is_advised_only_where_something_can_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(tmp_path)
-    assert store.advice() == f"go on with: heavytail resume {tmp_path}"
+    assert store.advice() == f"continue with: heavytail resume {tmp_path}"
     monkeypatch.setattr("os.access", lambda path, mode: False)
-    assert store.advice() == f"it cannot go on here, since {tmp_path} cannot be written"
+    assert store.advice() == f"it cannot continue here, since {tmp_path} cannot be written"
     (tmp_path / "sidecars").write_text("in the way")
     with pytest.raises(InputError) as caught:
         store.write_file("sidecars/x", b"")
@@ -151,7 +151,7 @@ def test_resuming_is_advised_only_where_something_can_be_written(
     with pytest.raises(InputError) as caught:
         store.write_file("sidecars/x", b"")
     assert str(caught.value).endswith(
-        f"; what is done is kept; when it can be, go on with: heavytail resume {tmp_path}"
+        f"; what is done is kept; when it can be, continue with: heavytail resume {tmp_path}"
     )
 
 
@@ -190,7 +190,7 @@ def test_half_a_study_has_no_curves_and_says_how_much_is_there(tmp_path: Path) -
         study.curves("tuning")
     assert (
         str(caught.value)
-        == f"{tmp_path}: 0 of 4 parts of the tuning are done; go on with: heavytail resume {tmp_path}"
+        == f"{tmp_path}: 0 of 4 parts of the tuning are done; continue with: heavytail resume {tmp_path}"
     )
 
 

@@ -320,7 +320,7 @@ def test_a_file_that_does_not_fit_is_no_file(
     assert (stage.phase, len(stage.missing)) == ("map", len(stage.parts))
     with pytest.raises(
         InputError,
-        match=f"^{folder}: 0 of {len(stage.parts)} parts of the map are done; go on with: heavytail resume",
+        match=f"^{folder}: 0 of {len(stage.parts)} parts of the map are done; continue with: heavytail",
     ):
         Study.open(folder).maps()
 

@@ -159,7 +159,7 @@ def test_the_edge_of_a_grid_is_remarked_upon(scale: float, side: str) -> None:
 def test_two_groups_of_runs_are_remarked_upon() -> None:
     (review,) = reviews({(0.1, "tight"): [10.0, 11.0, 10.5, 900.0, 901.0]})
     assert list(review.remarks()) == [
-        "its runs fall into two groups, 3 near 10.5 and 2 near 900.5, of which their median tells nothing"
+        "its runs fall into two groups, 3 near 10.5 and 2 near 900.5, which their median does not show"
     ]
 
 

@@ -48,7 +48,7 @@ class Family(NamedTuple):
 
     @property
     def has_optimum(self) -> bool:
-        """Whether the best policies of all members are known."""
+        """True if the best policies of all members are known."""
         return all(task.optimum is not None for task in self.members)
 
     def regrets(self, key: str) -> Floats:
@@ -129,7 +129,7 @@ def lines_across(envs: Sequence[EnvSpec], at: Floats, lengths: Sequence[int]) ->
 
 
 def check_bounds(env: EnvSpec) -> None:
-    """Raise InputError if an environment shows bounds that it does not have."""
+    """Raise InputError if an environment names bounds that it does not have."""
     bound_lines(env, np.array([1e6]))
 
 
@@ -172,5 +172,5 @@ def _bound(name: str, env: EnvSpec, steps: Floats) -> Bound:
 def _quantities(env: str, parameters: str, epsilon: float | None) -> tuple[Quantities, ...]:
     backend = backend_for(env, json.loads(parameters))
     if not isinstance(backend, TabularBackend):
-        raise InputError("there are bounds for MDPs only")
+        raise InputError("there are bounds only for MDPs")
     return tuple(quantities_of(mdp, epsilon) for mdp in backend.mdp.mdps)

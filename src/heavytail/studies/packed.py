@@ -1,17 +1,17 @@
-"""A finished study as one Parquet file, which `Study.open` reads as it reads a folder.
+"""A finished study as one Parquet file, which `Study.open` reads like a folder.
 
-Its rows are those of all parts of tuning and evaluation, part behind part, with the same columns. A study
-with sweeps has more rows, of phase "map", one for every point of every sweep in every environment: the
-summary of sweeps, its columns called ``sweep_...``; all other columns are empty there, and these are empty in
+Its rows are those of all parts of tuning and evaluation, one part after the other, with the same columns. A
+study with sweeps has more rows, of phase "map", one for every point of every sweep in every environment: the
+summary of sweeps, in columns called ``sweep_...``. The other columns are empty there, and these are empty in
 the rows above. The curves of sweeps are left out.
 
 The rest of the folder is in the metadata of the file, as JSON under the key ``heavytail``:
 
     study      study.json
     parts      the parts in the order of their rows: id, number of rows, seconds, and by which entry of `made`
-    made       who computed parts, with what: sidecars that say the same, once
-    sweeps     what the summary of sweeps was made from, if there are any
-    mdps       environments that were given as objects, if there are any: their files in Base64
+    made       who computed parts, with what: equal sidecars appear once
+    sweeps     what the summary of sweeps was made from, if any
+    mdps       environments given as objects, if any: their files in Base64
     digest     of all the rest, and of the values in all rows
 
 Any reader of Parquet files reads the rows. A packed study is never changed: it cannot be run or resumed.
@@ -49,7 +49,7 @@ from heavytail.studies.store import TEMPORARY, Store
 from heavytail.studies.sweeps import KEY
 from heavytail.tables import require_unpacked_size
 
-RESULTS = ("results.parquet", "results-large.parquet")  # of a published study; the latter in no wheel
+RESULTS = ("results.parquet", "results-large.parquet")  # of a published study; the latter not in the wheel
 PREFIX = "sweep_"  # of the columns of the summary of sweeps
 LEVEL = 19  # of compression: written once, read often
 FLOATS = ("mean_reward", "realised_reward", "regret")
@@ -57,7 +57,7 @@ MAX_MDP_BYTES = 6 * 10**7  # of all MDPs: readers of Parquet refuse metadata of 
 
 
 def open_store(path: str | Path) -> Store:
-    """Open a study: a folder, a file in which one was packed, or a folder with such a file."""
+    """Open a study: a folder, a packed file, or a folder with such a file."""
     folder = Path(path)
     try:
         if folder.is_file():
@@ -69,7 +69,7 @@ def open_store(path: str | Path) -> Store:
 
 
 def find_results(folder: Path) -> Path | None:
-    """Find the results that are published in a folder, beside the spec."""
+    """Find the results published in a folder, beside the spec."""
     return next((path for name in RESULTS if (path := folder / name).is_file()), None)
 
 
@@ -86,11 +86,11 @@ def pack_study(
     """Write a finished study into one file.
 
     Args:
-        store: where the study is.
-        study: what study.json says of it.
+        store: the store of the study.
+        study: the content of study.json.
         parts: all parts of its tuning and evaluation, which must be there.
         sweeps: the summary of its sweeps, with its metadata.
-        target: the file.
+        target: the file to write.
     """
     tables = [with_keys(store.table([part]), part) for part in parts]
     made: dict[str, int] = {}
@@ -167,18 +167,18 @@ class PackedStore(Store):
     """A study in one file; the file's path is its `folder`."""
 
     def exists(self) -> bool:
-        """There is a study, or reading it says why not."""
+        """Return True: if there is no study here, reading it raises the error."""
         return True
 
     def require_writable(self) -> NoReturn:
-        """Refuse to be changed."""
+        """Raise InputError: a packed study cannot be changed."""
         raise InputError(
             f"{self.folder} is a packed study, which cannot be run or resumed; run its spec into a folder"
             " with: heavytail run SPEC.toml"
         )
 
     def take_mdp(self, name: str) -> None:
-        """Make an MDP known that was given to the study as an object."""
+        """Register an MDP that was given to the study as an object."""
         try:
             content = b64decode(self._content.mdps[name], validate=True)
         except (KeyError, TypeError, ValueError):
@@ -190,21 +190,21 @@ class PackedStore(Store):
         return self._content.study if name == "study.json" else None
 
     def sidecars(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
-        """How parts were computed."""
+        """Return how parts were computed."""
         return [{**self._content.sidecars[part.id], "part": part.model_dump(mode="json")} for part in parts]
 
     def advice(self) -> str:
-        """Say what to do if parts are missing."""
+        """Return advice for missing parts."""
         return "it was packed by another version of heavytail; run its spec with: heavytail run SPEC.toml"
 
     def report_path(self, name: str) -> Path:
-        """The path of the report: as if the study had been run here."""
+        """Return the path of the report, as if the study had been run here."""
         return Path("results") / name / "report.html"
 
     def integrity_problem(self, part: Part) -> str | None:
         """Find what is wrong with a part: None if nothing, "missing" if it is not there.
 
-        A part that does not hold its runs is an error: a packed study cannot be mended.
+        A part that does not hold its runs is an error: a packed study cannot be repaired.
         """
         if part.id not in self._content.places:
             return "missing"
@@ -216,7 +216,7 @@ class PackedStore(Store):
         return None
 
     def columns(self, parts: Sequence[Part], names: Sequence[str]) -> Iterator[pa.Table]:
-        """Some columns of some parts, one part after the other."""
+        """Yield some columns of some parts, one part after the other."""
         for part in parts:
             yield self._part_table(part).select(list(names))
 
@@ -247,11 +247,11 @@ class PackedStore(Store):
     def _unreadable(self, error: Exception) -> InputError:
         if self.folder.suffix == ".toml":
             return InputError(
-                f"{self.folder} is no study, but a spec: heavytail run {self.folder} makes one of it"
+                f"{self.folder} is a spec, not a study; run it with: heavytail run {self.folder}"
             )
         reason = " ".join(str(error).split())
         return InputError(
-            f"{self.folder} is no packed study, or damaged ({reason:.80}); heavytail pack FOLDER makes one"
+            f"{self.folder} is not a packed study, or damaged ({reason:.80}); heavytail pack FOLDER makes one"
         )
 
 
@@ -275,7 +275,7 @@ def _read_packed(content: bytes) -> _Content:
     require_unpacked_size(content)
     table = file.read().replace_schema_metadata(None)
     if not table.select(SCHEMA.names).schema.equals(SCHEMA):
-        raise ValueError("its columns are others")
+        raise ValueError("its columns are wrong")
     if _digest(table, header) != digest:
         raise ValueError("its digest does not fit")
     return _Content(

@@ -1,11 +1,11 @@
-"""A part of a study: what one worker computes at a time, and what one file holds.
+"""A part of a study: the unit of work of a worker, and the content of one file.
 
-A *run* is one agent with its parameters in one environment for so many episodes (or steps), on one seed. A
-*part* is a few runs that differ in their seed, and, where the backend runs them side by side, in some
-parameters. Its id is a digest of all that its results depend on.
+A *run* is one agent with its parameters in one environment for a number of episodes (or steps), on one seed.
+A *part* is a few runs that differ in their seed and, if the backend runs them side by side, in some
+parameters. Its id is a digest of everything its results depend on.
 
-Tuning, evaluation and sweeps have seeds of their own: a run's seed is the study's, then the phase, then the
-replicate.
+Tuning, evaluation and sweeps have separate seeds: a run's seed is made from the study's seed, the phase and
+the replicate.
 """
 
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ class Part(BaseModel):
 
     @property
     def run_keys(self) -> tuple[tuple[str, str], ...]:
-        """The keys of agent and environment of each run; those of a run that several share, with commas."""
+        """The keys of agent and environment of each run, comma-separated if several share the run."""
         return self.keys * len(self.replicates) if len(self.keys) == 1 else self.keys
 
     def _digest(self, fields: Mapping[str, Any]) -> str:
@@ -98,7 +98,7 @@ class Part(BaseModel):
 
     @cached_property
     def agent_versions(self) -> dict[str, int]:
-        """The versions of its agent, and of the one that this one may hold, where they are not the first."""
+        """The versions of its agent, and of an agent inside it, if they are not the first."""
         names = [self.agent, self.parameters.get("agent")]
         versions = {name: version_of("agent", name) for name in names if isinstance(name, str)}
         return {name: version for name, version in versions.items() if version > 1}
@@ -110,10 +110,9 @@ class Part(BaseModel):
 
     @cached_property
     def combination(self) -> str:
-        """A key of what is compiled for it.
+        """A key of the code compiled for it.
 
-        Agents whose parameters that are no numbers are the same have the same kernels; deep ones are
-        compiled by each process for itself.
+        Agents that differ only in numbers have the same kernels; each process compiles deep ones for itself.
         """
         if env_kind(self.env) == "deep":
             return self.id
@@ -121,16 +120,16 @@ class Part(BaseModel):
         return canonical([self.agent, words])
 
     def changed(self, **changes: Any) -> "Part":
-        """A copy with other values of some fields; `model_copy` would copy the cached id too."""
+        """Copy it with other values of some fields; `model_copy` would copy the cached id too."""
         fields = {name: getattr(self, name) for name in Part.model_fields}
         return Part.model_construct(**{**fields, **changes})
 
     def run_id(self, replicate: int, variant: Mapping[str, Any] | None = None) -> str:
-        """The id of one of its runs: that of a part with this run only."""
+        """Return the id of one of its runs: that of a part with only this run."""
         return self._digest(
             {**self.shared, "replicates": [replicate], "parameters": {**self.parameters, **(variant or {})}}
         )
 
     def seed_for(self, replicate: int) -> np.random.SeedSequence:
-        """The seed of one of its runs."""
+        """Return the seed of one of its runs."""
         return spawn_seed(self.seed, PHASES[self.phase], replicate)

@@ -1,11 +1,11 @@
-"""The table of a part: made of its runs, written as a Parquet file, read and checked.
+"""The table of a part: made from its runs, written as a Parquet file, read and checked.
 
-The bytes of the file depend on the part and on nothing else: not on the worker, the machine's load or the
-clock. A run that raises becomes a row with its error, and the others go on.
+The bytes of the file depend only on the part: not on the worker, the machine's load or the clock. A run that
+raises becomes a row with its error, and the others continue.
 
-Checksums tell damage, not intent: whoever changes a file can change its checksum too. So nothing is taken
-from a file that the plan knows itself, and what is taken has the form that the rest of heavytail relies on.
-The numbers of a run could only be told from others by computing them again.
+Checksums detect damage, not intent: anyone who changes a file can change its checksum too. So nothing that
+the plan knows itself is read from a file, and the rest is checked to have the form that heavytail relies on.
+Only computing the runs again could show that their numbers were forged.
 """
 
 import io
@@ -52,9 +52,9 @@ ALWAYS = ("run", "phase", "env", "env_parameters", "agent", "parameters", "repli
 KEY_COLUMNS = ("agent_key", "env_key")  # for other readers; heavytail takes them from the spec
 SCHEMA_WITH_KEYS = pa.schema([*SCHEMA, *((name, pa.string()) for name in KEY_COLUMNS)])  # older: without
 MAX_ROW_BYTES = 10_000  # of a part, unpacked
-# what may be raised where content is not what it should be; Arrow's OSErrors say nothing of the disk
+# exceptions for malformed content; Arrow's OSErrors do not come from the disk
 DAMAGE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
-MAX_WORD = 200  # characters of what a sidecar says
+MAX_WORD = 200  # characters of a text in a sidecar
 MAX_WORDS = 50
 
 
@@ -87,7 +87,7 @@ def table_to_parquet(table: pa.Table) -> bytes:
 def to_table(part: Part, results: Sequence[RunResult]) -> pa.Table:
     """Make the table of all runs, one row per checkpoint.
 
-    Cumulative rewards, and regret against the best policy. A run that failed has one row, with its error.
+    It has cumulative rewards, and regret against the best policy. A failed run has one row, with its error.
     """
     row = np.repeat(np.arange(len(results)), _lengths(results))  # the run of each row
 
@@ -123,8 +123,8 @@ def to_table(part: Part, results: Sequence[RunResult]) -> pa.Table:
 
 
 def with_keys(table: pa.Table, part: Part) -> pa.Table:
-    """Add the columns `KEY_COLUMNS` to the table of a part: what the spec calls agent and environment."""
-    run = table["run"].combine_chunks().dictionary_encode().indices  # runs are one behind the other
+    """Add the columns `KEY_COLUMNS` to the table of a part: the spec's keys of agent and environment."""
+    run = table["run"].combine_chunks().dictionary_encode().indices  # runs follow one another
     for name, keys in zip(KEY_COLUMNS, zip(*part.run_keys, strict=True), strict=False):
         table = table.append_column(name, pa.array(keys, pa.string()).take(run))
     return table
@@ -136,7 +136,7 @@ def _lengths(results: Sequence[RunResult]) -> list[int]:
 
 
 def _numbers(results: Sequence[RunResult], read: Callable[[RunCurve], Floats | None]) -> pa.Array:
-    """A number for every row; null where it is unknown."""
+    """Return a number for every row; null if it is unknown."""
     curves, lengths = [None if isinstance(r, Failed) else read(r) for r in results], _lengths(results)
     values = [np.zeros(n) if curve is None else curve for curve, n in zip(curves, lengths, strict=True)]
     missing = np.repeat([curve is None for curve in curves], lengths)
@@ -173,7 +173,7 @@ def to_frame(table: pa.Table) -> "pd.DataFrame":
 
 
 def counters_of(table: pa.Table) -> dict[str, Floats]:
-    """The counters of all rows by their names; NaN in rows that have none of the name."""
+    """Return the counters of all rows by name; NaN in rows without the counter."""
     names, values, counts = flat_counters(table)
     row = np.repeat(np.arange(len(table)), counts)
     columns = {}
@@ -185,9 +185,9 @@ def counters_of(table: pa.Table) -> dict[str, Floats]:
 
 
 def flat_counters(table: pa.Table) -> tuple[pa.DictionaryArray, Floats, Ints]:
-    """The names and the values of all counters, row by row, and how many each row has.
+    """Return the names and values of all counters, row by row, and how many each row has.
 
-    Of a slice, Arrow itself would convert all that it is a slice of.
+    For a slice, Arrow itself would convert the whole table behind it.
     """
     pairs = pa.concat_arrays([pa.array([], table.schema.field("counters").type), *table["counters"].chunks])
     offsets = pairs.offsets.to_numpy()
@@ -197,7 +197,7 @@ def flat_counters(table: pa.Table) -> tuple[pa.DictionaryArray, Floats, Ints]:
 
 
 def values_digest(table: pa.Table) -> str:
-    """A digest of the names and values of all columns, in whichever way they are stored."""
+    """Return a digest of the names and values of all columns, however they are stored."""
     digest = sha256(str(len(table)).encode())
     for name in table.column_names:
         column = table[name].combine_chunks()
@@ -224,15 +224,15 @@ def _words_to_bytes(words: pa.DictionaryArray) -> bytes:
 def sidecar_problem(part: Part, sidecar: Any) -> str | None:
     """Find what is wrong with a part's sidecar; None if nothing."""
     if not is_sidecar(sidecar) or not isinstance(sidecar.get("part"), dict):
-        return "it is no sidecar"
+        return "it is not a sidecar"
     try:
         return None if Part.model_validate(sidecar["part"]).id == part.id else "it is of another part"
     except (ValueError, TypeError):
-        return "it is of no part"
+        return "it does not belong to a part"
 
 
 def is_sidecar(value: Any) -> bool:
-    """Tell whether a value says by whom and how fast something was computed."""
+    """Return whether a value is a sidecar: by whom and how fast something was computed."""
     if not isinstance(value, Mapping):
         return False
     told = {key: word for key, word in value.items() if key != "part"}
@@ -256,7 +256,7 @@ def read_table(part: Part, content: bytes) -> pa.Table:
     """Read a part's file; ValueError if it is larger than it should be."""
     file, rows = pq.ParquetFile(pa.BufferReader(content)), len(part.replicates) * part.checkpoints
     if file.metadata.num_rows > rows:
-        raise ValueError(f"it has {file.metadata.num_rows:,} rows where {rows:,} would do")
+        raise ValueError(f"it has {file.metadata.num_rows:,} rows, and should have at most {rows:,}")
     require_unpacked_size(content, (rows + 1000) * MAX_ROW_BYTES)
     return file.read()
 
@@ -267,9 +267,9 @@ def table_problem(part: Part, table: pa.Table) -> str | None:
 
 
 def _table_problems(part: Part, table: pa.Table) -> Iterator[str]:
-    """Yield what is wrong; each check relies on those before it, so that only the first counts."""
+    """Yield problems; each check relies on the earlier ones, so only the first problem counts."""
     if not any(table.schema.equals(known) for known in (SCHEMA, SCHEMA_WITH_KEYS)):
-        yield "its columns are others"
+        yield "its columns are wrong"
     for name in ALWAYS:
         if table[name].null_count:
             yield f"{name} is missing in some rows"
@@ -281,12 +281,12 @@ def _table_problems(part: Part, table: pa.Table) -> Iterator[str]:
     }
     for name, value in labels.items():
         if table[name].unique().to_pylist() != [value]:
-            yield f"{name} is another"
+            yield f"its {name} is wrong"
     yield from _run_problems(part, table)
 
 
 def _run_problems(part: Part, table: pa.Table) -> Iterator[str]:
-    """Yield what is wrong with the runs: each has the same checkpoints, or one row with an error."""
+    """Yield problems of the runs: each must have the same checkpoints, or one row with an error."""
     run = table["run"].combine_chunks().dictionary_encode().indices.to_numpy()
     first = np.flatnonzero(np.diff(run, prepend=-1))
     begins, lengths = table.take(first), np.diff(first, append=len(run))
@@ -294,7 +294,7 @@ def _run_problems(part: Part, table: pa.Table) -> Iterator[str]:
         np.repeat(part.replicates, lengths), table["replicate"].to_numpy()
     ):
         yield "it holds other seeds"
-    # the plan of a sweep knows no ids of runs
+    # the plan of a sweep does not know the ids of runs
     if part.phase != "map" and begins["run"].to_pylist() != [run.id for run in part.runs]:
         yield "it holds other runs"
     failed, errors = begins["error"].is_valid().to_numpy(), table["error"]
@@ -304,11 +304,11 @@ def _run_problems(part: Part, table: pa.Table) -> Iterator[str]:
     if not np.array_equal(
         np.tile(backend_of(part).checkpoints(part), (~failed).sum()), curves["at"].to_numpy()
     ):
-        yield "its checkpoints are others"
+        yield "its checkpoints are wrong"
     names, _, counts = flat_counters(curves)
     codes, n = names.indices.to_numpy(), int(counts[0]) if len(counts) else 0
     if (counts != n).any() or (n and (codes.reshape(-1, n) != codes[:n]).any()):
         yield "its rows have different counters"
     found = names[:n].to_pylist()
     if len({*found, *SCHEMA_WITH_KEYS.names, "point"}) < len(found) + len(SCHEMA_WITH_KEYS) + 1:
-        yield "its counters have names that are taken"
+        yield "its counters have reserved names"

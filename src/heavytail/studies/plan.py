@@ -1,6 +1,6 @@
-"""Plan a study: which runs there are, and how they are packed into parts.
+"""The plan of a study: its runs, and how they are packed into parts.
 
-The plan alone decides what a part is, so that it is the same whoever computes it.
+Only the plan decides what a part is, so that parts are the same wherever they are computed.
 """
 
 import itertools
@@ -28,10 +28,10 @@ class Cell(NamedTuple):
     env: str
     point: dict[str, Any]  # of the agent's grid
     runs: tuple[str, ...]  # ids
-    parts: tuple[Part, ...]  # in which these runs are, perhaps beside others
+    parts: tuple[Part, ...]  # that hold these runs, perhaps beside others
 
     def share_in(self, part: Part) -> float:
-        """The share of a part's runs that are of this cell."""
+        """Return the share of a part's runs that belong to this cell."""
         mine = set(self.runs)
         return sum(run.id in mine for run in part.runs) / len(part.runs)
 
@@ -60,7 +60,7 @@ class Planned(NamedTuple):
 
 
 def list_planned(spec: Spec) -> Iterator[Planned]:
-    """Everything that a study does; grids of one point need no tuning."""
+    """Yield everything that a study does; grids of one point need no tuning."""
     for key, agent in spec.agents.items():
         for env in envs_for(spec, agent):
             if single_point(agent.grid) is None:
@@ -71,7 +71,7 @@ def list_planned(spec: Spec) -> Iterator[Planned]:
 
 
 def tuning_cells(spec: Spec) -> list[Cell]:
-    """Every point of every grid that has more than one, for a share of the length."""
+    """List every point of every grid that has more than one, for a share of the length."""
     requests = [
         (planned, point)
         for planned in list_planned(spec)
@@ -82,7 +82,7 @@ def tuning_cells(spec: Spec) -> list[Cell]:
 
 
 def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
-    """Every agent at its chosen point, at full length."""
+    """List every agent at its chosen point, at full length."""
     requests = [
         (each, dict(choices[each.key][each.env]) if only is None else only)
         for each in list_planned(spec)
@@ -93,11 +93,11 @@ def evaluation_cells(spec: Spec, choices: Choices) -> list[Cell]:
 
 
 def plan_sweeps(spec: Spec) -> list[Sweep]:
-    """Every sweep in every environment, at full length.
+    """List every sweep in every environment, at full length.
 
-    A sweep has hundreds of thousands of runs, which differ in nothing but numbers; so its parts are larger
-    than those of tuning and evaluation, and their runs differ in their point as well as in their seed. Its
-    plan names parts only: the ids of runs are made where they are computed.
+    A sweep has hundreds of thousands of runs that differ only in numbers; so its parts are larger than those
+    of tuning and evaluation, and their runs differ in their point as well as in their seed. Its plan names
+    only parts: the ids of runs are made where they are computed.
     """
     return [_plan_sweep(spec, planned) for planned in list_planned(spec) if planned.phase == "map"]
 
@@ -115,9 +115,9 @@ def _plan_sweep(spec: Spec, planned: Planned) -> Sweep:
 
 
 def sweep_axes(spec: Spec, planned: Planned) -> dict[str, tuple[float, ...]]:
-    """The axes of a sweep as ascending numbers, by name.
+    """Return the axes of a sweep as ascending numbers, by name.
 
-    Their order in the file says how they are drawn, and no run depends on it.
+    Their order in the spec affects only how they are drawn, not the runs.
     """
     axes = planned.varied
     first = next(one_at_a_time(axes))
@@ -133,7 +133,7 @@ def sweep_axes(spec: Spec, planned: Planned) -> dict[str, tuple[float, ...]]:
 
 
 def unique_parts(cells: Sequence[Cell] | Sequence[Sweep]) -> list[Part]:
-    """The parts of all cells, each once: cells may share them."""
+    """List the parts of all cells, each once: cells may share them."""
     return list({part.id: part for cell in cells for part in cell.parts}.values())
 
 
@@ -149,7 +149,7 @@ def _pack_cells(spec: Spec, requests: Sequence[tuple[Planned, dict[str, Any]]]) 
         _split(part, backend_of(part).varying) for part in (bare_part(spec, *request) for request in requests)
     ]
     shared: dict[str, Part] = {}  # parts without runs, by id
-    members: dict[str, dict[str, _Member]] = {}  # id -> run -> what is known of it
+    members: dict[str, dict[str, _Member]] = {}  # id -> run -> its member
     ids = []
     for (planned, _), (part, variant) in zip(requests, bare, strict=True):
         runs = {part.run_id(r, variant): r for r in range(count_seeds(spec, planned))}
@@ -166,7 +166,7 @@ def _pack_cells(spec: Spec, requests: Sequence[tuple[Planned, dict[str, Any]]]) 
 
 
 class _Member(NamedTuple):
-    """A run of a part, and whose it is."""
+    """A run of a part, and its owners."""
 
     replicate: int
     variant: dict[str, Any]
@@ -200,7 +200,7 @@ def _pack(bare: Part, runs: Sequence[_Member]) -> tuple[Part, ...]:
 
 
 def _chunks(runs: Iterable[T], most: int) -> Iterator[list[T]]:
-    """Cut runs into lists of so many; the last may be shorter."""
+    """Split runs into lists of `most`; the last may be shorter."""
     left = iter(runs)
     while chunk := list(itertools.islice(left, most)):
         yield chunk

@@ -1,4 +1,4 @@
-"""Check a plan before work starts: count its runs, and build every environment and agent once."""
+"""Checks of a plan before work starts: count its runs, and build every environment and agent once."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from heavytail.studies.plan import (
 from heavytail.studies.specs.messages import describe_point, one_line_errors
 from heavytail.studies.specs.spec import Kind, Spec, VariedAgent, agent_kind, one_at_a_time
 
-# About: so much of one core, and of the memory of the process that plans and reports.
+# Estimates of the time of one core, and of the memory of the process that plans and reports.
 SECONDS_PER_STEP: dict[Kind, float] = {"tabular": 5e-8, "deep": 1e-5}
 SECONDS_PER_WEIGHT = 3.7e-9  # of a step of a deep agent, updates included
 SECONDS_PER_RUN = 5e-4  # of planning it and of reading its results
@@ -31,7 +31,7 @@ BYTES_PER_SWEEP_RUN = 200  # of which only final values are read
 
 
 class PhaseSize(NamedTuple):
-    """How much a phase of a study is."""
+    """The size of a phase of a study."""
 
     phase: Phase
     runs: int
@@ -45,9 +45,9 @@ class PhaseSize(NamedTuple):
 
 
 def plan_sizes(spec: Spec, where: str = "spec") -> list[PhaseSize]:
-    """Count the runs of each phase that a study has; one line if they cannot fit the memory.
+    """Count the runs of each phase of a study; a one-line error if they do not fit into memory.
 
-    They are counted, not made, so that what cannot fit is known before anything is allocated.
+    They are counted, not made, so that the error comes before anything is allocated.
     """
     groups = [_group_size(spec, planned, where) for planned in list_planned(spec)]
     sizes = [_total(phase, [group for group in groups if group.phase == phase]) for phase in PHASES]
@@ -55,8 +55,8 @@ def plan_sizes(spec: Spec, where: str = "spec") -> list[PhaseSize]:
         if size.memory > (most := max_memory()):
             raise InputError(
                 f"{where}: the {size.phase} would be {show_count(size.runs)} runs, which take"
-                f" {show_bytes(size.memory)} of memory to plan and to report; here are {show_bytes(most)}, so"
-                " that there must be fewer points, seeds or checkpoints"
+                f" {show_bytes(size.memory)} of memory to plan and to report; there are {show_bytes(most)};"
+                " use fewer points, seeds or checkpoints"
             )
     return [size for size in sizes if size.runs]
 
@@ -120,7 +120,7 @@ def check_plan(spec: Spec, where: str = "spec") -> None:
 
 
 def _check_length(spec: Spec, env: str, phase: Phase) -> None:
-    """The first hundredth, or the last tenth, of a run must hold something that can be scored."""
+    """Check that the first hundredth, or the last tenth, of a run holds something that can be scored."""
     backend, units = backend_in(spec, env), phase_length(spec, env, phase)
     metrics = {condition.metric for claim in spec.claims for condition in claim.conditions}
     least = backend.longest_episode * (100 if "first_hundredth" in metrics else 10)
@@ -146,7 +146,7 @@ def _check_agent(spec: Spec, planned: Planned, where: str) -> None:
 
 
 def _check_counters(spec: Spec, key: str, counters: Sequence[str], where: str) -> None:
-    """An agent must count what claims say of it."""
+    """Check that an agent has the counters that claims name."""
     for i, claim in enumerate(spec.claims):
         for j, condition in enumerate(claim.conditions):
             missing = condition.counter not in ("", *counters)

@@ -1,4 +1,4 @@
-"""Plugins: modules of one's own that a spec names, or an option of a command.
+"""Plugins: your own modules, named by a spec or by an option of a command.
 
 They are found on Python's path, or else beside the spec, and imported again by every worker. Results name
 what a module registered, never the module.
@@ -17,13 +17,13 @@ PLACES = (_HERE.parents[1] / "published", _HERE.parents[3] / "studies")  # studi
 
 
 def import_plugins(modules: Sequence[str], folder: Path | None = None) -> None:
-    """Import modules that register something; what goes wrong there is one line.
+    """Import modules that register something; a failure is a one-line error.
 
     Args:
         modules: their names, as in an import.
-        folder: where those are that are not on Python's path; None for a study that is only opened: the
-            folder may be a stranger's, and to open it must not run what lies there. Beside heavytail's own
-            studies they are found in any case.
+        folder: the folder of modules that are not on Python's path; None for a study that is only opened:
+            its folder may be a stranger's, and opening it must not run code from there. Plugins beside
+            heavytail's own studies are always found.
     """
     for module in modules:
         _check_name(module)
@@ -32,7 +32,7 @@ def import_plugins(modules: Sequence[str], folder: Path | None = None) -> None:
                 _make_findable(home)
         try:
             imported = importlib.import_module(module)
-        except (Exception, SystemExit) as error:  # whatever it is, the module is not ours
+        except (Exception, SystemExit) as error:  # anything may happen: the module is not ours
             reason = " ".join(f"{type(error).__name__}: {error}".split())
             missing = isinstance(error, ModuleNotFoundError) and error.name == module
             remedy = _remedy(module, folder) if missing else ""
@@ -53,13 +53,13 @@ def _check_name(module: str) -> None:
 
 
 def _published_home(module: str) -> Path | None:
-    """Find the study that came with heavytail and has this plugin."""
+    """Find the published study that has this plugin."""
     homes = (spec.parent for place in PLACES for spec in place.glob("*/spec.toml"))
     return next((home for home in homes if (home / f"{module}.py").is_file()), None)
 
 
 def _make_findable(folder: Path) -> None:
-    """Add a folder to the end of Python's path: a file in it must not replace what is installed."""
+    """Add a folder to the end of Python's path: its files must not replace installed modules."""
     if (path := str(folder.resolve())) not in sys.path:
         sys.path.append(path)
 
@@ -74,7 +74,7 @@ def _remedy(module: str, folder: Path | None) -> str:
 
 
 def _require_own(module: str, file: str | None, folder: Path) -> None:
-    """Raise InputError if another module of that name came first, unless both say the same."""
+    """Raise InputError if another module of that name came first, unless both are equal."""
     own = folder.resolve().joinpath(*module.split(".")).with_suffix(".py")
     if file is not None and own.is_file() and own.read_bytes() != Path(file).read_bytes():
         raise InputError(f"plugins: the module {module!r} is {file}, and {own} is another; rename one")

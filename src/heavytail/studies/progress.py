@@ -1,10 +1,10 @@
-"""How a study goes on: events that JSON can hold, and three listeners that show them.
+"""The progress of a study: events that JSON can hold, and three listeners that show them.
 
 `Study.run` calls its listener with a dictionary for every event:
 
     plan      the study is about to begin; `phases` are the sizes of its phases, done or not
     stage     a phase begins: how many parts it has and lacks, and by agent its label, steps, and steps done
-    going     the share of a part that is done; `work` are the steps of the whole part by agent
+    going     the share of a part done so far; `work` are the steps of the whole part by agent
     part      a part is done and stored: what it is, where and how fast it was computed, and its `work`
     said      a line for the user
     damage    a stored part is damaged, and will be computed again
@@ -40,7 +40,7 @@ ALL = ""  # the bar of all agents together
 
 
 def stage_event(spec: Spec, stage: Stage, steps: Mapping[str, Steps]) -> dict[str, Any]:
-    """A phase begins; `steps` are those of each part."""
+    """Make the event that a phase begins; `steps` are those of each part."""
     missing = {part.id for part in stage.missing}
     total, done = Counter[str](), Counter[str]()
     for part, by_agent in steps.items():
@@ -57,7 +57,7 @@ def stage_event(spec: Spec, stage: Stage, steps: Mapping[str, Steps]) -> dict[st
 
 
 def part_event(done: PartDone, work: Steps) -> dict[str, Any]:
-    """A part is done and stored."""
+    """Make the event that a part is done and stored."""
     part, _, seconds, about = done
     what = {"id": part.id, "agent": part.agent, "env": part.env, "runs": len(part.replicates)}
     speed = {"steps": part.steps * len(part.replicates), "seconds": seconds, **about}
@@ -65,13 +65,13 @@ def part_event(done: PartDone, work: Steps) -> dict[str, Any]:
 
 
 def label_agents(spec: Spec, phase: Phase) -> dict[str, str]:
-    """The labels of agents or, in their phase, of sweeps, by key."""
+    """Return the labels of agents or, in their phase, of sweeps, by key."""
     labelled = spec.maps if phase == "map" else spec.agents
     return {key: each.label for key, each in labelled.items()}
 
 
 def steps_by_agent(stage: Stage) -> dict[str, Steps]:
-    """The steps of each part by agent; a run that two agents share counts for the first."""
+    """Return the steps of each part by agent; a run shared by two agents counts for the first."""
     sweeps = [cell for cell in stage.cells if isinstance(cell, Sweep)]
     if sweeps:
         return {
@@ -93,7 +93,7 @@ def _steps_of_owners(part: Part, owner: Mapping[str, str]) -> Steps:
 
 @contextmanager
 def choose_listener(*, as_json: bool) -> Iterator[Listener]:
-    """The listener that fits where output goes."""
+    """Choose the listener that suits the output: a terminal, a file or JSON."""
     if as_json:
         yield lambda event: _print(json.dumps(event))
     elif not sys.stdout.isatty():
@@ -104,7 +104,7 @@ def choose_listener(*, as_json: bool) -> Iterator[Listener]:
 
 
 def describe(event: Mapping[str, Any]) -> list[str]:
-    """The lines that an event is in any case."""
+    """Return the lines that every listener prints for an event."""
     match event:
         case {"event": "plan", "phases": phases}:
             return [f"plan of the {PhaseSize(**size)}" for size in phases]
@@ -116,14 +116,14 @@ def describe(event: Mapping[str, Any]) -> list[str]:
 
 
 class PlainListener:
-    """Lines for all but parts, of which one says now and then how far they are."""
+    """A listener that prints lines; for parts, only a summary now and then."""
 
     def __init__(self) -> None:
         self.last_line = time.monotonic()
         self.phase, self.parts, self.done = "", 0, 0
 
     def __call__(self, event: Mapping[str, Any]) -> None:
-        """Print what there is to say."""
+        """Print the lines of an event."""
         for line in describe(event):
             _print(line)
         match event:
@@ -147,7 +147,7 @@ def _print(line: str) -> None:
 
 
 class BarListener:
-    """A bar for the phase and one per agent: steps done, steps a second, time left."""
+    """A listener with a bar for the phase and one per agent: steps done, steps a second, time left."""
 
     def __init__(self, progress: "Progress") -> None:
         self.progress = progress
@@ -197,7 +197,7 @@ class BarListener:
 
 
 def make_bars(console: "Console | None" = None) -> "Progress":
-    """Make the bars that `BarListener` fills, on the standard output if no console is given."""
+    """Make the bars that `BarListener` fills, by default on the standard output."""
     from rich import progress
 
     return progress.Progress(

@@ -52,7 +52,7 @@ def _code_digest() -> str:
 
 
 def part_versions(part: Part) -> dict[str, Any]:
-    """The versions that computed a part; no part of its id."""
+    """Return the versions that computed a part, which its id does not include."""
     return {"results_version": part.results_version, **code_versions()}
 
 

@@ -1,8 +1,8 @@
 """The studies that come with heavytail, and the results that come with some of them.
 
-They are in `studies/` of the repository, and in `published/` of an installed package. What needs a GPU is
-computed once, and its results are packed beside the spec, in ``results.parquet``, or, where that is too large
-for a package, in ``results-large.parquet``. Elsewhere such a study is run afresh at its quick scale, and the
+They are in `studies/` of the repository, and in `published/` of an installed package. Studies that need a GPU
+are computed once, and their results are packed beside the spec, in ``results.parquet`` or, if too large for a
+package, in ``results-large.parquet``. On other machines such a study runs at its quick scale, and the
 published result is shown beside it.
 """
 
@@ -39,12 +39,12 @@ def published_result(name: str) -> Study | None:
 
 
 def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
-    """A study and its companions, in folders of their own, each at the scale that this machine allows.
+    """Return a study and its companions, in separate folders, each at the scale that this machine allows.
 
     Args:
-        name: of the study.
-        folder: for its results; those of companions lie in it.
-        quick: at the quick scale in any case.
+        name: the name of the study.
+        folder: the folder of its results; those of companions lie in it.
+        quick: always use the quick scale.
     """
     studies = [Study.from_toml(published(name), folder, quick=quick or not _fits_here(name))]
     for companion in COMPANIONS.get(name, ()):
@@ -56,7 +56,7 @@ def to_reproduce(name: str, folder: Path, *, quick: bool) -> list[Study]:
 
 
 def left_out(name: str) -> list[str]:
-    """The companions of a study that cannot be run here, for want of JAX."""
+    """List the companions of a study that cannot run here, because JAX is missing."""
     return [each for each in COMPANIONS.get(name, ()) if _is_deep(each) and not find_spec("jax")]
 
 
@@ -69,6 +69,6 @@ def _is_deep(name: str) -> bool:
 
 
 def _fits_here(name: str) -> bool:
-    """Without a GPU the full scale of a deep study, or of a sweep, takes days."""
+    """Return whether a study can run in full here: without a GPU, deep studies and sweeps take days."""
     is_large = _results(name) is not None and (_is_deep(name) or bool(read_spec(published(name)).maps))
     return not is_large or gpu_there()

@@ -1,4 +1,4 @@
-"""The results of a study as arrays: what every figure and every table of a report is made of.
+"""The results of a study as arrays, from which a report makes its figures and tables.
 
 A *cell* is an agent in an environment: `Runs` are its curves, one row per seed, one column per checkpoint.
 `Task` holds all cells of one environment.
@@ -18,7 +18,7 @@ from heavytail.studies.specs.spec import Regret, SpawnKey, make_rng
 if TYPE_CHECKING:
     import pandas as pd
 
-# the columns of `Study.curves` that are no counters
+# the columns of `Study.curves` that are not counters
 SPEC_COLUMNS = {"agent_key", "env_key", "point", "phase", "env", "env_parameters", "agent", "parameters"}
 RUN_COLUMNS = {"run", "replicate", "at", "mean_reward", "realised_reward", "regret", "error"}
 
@@ -30,12 +30,12 @@ class Runs(NamedTuple):
 
     replicates: Ints  # [run]
     at: Ints  # [checkpoint], in episodes or steps
-    scored: Floats  # [run, checkpoint]; how many episodes or steps the rewards so far are the sum of
+    scored: Floats  # [run, checkpoint]; the number of episodes or steps behind the rewards so far
     mean_reward: Floats  # [run, checkpoint]
-    realised_reward: Floats  # NaN where it is not recorded
-    regret: Floats  # NaN where the best policy is unknown
+    realised_reward: Floats  # NaN if it is not recorded
+    regret: Floats  # NaN if the best policy is unknown
     counters: Mapping[str, Floats]
-    failed: int  # how many runs raised
+    failed: int  # number of runs that raised
 
 
 class Agent(NamedTuple):
@@ -46,7 +46,7 @@ class Agent(NamedTuple):
     setting: str
     runs: Runs  # at least one
     regret: Interval  # the median [checkpoint]
-    pace: Interval  # the median reward per unit since the checkpoint before [checkpoint]
+    pace: Interval  # the median reward per unit since the previous checkpoint [checkpoint]
 
 
 class BoundLine(NamedTuple):
@@ -56,7 +56,7 @@ class BoundLine(NamedTuple):
     label: str
     at: Floats  # [point]
     values: Floats  # [point]
-    # at the last point, of all that can be lost there: from 1 on it says nothing; NaN for a lower bound
+    # at the last point, as a share of the possible loss: from 1 on it is vacuous; NaN for a lower bound
     share: float
     limit: float  # the exponent of its growth in the limit
 
@@ -75,20 +75,20 @@ class Task(NamedTuple):
     """An environment, with all agents that ran in it."""
 
     key: str
-    html_id: str  # its key as the page and its files know it: studies in one report may share keys
+    html_id: str  # its key in the page and its files: studies in one report may share keys
     label: str
-    unit: str  # "episode" or "step": what runs are measured in
-    per: str  # "episode" or "step": what rewards are given for
-    horizon: int  # 1 where the unit is a step
-    optimum: float | None  # the best mean reward per unit; None where it is unknown
+    unit: str  # "episode" or "step": the unit of runs
+    per: str  # "episode" or "step": the unit of rewards
+    horizon: int  # 1 if the unit is a step
+    optimum: float | None  # the best mean reward per unit; None if it is unknown
     agents: list[Agent]
     aggregation: "Aggregation"
-    regret: Regret = "rewards"  # what it is measured by
+    regret: Regret = "rewards"  # how it is measured
     bounds: tuple[BoundLine, ...] = ()  # on regret, along the run
 
     @property
     def reward(self) -> str:
-        """The word for what agents earn: where noise is added to rewards, returns without it."""
+        """The word for what agents earn: if noise is added to rewards, clean returns."""
         return "reward" if self.optimum is not None else "clean return"
 
     @property
@@ -127,7 +127,7 @@ def gather_runs(frame: "pd.DataFrame") -> Runs:
 
 
 def mean_reward_in(runs: Runs, first: float, last: float) -> Floats:
-    """The mean reward per unit [run] from one share of the run to another.
+    """Compute the mean reward per unit [run] from one share of the run to another.
 
     Cumulative rewards are interpolated linearly between checkpoints.
 
@@ -146,9 +146,9 @@ def mean_reward_in(runs: Runs, first: float, last: float) -> Floats:
 
 
 def reward_rates(runs: Runs) -> Floats:
-    """The mean reward per unit [run, checkpoint] since the checkpoint before.
+    """Compute the mean reward per unit [run, checkpoint] since the previous checkpoint.
 
-    While no episode ends, it is that of the last ones.
+    If no episode ended since, it is that of the last ones.
     """
     rates = _per(np.diff(runs.mean_reward, axis=1, prepend=0.0), np.diff(runs.scored, axis=1, prepend=0.0))
     latest = np.maximum.accumulate(np.where(np.isnan(rates), 0, np.arange(rates.shape[1])), axis=1)
@@ -167,7 +167,7 @@ def truncated_shares(runs: Runs, horizon: int) -> Floats:
 
 
 def _per(rewards: Floats, scored: Floats) -> Floats:
-    """Rewards per scored unit; NaN where nothing was scored, as before the first episode ends."""
+    """Divide rewards by scored units; NaN if nothing was scored, as before the first episode ends."""
     return np.divide(rewards, scored, out=np.full(rewards.shape, np.nan), where=scored > 0)
 
 
@@ -182,16 +182,16 @@ def final_regret(runs: Runs) -> Floats:
 
 
 class Aggregation(NamedTuple):
-    """The way in which runs are aggregated: by one seed, so that numbers agree everywhere."""
+    """The settings for aggregating runs, with one seed, so that numbers agree everywhere."""
 
     confidence: float
     resamples: int
     seed: int
 
     def median(self, values: Floats) -> Interval:
-        """The median over runs with its bootstrap interval; a single run has none.
+        """Compute the median over runs with its bootstrap interval; a single run has no interval.
 
-        Where a run has no value, there is no median either.
+        If a run has no value, there is no median either.
         """
         columns = values.reshape(len(values), -1)
         complete = ~np.isnan(columns).any(axis=0)
@@ -211,7 +211,7 @@ class Aggregation(NamedTuple):
 
 
 def summarise_agent(key: str, label: str, setting: str, runs: Runs, aggregation: Aggregation) -> Agent:
-    """An agent with its curves aggregated."""
+    """Aggregate the curves of an agent."""
     return Agent(
         key, label, setting, runs, aggregation.median(runs.regret), aggregation.median(reward_rates(runs))
     )
@@ -234,9 +234,9 @@ def describe_bounds(bounds: Sequence[BoundLine]) -> str:
 def score_matrices(curves: "pd.DataFrame", envs: Sequence[str]) -> dict[str, Floats]:
     """The score of each run in each environment, by agent: [run, environment].
 
-    A score is the mean reward in the last tenth of a run, as a share of the optimum where that is known.
-    Agents that did not run everywhere are left out, and so are seeds that failed anywhere: rliable needs
-    complete matrices.
+    A score is the mean reward in the last tenth of a run, as a share of the optimum if that is known. Agents
+    that did not run everywhere are left out, and so are seeds that failed anywhere: rliable needs complete
+    matrices.
     """
     scores = {}
     for agent, frame in curves.groupby("agent_key", sort=False):

@@ -3,14 +3,14 @@
     study.json               the spec, versions and where it was started
     parts/ID.parquet         the curves of one part
     sidecars/ID.json         its checksum, written after it; who computed it, when and how fast
-    resume/ID.npz            intermediate state of a long part that is not done
+    resume/ID.npz            intermediate state of a long, unfinished part
     maps.parquet             the summary of sweeps: with it, their parts are not needed
-    mdps/DIGEST.npz          an environment that was given as an object
+    mdps/DIGEST.npz          an environment given as an object
 
-A part counts when its checksum is there and fits, and it holds the runs that it should
-(`heavytail.studies.part_table`). There is nothing but Parquet files in ``parts``, so that any reader of such
-folders reads it. Files appear complete (`heavytail.files`), so that an interruption at any moment leaves
-either the old state or the new one. Nothing is ever read that is not data: no pickle.
+A part counts if its checksum is there and fits, and it holds the right runs (`heavytail.studies.part_table`).
+The folder ``parts`` holds only Parquet files, so that any reader of such folders reads it. Files appear
+complete (`heavytail.files`), so that an interruption at any moment leaves either the old state or the new
+one. Only data is ever read: no pickle.
 """
 
 import fcntl
@@ -46,7 +46,7 @@ from heavytail.tables import require_unpacked_size
 FORMAT = 1
 TEMPORARY = ".unfinished"
 SWEEPS = "maps.parquet"
-NOT_DAMAGED = ("missing", "unfinished")  # what is wrong with parts that are still to be computed
+NOT_DAMAGED = ("missing", "unfinished")  # problems of parts that are still to be computed
 
 
 class Store:
@@ -57,19 +57,19 @@ class Store:
         self.parts = self.folder / "parts"
         self.sidecar_folder = self.folder / "sidecars"
         self.resume_folder = self.folder / "resume"
-        self._verified: dict[str, tuple[int, ...]] = {}  # part -> its files as they were when they fitted
+        self._verified: dict[str, tuple[int, ...]] = {}  # part -> fingerprint of its files when verified
 
     # The study as a whole
 
     def exists(self) -> bool:
-        """Tell whether there is a study."""
+        """Return whether there is a study."""
         try:
             return (self.folder / "study.json").exists()
         except OSError as error:
             raise InputError(f"{self.folder} cannot be read: {error.strerror}") from None
 
     def require_writable(self) -> None:
-        """Raise InputError if results cannot be added: to a folder they always can."""
+        """Raise InputError if results cannot be added; to a folder they always can."""
 
     def create(self, spec: Spec, metadata: Mapping[str, Any]) -> None:
         """Start a study here."""
@@ -90,21 +90,21 @@ class Store:
             )
 
     def spec(self) -> Spec:
-        """Read the study's spec; MDPs that were given to it as objects are then known here too."""
+        """Read the study's spec, and register MDPs that were given to it as objects."""
         spec = self.metadata()["spec"]
         for name in given_mdps.given_names(spec):
             self.take_mdp(name)
         return make_spec(spec, where=str(self.folder / "study.json"))
 
     def keep_mdps(self, spec: Spec) -> None:
-        """Write the MDPs that were given to the study as objects, unless they are there as they should be."""
+        """Write the MDPs given to the study as objects, unless they are already there and correct."""
         for name in given_mdps.given_names(spec.model_dump(mode="json")):
             path, content = self.folder / given_mdps.file_of(name), given_mdps.to_bytes(name)
             if not path.exists() or path.read_bytes() != content:
                 self.write_file(given_mdps.file_of(name), content)
 
     def take_mdp(self, name: str) -> None:
-        """Make an MDP known that was given to the study as an object."""
+        """Register an MDP that was given to the study as an object."""
         given_mdps.take_from_folder(name, self.folder)
 
     def metadata(self) -> dict[str, Any]:
@@ -124,13 +124,13 @@ class Store:
         return page
 
     def advice(self) -> str:
-        """Say what to do if parts are missing."""
+        """Return advice for missing parts."""
         if not os.access(self.folder, os.W_OK):
-            return f"it cannot go on here, since {self.folder} cannot be written"
-        return f"go on with: heavytail resume {self.folder}"
+            return f"it cannot continue here, since {self.folder} cannot be written"
+        return f"continue with: heavytail resume {self.folder}"
 
     def report_path(self, name: str) -> Path:
-        """The default path of the report of the study `name`."""
+        """Return the default path of the report of the study `name`."""
         return self.folder / "report.html"
 
     # Files
@@ -154,7 +154,7 @@ class Store:
         self._write(self.folder / name, content)
 
     def read_sweeps(self) -> pa.Table | None:
-        """Read the summary of sweeps; None if it is missing or no Parquet file."""
+        """Read the summary of sweeps; None if it is missing or not a Parquet file."""
         path = self.folder / SWEEPS
         try:
             content = path.read_bytes()
@@ -184,7 +184,7 @@ class Store:
         self._verified[part.id] = self._fingerprint(part)
 
     def adopt(self, part: Part, other: "Store") -> bool:
-        """Copy a part from another study, if it is there and whole; tell whether it was.
+        """Copy a part from another study, if it is there and complete; return whether it was.
 
         It is then as if it had been computed here: the other study may have other keys.
         """
@@ -230,7 +230,7 @@ class Store:
         return problem and f"altered ({problem})"
 
     def table(self, parts: Sequence[Part]) -> pa.Table:
-        """The curves of some parts, one behind the other."""
+        """Read the curves of some parts, one after the other."""
         tables = list(self.columns(parts, SCHEMA.names))
         return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
@@ -240,7 +240,7 @@ class Store:
             yield pq.read_table(self._part_file(part), columns=list(names), use_threads=False)
 
     def sidecars(self, parts: Sequence[Part]) -> list[dict[str, Any]]:
-        """Read how parts were computed."""
+        """Read the sidecars of parts."""
         return [self.read_json(f"sidecars/{part.id}.json") for part in parts]
 
     def _part_file(self, part: Part) -> Path:
@@ -250,7 +250,7 @@ class Store:
         return self.sidecar_folder / f"{part.id}.json"
 
     def _fingerprint(self, part: Part) -> tuple[int, ...]:
-        """A fingerprint of a part's files, which changes when one is written again."""
+        """Return a fingerprint of a part's files, which changes when one is written again."""
         stats = [path.stat() for path in (self._part_file(part), self._sidecar_file(part))]
         return tuple(n for s in stats for n in (s.st_ino, s.st_size, s.st_mtime_ns, s.st_ctime_ns))
 
@@ -297,7 +297,7 @@ class Store:
                 make_folder(target.parent)
             write_whole(target, lambda out: out.write(content), TEMPORARY)
         except OSError as error:
-            kept = f"what is done is kept; when it can be, go on with: heavytail resume {self.folder}"
+            kept = f"what is done is kept; when it can be, continue with: heavytail resume {self.folder}"
             advice = kept if self.exists() else "nothing was begun; choose another folder with --out"
             raise InputError(f"{target} cannot be written: {error.strerror}; {advice}") from None
 
@@ -316,7 +316,7 @@ class Stage(NamedTuple):
 
 
 def find_stage(store: Store, phase: Phase, cells: list[Cell] | list[Sweep]) -> Stage:
-    """Look which parts of a phase the store has."""
+    """Find which parts of a phase the store has."""
     parts = unique_parts(cells)
     problems = {part.id: problem for part in parts if (problem := store.integrity_problem(part))}
     damaged = {name: what for name, what in problems.items() if what not in NOT_DAMAGED}

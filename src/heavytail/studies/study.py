@@ -1,4 +1,4 @@
-"""`Study`: a spec and where its results are, with what one does to them: run, look, report, pack."""
+"""`Study`: a spec and the place of its results, with methods to run, read, report and pack them."""
 
 import platform
 import shlex
@@ -48,7 +48,7 @@ CURVE_PHASES: tuple[CurvePhase, ...] = ("tuning", "evaluation")
 
 
 class Study:
-    """A study: a spec, and the folder in which its results are kept, or the file in which they are packed.
+    """A study: a spec, and the folder or packed file with its results.
 
     >>> import heavytail as ht, tempfile
     >>> spec = {"name": "small", "episodes": 50, "seeds": 2}
@@ -58,8 +58,8 @@ class Study:
     >>> study.curves()["agent_key"].unique().tolist()
     ['random', 'q_learning']
 
-    An environment may also be an object: an MDP of any making, or a Gymnasium environment that has one. The
-    folder keeps it, so that the study can be resumed and reported from there like any other.
+    An environment may also be an object: any MDP, or a Gymnasium environment that has one. The folder keeps
+    it, so that the study can be resumed and reported from there like any other.
 
     >>> mine = ht.mdp_from_arrays([[[1.0], [1.0]]], laws=[[0.0, ht.laws.pareto(1.5)]], horizon=1)
     >>> study = ht.Study({**spec, "envs": {"mine": mine}}, tempfile.mkdtemp())
@@ -76,7 +76,7 @@ class Study:
 
     @classmethod
     def from_toml(cls, path: str | Path, folder: str | Path | None = None, *, quick: bool = False) -> "Study":
-        """Read the study that a file describes; `quick`: with the changes of its table [quick]."""
+        """Read a study from its spec file; `quick` applies the changes of its table [quick]."""
         study = cls(read_spec(path, quick=quick), folder)
         study.where = str(path)
         study.command = ["heavytail", "run", str(path), *(["--quick"] if quick else [])]
@@ -87,8 +87,8 @@ class Study:
         """Open a study that was started before.
 
         Args:
-            path: its folder, or the file in which it was packed.
-            spec: one whose words, claims and statistics replace those of the study.
+            path: its folder, or its packed file.
+            spec: a spec whose words, claims and statistics replace the study's.
         """
         store = open_store(path)
         study = cls(spec or store.spec(), path)
@@ -108,16 +108,16 @@ class Study:
     ) -> None:
         """Compute what is missing.
 
-        What was computed before, here or elsewhere, is kept; an interruption loses the parts that were being
-        computed, of long ones the last minute.
+        Earlier results, from here or elsewhere, are kept; an interruption loses the parts in progress, or the
+        last minute of long ones.
 
         Args:
-            engine: "local", "ray", "cuda", "inline", a plugin's, or an engine of your own.
-            workers: how many at a time; all cores if left out.
-            address: of a Ray cluster.
-            lanes: runs at a time on a GPU; 65,536 if left out, or as many as fit its memory.
-            reuse: other studies, folders or packed, whose parts are copied where this one has the same.
-            listener: is called with every event (`heavytail.studies.progress`).
+            engine: "local", "ray", "cuda", "inline", a plugin's, or your own engine.
+            workers: the number of parts at a time; by default one per core.
+            address: the address of a Ray cluster.
+            lanes: runs at a time on a GPU; by default 65,536, or as many as fit into its memory.
+            reuse: other studies, folders or packed, from which parts in common are copied.
+            listener: a function called with every event (`heavytail.studies.progress`).
         """
         self.store.require_writable()
         sizes = self.check()
@@ -141,7 +141,7 @@ class Study:
                 write_summary(self.store, self.sweeps, self._command_with(engine))
 
     def _command_with(self, engine: str | Engine) -> str:
-        """The command that runs it, for those who read the results; empty if it is not known."""
+        """Return the command that runs it, for readers of the results; empty if unknown."""
         name = engine if isinstance(engine, str) else type(engine).__name__
         return shlex.join([*self.command, "--engine", name]) if self.command else ""
 
@@ -173,7 +173,7 @@ class Study:
                 listener({"event": "said", "words": words})
 
     def _prepare(self) -> None:
-        """Make the folder of this study, or raise an error that says why it cannot be."""
+        """Make the folder of this study, or raise an error that says why that is impossible."""
         if not self.store.exists():
             self.store.create(self.spec, {"started_on": platform.node(), **code_versions()})
             return
@@ -183,7 +183,7 @@ class Study:
             self.store.write_json("study.json", {**metadata, "spec": spec})
         self.store.keep_mdps(self.spec)
 
-    # What there is to compute
+    # The plan
 
     def check(self) -> list[PhaseSize]:
         """Check the spec as `run` does, and count the runs of each phase; nothing is computed."""
@@ -193,7 +193,7 @@ class Study:
 
     @cached_property
     def _counted_spec(self) -> Spec:
-        """The spec, of which is known that its plan fits the memory."""
+        """The spec, after checking that its plan fits into memory."""
         plan_sizes(self.spec, self.where)
         return self.spec
 
@@ -217,12 +217,12 @@ class Study:
         return self.tuning_cells if phase == "tuning" else self.evaluation_cells
 
     def _forget_results(self) -> None:
-        """Choices follow from results, which a run may replace."""
+        """Forget choices, which follow from results that a run may replace."""
         for name in ("_scores", "_choices", "evaluation_cells"):
             self.__dict__.pop(name, None)
 
     def _stages(self) -> Iterator[Stage]:
-        """Tuning, then evaluation at what it chose, then sweeps."""
+        """Yield tuning, then evaluation at the chosen points, then sweeps."""
         if self.tuning_cells:
             yield find_stage(self.store, "tuning", self.tuning_cells)
         yield find_stage(self.store, "evaluation", self.evaluation_cells)
@@ -230,7 +230,7 @@ class Study:
             yield find_sweep_stage(self.store, self.sweeps)
 
     def stages(self) -> list[Stage]:
-        """The phases so far; evaluation is only known when tuning is done."""
+        """List the phases so far; evaluation is only known when tuning is done."""
         planned, stages = self._stages(), list[Stage]()
         if self.tuning_cells:
             stages.append(next(planned))
@@ -245,13 +245,13 @@ class Study:
     # Sweeps
 
     def maps(self) -> Summary:
-        """The summary of all sweeps, a row for every point in every environment.
+        """Return the summary of all sweeps, a row for every point in every environment.
 
-        From their file if it is there, else from their parts.
+        It is read from its file if there is one, else made from the parts.
         """
         if not self.spec.maps:
             raise InputError(
-                f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec says what they are"
+                f"the study {self.spec.name} has no maps; a table [maps.KEY] in its spec defines them"
             )
         return read_summary(self.store, self.sweeps) or make_summary(self.store, self.sweeps)
 
@@ -266,7 +266,7 @@ class Study:
         return self._scores
 
     def choice_reviews(self) -> list[ChoiceReview]:
-        """How far each choice can be trusted: whether other seeds would change it, edges of grids, groups."""
+        """Review each choice: whether other seeds would change it, edges of grids, groups of runs."""
         return review_choices(self.spec, self.scores(), self.choices())
 
     @cached_property
@@ -281,9 +281,9 @@ class Study:
         )
 
     def curves(self, phase: CurvePhase = "evaluation") -> "pd.DataFrame":
-        """All curves as one DataFrame, a row per checkpoint.
+        """Return all curves as one DataFrame, a row per checkpoint.
 
-        `agent_key` and `env_key` are the spec's, and counters are columns.
+        `agent_key` and `env_key` are the spec's keys, and counters are columns.
         """
         import pandas as pd
 
@@ -299,7 +299,7 @@ class Study:
         return keys.merge(frame, on="run", how="inner")
 
     def failures(self) -> "pd.DataFrame":
-        """Runs that raised, with their error; of a sweep the first at each point."""
+        """Return runs that raised, with their error; for a sweep the first at each point."""
         import pandas as pd
 
         done = {stage.phase for stage in self.stages() if not stage.missing}
@@ -312,26 +312,27 @@ class Study:
         )
 
     def to_rliable(self) -> dict[str, Floats]:
-        """Scores as rliable takes them: for each agent an array [run, environment].
+        """Return scores in rliable's format: for each agent an array [run, environment].
 
-        A score is the mean reward in the last tenth of the run, as a share of the optimum. Where the optimum
-        is unknown, as with deep agents, it is the reward itself: the mean clean return per episode.
+        A score is the mean reward in the last tenth of the run, as a share of the optimum. If the optimum is
+        unknown, as with deep agents, it is the reward itself: the mean clean return per episode.
         """
         return score_matrices(self.curves(), list(self.spec.envs))
 
     def report(self, path: str | Path | None = None, command: str = "") -> Path:
-        """Write the report, a page with everything in it.
+        """Write the report, a self-contained page.
 
         Args:
-            path: of the page; FOLDER/report.html if left out, of a packed study results/NAME/report.html.
-            command: with which it can be done again, shown in the page.
+            path: the path of the page; by default FOLDER/report.html, or results/NAME/report.html for a
+                packed study.
+            command: the command that reproduces it, shown in the page.
         """
         from heavytail.report.report import write_report  # a convenience, as DataFrame.plot is
 
         return write_report(self, path or self.store.report_path(self.spec.name), command=command)
 
     def tables(self) -> "dict[str, pd.DataFrame]":
-        """The tables of the report as DataFrames: results, curves, claims, tests and tuning.
+        """Return the tables of the report as DataFrames: results, curves, claims, tests and tuning.
 
         ``heavytail export FOLDER`` writes them as CSV or LaTeX.
         """
@@ -343,7 +344,7 @@ class Study:
         """Write the finished study into one Parquet file (`heavytail.studies.packed`).
 
         Args:
-            path: of the file; FOLDER.parquet, beside the folder, if left out.
+            path: the path of the file; by default FOLDER.parquet, beside the folder.
         """
         folder = self.store.folder
         target = Path(path) if path else folder.with_name(f"{folder.resolve().name}.parquet")

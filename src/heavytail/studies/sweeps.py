@@ -1,7 +1,7 @@
 """Sweeps: an agent at every point of a fine grid, summarised in one small Parquet file.
 
-The file has a row for every point in every environment. It names what it was made from, the ids of all parts;
-while these are the ones of the plan, the parts themselves are not needed. So results are published without
+The file has a row for every point in every environment. It names the ids of all parts it was made from; as
+long as these are the ones of the plan, the parts themselves are not needed. So results are published without
 their hundred megabytes of curves.
 """
 
@@ -39,7 +39,7 @@ NUMBERS = (
     *("runs", "failures", "first_failed", "best", "regret_share", "last_tenth"),
     *(f"regret_{name}" for name in LEVELS),
 )
-COUNTER = "counter_"  # begins the names of columns of counters
+COUNTER = "counter_"  # prefix of columns of counters
 
 
 class Summary(NamedTuple):
@@ -47,10 +47,10 @@ class Summary(NamedTuple):
 
     table: pa.Table  # a row for every point of every sweep in every environment
     command: str  # that computed its runs
-    sidecars: list[dict[str, Any]]  # who computed them: sidecars that say the same, added up
+    sidecars: list[dict[str, Any]]  # who computed them: equal sidecars, added up
 
     def failures(self) -> "pd.DataFrame":
-        """The first run that raised of each point, as `Study.failures` has them."""
+        """Return the first run that raised at each point, in the format of `Study.failures`."""
         import pandas as pd
 
         failed = self.table.filter(self.table["error"].is_valid()).to_pylist()
@@ -64,7 +64,7 @@ class Summary(NamedTuple):
 
 
 def _point(row: Mapping[str, Any]) -> dict[str, float]:
-    """The point of a row: its axes stand between the environment and the number of runs."""
+    """Return the point of a row: its axes stand between the environment and the number of runs."""
     names = list(row)
     return {
         name: row[name]
@@ -77,14 +77,14 @@ def _point(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def find_sweep_stage(store: Store, sweeps: list[Sweep]) -> Stage:
-    """Look which parts of sweeps are missing: none where there is a summary of them."""
+    """Find which parts of sweeps are missing: none if there is a summary of them."""
     if read_summary(store, sweeps) is None:
         return find_stage(store, "map", sweeps)
     return Stage("map", sweeps, unique_parts(sweeps), [], {})
 
 
 def read_summary(store: Store, sweeps: Sequence[Sweep]) -> Summary | None:
-    """Return the summary in the store, if it was made from what the plan says."""
+    """Return the summary in the store, if it was made from the plan's parts."""
     table = store.read_sweeps()
     return None if table is None else from_table(table, sweeps)
 
@@ -105,7 +105,7 @@ def make_summary(store: Store, sweeps: list[Sweep], command: str = "") -> Summar
 
 
 def _merge(sidecars: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Merge sidecars that are equal but for what is of one part only; add their seconds, count them.
+    """Merge sidecars that are equal except for fields of a single part; add their seconds, count them.
 
     >>> _merge([{"host": "a", "seconds": 1.0, "sha256": "x"}, {"host": "a", "seconds": 2.0, "sha256": "y"}])
     [{'host': 'a', 'parts': 2, 'seconds': 3.0}]
@@ -161,17 +161,16 @@ def _summarise(sweep: Sweep, tables: Iterable[pa.Table]) -> pa.Table:
 
 
 def _run_ends(part: Part, table: pa.Table) -> pa.Table:
-    """The final values of a part's runs, a row for each; NaN where one failed.
+    """Return the final values of a part's runs, a row for each; NaN if one failed.
 
-    Rows of one run lie together, the last one is its end. They are read by columns, since they are millions.
+    Rows of a run lie together, the last one is its end. They are read by columns, since there are millions.
     """
     table = table.combine_chunks()
     run = table["run"].combine_chunks().dictionary_encode().indices.to_numpy()
     final = table.take(np.flatnonzero(np.diff(run, append=-1)))
     if final["replicate"].to_pylist() != list(part.replicates):
         raise InputError(
-            f"part {part.id} does not hold the runs that it should; delete it, and heavytail resume"
-            " does it again"
+            f"part {part.id} does not hold the right runs; delete it, and heavytail resume computes it again"
         )
     done = np.asarray(final["error"].is_null())
     tenths = np.full(len(done), np.nan)
@@ -196,7 +195,7 @@ def _last_tenths(part: Part, table: pa.Table, n_runs: int) -> Floats:
 
 
 def _gained_weights(at: Ints, first: float, last: float) -> Floats:
-    """Weights of cumulative sums that give what was gained from one share of the run to another.
+    """Return weights of cumulative sums that give the gain from one share of the run to another.
 
     >>> _gained_weights(np.array([50, 100]), 0.9, 1.0).round(3)
     array([-0.2,  0.2])
@@ -229,7 +228,7 @@ def _quantile(values: Floats, level: float) -> Floats:
 
 
 def to_table(summary: Summary, sweeps: Sequence[Sweep]) -> pa.Table:
-    """Return the table of a summary, with what it was made from."""
+    """Return the table of a summary, with its sources."""
     made_from = {
         "digest": sweep_digest(sweeps),
         "values": values_digest(summary.table),
@@ -240,7 +239,7 @@ def to_table(summary: Summary, sweeps: Sequence[Sweep]) -> pa.Table:
 
 
 def from_table(table: pa.Table, sweeps: Sequence[Sweep]) -> Summary | None:
-    """The summary that a table holds; None if it was made from other parts than these, or is damaged."""
+    """Return the summary in a table; None if it was made from other parts than these, or is damaged."""
     try:
         made_from = json.loads((table.schema.metadata or {})[KEY])
         summary = Summary(table, made_from["command"], made_from["pages"])
@@ -251,7 +250,7 @@ def from_table(table: pa.Table, sweeps: Sequence[Sweep]) -> Summary | None:
 
 
 def _is_summary(summary: Summary, sweeps: Sequence[Sweep]) -> bool:
-    """Tell whether a summary has the form of one of these sweeps: its points, and numbers beside them."""
+    """Return whether a summary has the form of these sweeps: their points, and numbers beside them."""
     table, axes = summary.table, dict.fromkeys(name for sweep in sweeps for name in sweep.axes)
     points = [
         {

@@ -1,8 +1,9 @@
 """Tuning: choose a point of each grid, and say how far the choice can be trusted.
 
-It is the one whose median final regret over the tuning seeds is smallest, the first of equals. Where the best
-policy is unknown there is no regret: then it is the one whose median reward in the last tenth is largest. A
-choice may change with the seeds, lie at the edge of its grid, or hide that its runs fall into two groups.
+The choice is the point with the smallest median final regret over the tuning seeds, the first of equals. If
+the best policy is unknown there is no regret: then it is the point with the largest median reward in the last
+tenth. A choice may change with the seeds, lie at the edge of its grid, or hide that its runs fall into two
+groups.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,7 +42,7 @@ class GridScore(NamedTuple):
 
 
 def score_cells(cells: Sequence[Cell], table: pa.Table) -> list[GridScore]:
-    """The score of every point."""
+    """Score every point."""
     regrets, rewards = final_regrets(table), last_tenths(table)
     return [_score(cell, regrets, rewards) for cell in cells]
 
@@ -91,7 +92,7 @@ def choose(scores: Sequence[GridScore]) -> dict[str, dict[str, dict[str, Any]]]:
 RESAMPLES = 1000
 MAX_VALUES = 2**22  # numbers in memory at once
 MIN_LEVELS = 3  # numbers of a grid, one of which is not at its edge
-UNSTABLE = 0.2  # from this probability of change on, a choice is remarked upon
+UNSTABLE = 0.2  # a choice with at least this probability of change gets a remark
 
 
 class Edge(NamedTuple):
@@ -103,7 +104,7 @@ class Edge(NamedTuple):
 
 
 class ChoiceReview(NamedTuple):
-    """What is known of one choice."""
+    """The review of one choice."""
 
     agent: str
     env: str
@@ -114,7 +115,7 @@ class ChoiceReview(NamedTuple):
     groups: tuple[Floats, Floats] | None  # the scores of its runs, where they fall into two groups
 
     def remarks(self) -> Iterator[str]:
-        """What should be known before the choice is relied upon, a sentence each."""
+        """Yield what a user should know before relying on the choice, a sentence each."""
         if self.change is not None and self.change >= UNSTABLE:
             yield (
                 f"with other tuning seeds another point would be chosen with probability {self.change:.2f};"
@@ -124,7 +125,7 @@ class ChoiceReview(NamedTuple):
             yield f"{key_path([name])} = {value:g} is the {side} of its grid; better ones may lie beyond"
         if self.groups is not None:
             one, other = (f"{len(group)} near {np.median(group):,.4g}" for group in self.groups)
-            yield f"its runs fall into two groups, {one} and {other}, of which their median tells nothing"
+            yield f"its runs fall into two groups, {one} and {other}, which their median does not show"
 
 
 def review_choices(spec: Spec, scores: Sequence[GridScore], choices: Choices) -> list[ChoiceReview]:
@@ -155,13 +156,13 @@ def _review(spec: Spec, points: Sequence[GridScore], chosen: Mapping[str, Any], 
 
 
 def _costs(score: GridScore) -> list[float]:
-    """The costs of the runs of a point, smaller ones being better; NaN where a run failed."""
+    """Return the costs of a point's runs, smaller being better; NaN if a run failed."""
     sign = 1.0 if score.measure == "regret" else -1.0
     return [np.nan if value is None else sign * value for value in score.runs]
 
 
 def change_probability(costs: Floats, best: int, rng: np.random.Generator) -> float:
-    """Estimate by a bootstrap over seeds how probably another point than the best would be chosen.
+    """Estimate by a bootstrap over seeds how likely another point than the best would be chosen.
 
     Seeds are drawn for all points together, since they meet the same noise on the same seed.
 
@@ -183,7 +184,7 @@ def change_probability(costs: Floats, best: int, rng: np.random.Generator) -> fl
 
 
 def _medians(samples: Floats) -> Floats:
-    """The medians of the runs that did not fail [point, resample]; infinite where all did."""
+    """Compute the medians of the runs that did not fail [point, resample]; infinite if all did."""
     failed = np.asarray(np.isnan(samples).all(axis=-1))
     return np.where(failed, np.inf, np.nanmedian(np.where(failed[..., None], 0.0, samples), axis=-1))
 

@@ -28,7 +28,7 @@ def make_family_figures(family: Family, styles: Styles) -> list[Figure]:
 def _regret(family: Family, styles: Styles) -> Figure:
     """Final regret along the axis, on logarithmic axes, with the bounds that the study names."""
     caption = (
-        "Mean final regret over seeds, each point an environment of its own; the band is its"
+        "Mean final regret over seeds, each point a separate environment; the band is its"
         f" {_confidence(family)} bootstrap interval."
     )
     y = Axis("final regret", log=True)
@@ -39,11 +39,11 @@ def _regret(family: Family, styles: Styles) -> Figure:
 
 
 def _reward(family: Family, styles: Styles) -> Figure:
-    """Reward in the last tenth along the axis, whose values stand side by side, since one may be 0."""
+    """Make the figure of the reward in the last tenth, with evenly spaced values, since one may be 0."""
     task = family.members[-1]
     what = f"{task.reward} per {task.per}"
     caption = (
-        f"Median {what} in the last tenth of runs, each point an environment of its own; the band is its"
+        f"Median {what} in the last tenth of runs, each point a separate environment; the band is its"
         f" {_confidence(family)} bootstrap interval."
     )
     places = np.arange(len(family.at), dtype=np.float64)
@@ -60,7 +60,7 @@ def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:
     """Final regret as a share of what the second best policy would lose."""
     caption = (
         "Mean final regret over what the second best policy would lose in a whole run, with its"
-        f" {_confidence(family)} bootstrap interval. Who learns nothing is near 1."
+        f" {_confidence(family)} bootstrap interval. An agent that learns nothing is near 1."
     )
     y = Axis("regret / (gap × length)")
     content = _along_axis(family, styles, lambda agent: family.regrets(agent.key) / at_stake, y)
@@ -69,7 +69,7 @@ def _share(family: Family, styles: Styles, at_stake: Floats) -> Figure:
 
 def _along_axis(family: Family, styles: Styles, values: Callable[[Agent], Floats], y: Axis) -> Curves:
     curves = [make_curve(agent, styles, family.at, family.mean(values(agent))) for agent in family.agents]
-    # within a decade a logarithmic axis has no numbers of its own
+    # within a decade a logarithmic axis has no labels
     short = family.at[0] > 0 and family.at[-1] < 10 * family.at[0]
     ticks = [(float(at), f"{at:g}") for at in family.at] if short else []
     return Curves(Axis(family.axis, log=bool(family.at[0] > 0), ticks=ticks), y, curves)

@@ -1,13 +1,13 @@
 """A figure, described once and drawn once: `draw` draws it in the page and in files for papers.
 
-A description says what is shown (numbers, names, axes) and by which agent, not how it is drawn. To add a
-figure of environments, register a function of a file in this folder, or of any other module:
+A description holds the contents (numbers, names, axes) and their agents, not how they are drawn. To add a
+figure of environments, register a function in a file of this folder, or in any other module:
 
     @register("figure", "spread")
     def spread(task: Task, styles: Styles) -> Figure | None:
         ...
 
-It returns None where the figure does not apply.
+It returns None if the figure does not apply.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,12 +29,12 @@ class Axis(NamedTuple):
     label: str
     log: bool = False
     percent: bool = False  # its numbers are shares
-    limits: tuple[float, float] | None = None  # as far as the data where left out
-    ticks: Sequence[tuple[float, str]] = ()  # places and words, where numbers are not shown as they are
+    limits: tuple[float, float] | None = None  # by default those of the data
+    ticks: Sequence[tuple[float, str]] = ()  # places and labels, instead of plain numbers
 
 
 class AgentCurve(NamedTuple):
-    """A line of an agent, with a band around it where `low` and `high` are finite."""
+    """A line of an agent, with a band around it if `low` and `high` are finite."""
 
     agent: str  # its key, by which the legend of the page finds it
     label: str
@@ -43,7 +43,7 @@ class AgentCurve(NamedTuple):
     y: Floats
     low: Floats | None = None
     high: Floats | None = None
-    note: str = ""  # what a second, thin and dotted line of the same agent shows
+    note: str = ""  # the meaning of a second, thin and dotted line of the same agent
 
 
 class ReferenceLine(NamedTuple):
@@ -53,7 +53,7 @@ class ReferenceLine(NamedTuple):
     x: Ints | Floats
     y: Floats
     dash: str = "solid"
-    labelled: bool = False  # on paper its name stands on it
+    labelled: bool = False  # with its name on it, on paper
 
 
 class Curves(NamedTuple):
@@ -66,7 +66,7 @@ class Curves(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A number of an agent, with its interval or with the values of which it is the median, a point each."""
+    """A number of an agent, with its interval, or a median with a point for each of its values."""
 
     agent: str
     label: str
@@ -86,12 +86,12 @@ class Rows(NamedTuple):
 
 
 class SmallMultiples(NamedTuple):
-    """Small figures side by side, each under its title, with axes of their own."""
+    """Small figures side by side, each with its own title and axes."""
 
     panels: "Sequence[tuple[str, Plot]]"
 
 
-Plot: TypeAlias = Curves | Rows  # what has axes of its own
+Plot: TypeAlias = Curves | Rows  # contents of a pair of axes
 
 
 class TileMark(NamedTuple):
@@ -105,7 +105,7 @@ class TileMark(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Tiles, and what is drawn on them."""
+    """Tiles, and the drawings on them."""
 
     title: str
     values: Floats  # [y, x], which colours show; NaN where there is none
@@ -144,8 +144,8 @@ class Figure(NamedTuple):
     title: str
     caption: str
     content: Plot | SmallMultiples | Tiles
-    order: float = 100.0  # the figures of an environment stand in this order, those of one order by name
-    name: str = ""  # unique in its environment; that under which the figure is registered
+    order: float = 100.0  # sorts the figures of an environment, equal ones by name
+    name: str = ""  # its registered name, unique in its environment
 
     @property
     def is_wide(self) -> bool:
@@ -154,7 +154,7 @@ class Figure(NamedTuple):
 
 
 def figure_id(html_id: str, name: str) -> str:
-    """Name the element of the page that holds a figure.
+    """Return the id of the page element that holds a figure.
 
     >>> figure_id("six_arms", "regret")
     'six_arms--regret'
@@ -174,7 +174,7 @@ def figure_file(*parts: str) -> str:
 def make_curve(
     agent: Agent, styles: Styles, x: Ints | Floats, lines: Sequence[Floats], note: str = ""
 ) -> AgentCurve:
-    """Make the curve of an agent from its middle line and, if there are, the edges of its band."""
+    """Make the curve of an agent from its middle line and, if given, the edges of its band."""
     y, *edges = lines
     low, high = edges or (None, None)
     return AgentCurve(agent.key, agent.label, styles[agent.key], x, y, low, high, note)

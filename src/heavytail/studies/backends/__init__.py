@@ -1,4 +1,4 @@
-"""Backends: what a study needs of an environment, for tabular agents and for deep ones."""
+"""Backends: the interface between a study and an environment, for tabular agents and for deep ones."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ BACKENDS: dict[Kind, Callable[[str, dict[str, Any]], Backend]] = {
 
 
 def backend_for(env: str, parameters: Mapping[str, Any]) -> Backend:
-    """The backend of an environment with these parameters; built once."""
+    """Return the backend of an environment with these parameters; it is built once."""
     return _build(env, canonical(parameters))
 
 

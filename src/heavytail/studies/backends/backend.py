@@ -1,7 +1,7 @@
-"""`Backend`: what a study needs of an environment, the results of its runs, and files of long ones.
+"""`Backend`: an environment as a study sees it, the results of its runs, and resume files of long ones.
 
-A resume file says what it belongs to, and work goes on from it only if it was left by the same work: a file
-of another part, or a damaged one, is set aside under another name, and the work begins again.
+A resume file names its owner, and only the same work continues from it: a damaged file, or one of another
+part, is set aside under another name, and the work begins again.
 """
 
 import time
@@ -16,21 +16,21 @@ from heavytail.errors import InputError
 from heavytail.files import Arrays, read_arrays, write_arrays
 from heavytail.studies.part import Part
 
-# Counters: episodes, where runs are measured in steps and rewards are those of whole episodes
+# Counters: episodes, if runs are measured in steps and rewards are those of whole episodes
 EPISODES = "episodes"
 TRUNCATED = "truncated"  # rewards that an agent left out or changed because they were too large
-# What a model of the reward believes: the mean reward, how far rewards are from what it predicts, and the
-# share of those that are very far
+# Beliefs of a model of the reward: the mean reward, how far rewards are from its predictions, and the share
+# of those that are very far
 BELIEFS = ("predicted_reward", "residual_scale", "outlier_share")
 SECONDS_BETWEEN_SAVES = 30.0
 MIN_WORK_PER_SAVE = 20.0  # times the time that saving takes
-OWNER = "heavytail.owner"  # the entry of a resume file that says whose state it is
-SET_ASIDE = ".damaged"  # the end of the name of a resume file that was set aside
+OWNER = "heavytail.owner"  # the entry of a resume file that names its owner
+SET_ASIDE = ".damaged"  # suffix of a resume file that was set aside
 T = TypeVar("T")
 
 
 def throttled(save: Callable[[], object]) -> Callable[[], None]:
-    """Make a function that may be called at any time, and calls `save` when it is due.
+    """Make a function that may be called at any time, and calls `save` when a save is due.
 
     >>> due = throttled(lambda: print("saved"))
     >>> due()
@@ -54,8 +54,8 @@ class RunCurve(NamedTuple):
 
     at: Ints  # in units of the environment: episodes or steps
     mean_reward: Floats
-    realised_reward: Floats | None  # None where it is not recorded
-    regret: Floats | None  # against the best policy; None where that is unknown
+    realised_reward: Floats | None  # None if it is not recorded
+    regret: Floats | None  # against the best policy; None if that is unknown
     counters: Mapping[str, Floats]
 
 
@@ -66,20 +66,20 @@ class Failed(NamedTuple):
 
 
 def failure(error: Exception) -> Failed:
-    """The result of a run that raised this error."""
+    """Return the result of a run that raised this error."""
     return Failed(f"{type(error).__name__}: {error}".splitlines()[0])
 
 
 class WorkContext(NamedTuple):
     """The context in which a part is computed."""
 
-    report_progress: Callable[[float], object]  # called now and then with the share that is done
-    resume_file: Path | None  # where a long part may save its state, and find it again
+    report_progress: Callable[[float], object]  # called now and then with the share done
+    resume_file: Path | None  # where a long part may save its state and find it again
     say: Callable[[str], object] = lambda words: None  # a line for the user
 
     @classmethod
     def bare(cls) -> "WorkContext":
-        """Report progress to nobody, and save nothing."""
+        """Return a context that neither reports progress nor saves anything."""
         return cls(lambda share: None, None)
 
 
@@ -92,45 +92,45 @@ class Backend(Protocol):
     unit: Literal["episode", "step"]  # in which lengths are counted
     horizon: int  # steps in a unit
     varying: frozenset[str]  # parameters of agents in which runs of one part may differ
-    max_runs: int | None  # in a part; None: as many as make about a second of work
-    longest_episode: int  # in units: so many may pass without a score
+    max_runs: int | None  # in a part; None: as many as take about a second
+    longest_episode: int  # in units; so many may pass without a score
 
     @property
     def is_exclusive(self) -> bool:
         """True if a part needs the whole machine."""
 
     def best(self, at: Ints) -> Floats | None:
-        """The mean cumulative reward of the best policy at these times; None where it is unknown."""
+        """Return the mean cumulative reward of the best policy at these times; None if it is unknown."""
 
     def resolve_parameters(self, agent: str, parameters: Mapping[str, Any], steps: int) -> dict[str, Any]:
         """Check an agent's parameters and fill in the defaults."""
 
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
-        """The names of what an agent with these (complete) parameters counts.
+        """Return the names of the counters of an agent with these (complete) parameters.
 
-        The agent is built for it, so that mistakes show.
+        This builds the agent, so that mistakes show.
         """
 
     def checkpoints(self, part: Part) -> Ints:
-        """The times at which the runs of a part are recorded, in units."""
+        """Return the times at which the runs of a part are recorded, in units."""
 
     def run(self, part: Part, context: WorkContext) -> Iterator[RunResult]:
         """Compute the runs of a part."""
 
     def made_with(self) -> dict[str, str]:
-        """Versions and devices that its results depend on, beyond those that all parts record."""
+        """Return versions and devices on which its results depend, beyond those that all parts record."""
 
 
 # Resume files
 
 
 def take_up(path: Path | None, load: Callable[[Path], T], say: Callable[[str], object]) -> T | None:
-    """Load the state that was left in a file; None if there is none that can be used.
+    """Load the state left in a file; None if there is no usable one.
 
     Args:
-        path: of the file; None where nothing is saved.
+        path: the path of the file; None if nothing is saved.
         load: reads it, and raises InputError if it is damaged or of other work.
-        say: is told of a file that was set aside.
+        say: receives a line about a file that was set aside.
     """
     if path is None or not path.exists():
         return None
@@ -144,12 +144,12 @@ def take_up(path: Path | None, load: Callable[[Path], T], say: Callable[[str], o
 
 
 def write_state(path: Path, owner: str, arrays: Arrays) -> None:
-    """Write the state of work that has this id."""
+    """Write the state of the work with this id."""
     write_arrays(path, {OWNER: np.frombuffer(owner.encode(), np.uint8), **arrays})
 
 
 def read_state(path: Path, owner: str) -> Arrays:
-    """Read the state of work that has this id; one of other work is an error."""
+    """Read the state of the work with this id; a state of other work is an error."""
     arrays = read_arrays(path, "resume file of a study")
     require_owner(path, arrays.pop(OWNER, np.zeros(0, np.uint8)).tobytes().decode(errors="replace"), owner)
     return arrays

@@ -1,9 +1,9 @@
 """The backend of compiled environments: deep agents, all runs of a part side by side in one program.
 
-It runs on a GPU where JAX sees one. A part is a batch of fixed width. It is never packed anew, since a run
-alone and the same run beside others differ in their last bits. A long one saves its state in its resume file
-and goes on from there, if JAX and the device are the same. The file carries the part's id beside the settings
-and seeds of its runs, all of which must be those of the part.
+It runs on a GPU if JAX sees one. A part is a batch of fixed width. It is never repacked, since a run on its
+own and the same run beside others differ in their last bits. A long part saves its state in its resume file
+and continues from there, if JAX and the device are the same. The file holds the part's id, and the settings
+and seeds of its runs, all of which must match the part.
 
 A GPU does one part at a time. On a CPU each part has one thread: programs of small matrices gain nothing from
 more, and results do not depend on the number of cores.
@@ -65,11 +65,11 @@ class DeepBackend:
 
     @property
     def is_exclusive(self) -> bool:
-        """True where there is a GPU, which one part takes for itself unless NVIDIA's MPS shares it out."""
+        """True if there is a GPU, which one part takes for itself unless NVIDIA's MPS shares it."""
         return gpu_there() and "CUDA_MPS_PIPE_DIRECTORY" not in os.environ
 
     def best(self, at: Ints) -> Floats | None:
-        """None: the best policy is unknown."""
+        """Return None: the best policy is unknown."""
         return None
 
     def resolve_parameters(self, agent: str, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
@@ -78,11 +78,11 @@ class DeepBackend:
         return {name: complete[name] for name in ("total_steps", *agent_parameters(agent))}
 
     def counter_names(self, agent: str, given: Mapping[str, Any]) -> Sequence[str]:
-        """Episodes that ended, and rewards that the transform changed, or what is believed of rewards."""
+        """Return the counters: episodes that ended, and transformed rewards or beliefs about rewards."""
         return (EPISODES, *(BELIEFS if models_rewards(agent) else (TRUNCATED,)))
 
     def checkpoints(self, part: Part) -> Ints:
-        """The steps at which the runs of a part are recorded: ends of periods."""
+        """Return the steps at which the runs of a part are recorded: ends of periods."""
         period: int = part.parameters["target_every"]
         periods = part.parameters["total_steps"] // period
         return place_checkpoints(0, periods, min(part.checkpoints, periods), part.spacing) * period
@@ -101,7 +101,7 @@ class DeepBackend:
             yield RunCurve(curve.steps, curve.clean_return[i], None, None, _counters(curve, i))
 
     def made_with(self) -> dict[str, str]:
-        """The version of JAX, and the device."""
+        """Return the version of JAX, and the device."""
         from heavytail.deep.learner import made_with  # here, because it imports JAX
 
         return made_with()

@@ -44,8 +44,8 @@ class TabularBackend:
         return self.mdp_with_gaps if part.regret == "gaps" else self.mdp
 
     def best(self, at: Ints) -> Floats:
-        """The mean cumulative reward of the best policy of each MDP while it lasts."""
-        if self._rates is None:  # here, because planning a study does without
+        """Return the mean cumulative reward of the best policy of each MDP while it lasts."""
+        if self._rates is None:  # here, because planning a study does not need it
             self._rates = best_rates(self.mdp)
         return best_rewards(self.mdp, self._rates, at)
 
@@ -63,7 +63,7 @@ class TabularBackend:
         return complete
 
     def counter_names(self, agent: str, parameters: Mapping[str, Any]) -> Sequence[str]:
-        """The names of what the agent counts."""
+        """Return the names of the agent's counters."""
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
 
     def checkpoints(self, part: Part) -> Ints:
@@ -79,7 +79,7 @@ class TabularBackend:
                 yield failure(error)
 
     def made_with(self) -> dict[str, str]:
-        """Nothing beyond what all parts record."""
+        """Return nothing beyond what all parts record."""
         return {}
 
     def _run(self, part: Part, run: Run) -> RunCurve:

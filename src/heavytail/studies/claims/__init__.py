@@ -1,7 +1,7 @@
-"""The claims of a study, put to the test.
+"""Tests of a study's claims.
 
-Each condition on each of its environments is a test that can come out either way. How it is tested is its
-*kind*: one of `comparisons` or `thresholds`, or one that a plugin registers as ``@register("claim", NAME)``.
+Each condition on each of its environments is a test that can come out either way. The kind of test is one of
+`comparisons` or `thresholds`, or one that a plugin registers as ``@register("claim", NAME)``.
 
 All p-values of a study, for both directions of every comparison, share one correction (Holm). A claim is
 reproduced if all its tests are, not reproduced if any comes out the other way, and undecided otherwise.
@@ -34,10 +34,10 @@ class TestResult(NamedTuple):
     env: str
     method: str
     estimate: float  # of two agents: by how much the first is better; of one: its median
-    low: float  # the ends of its bootstrap interval; NaN where there is none
+    low: float  # the ends of its bootstrap interval; NaN if there is none
     high: float
-    bound: float  # what the estimate is compared with: 0, the margin, or the value
-    p_value: float | None = None  # for the condition; None where an interval decides
+    bound: float  # the reference of the estimate: 0, the margin, or the value
+    p_value: float | None = None  # for the condition; None if an interval decides
     p_opposite: float | None = None  # for its opposite; there is one wherever there is a p-value
     adjusted: float | None = None  # the same after Holm's correction
     adjusted_opposite: float | None = None
@@ -47,7 +47,7 @@ class TestResult(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """The data with which a condition is tested on one environment."""
+    """The data for testing a condition on one environment."""
 
     condition: Condition
     env: str
@@ -59,18 +59,18 @@ class Evidence(NamedTuple):
 
     @property
     def value(self) -> float:
-        """The condition's value; of a bound 1 if it is left out."""
+        """The condition's value; for a bound 1 by default."""
         given = self.condition.value
         return given if given is not None else 1.0 if self.condition.of else 0.0
 
 
 class Words(NamedTuple):
-    """The words that a sentence about a condition is made of, and how numbers are written in it."""
+    """The words of a sentence about a condition, and formats of its numbers."""
 
     agent: str
     than: str
     metric: str
-    of_optimum: str  # " of the optimum" where values are shares of it, else nothing
+    of_optimum: str  # " of the optimum" if values are shares of it, else empty
     number: Callable[[float], str]
     percent: Callable[[float], str]
 
@@ -82,16 +82,16 @@ class ClaimKind(ABC):
     is_rate: ClassVar[bool] = False  # whether its numbers are shares of runs
 
     def check(self, condition: Condition) -> None:
-        """Raise InputError if a spec's condition lacks something, or says what this kind cannot test."""
+        """Raise InputError if a spec's condition lacks something, or asks for what this kind cannot test."""
         reject_bound(condition)
 
     @abstractmethod
     def evaluate(self, evidence: Evidence) -> TestResult:
-        """Test the condition; where there are p-values, Holm's correction of them decides later."""
+        """Test the condition; if there are p-values, Holm's correction of them decides later."""
 
     @abstractmethod
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say what is tested, without the environment."""
+        """Describe the test, without the environment."""
 
 
 def reject_bound(condition: Condition) -> None:
@@ -112,13 +112,13 @@ class ClaimResult(NamedTuple):
 
     @property
     def decisive_test(self) -> TestResult | None:
-        """The test that carries the verdict: the weakest of those that agree with it."""
+        """The decisive test of the verdict: the weakest of those that agree with it."""
         same = [test for test in self.tests if test.verdict == self.verdict]
         return max(same, key=lambda test: test.adjusted or 0.0, default=None)
 
     @property
     def words(self) -> str:
-        """The verdict as a report says it."""
+        """The verdict in the words of a report."""
         return say_verdict(self.verdict, self.claim)
 
     @property
@@ -128,7 +128,7 @@ class ClaimResult(NamedTuple):
 
 
 def say_verdict(verdict: Verdict, claim: Claim) -> str:
-    """Say a verdict: what a paper claims is reproduced, what the study itself claims is supported."""
+    """Word a verdict: a paper's claims are reproduced, a study's own are supported."""
     return verdict if claim.place else verdict.replace("reproduced", "supported")
 
 
@@ -147,10 +147,10 @@ def evaluate_claims(
     """Evaluate all claims; the same spec and curves give the same numbers.
 
     Args:
-        spec: what is claimed.
-        curves: the evaluation, as `Study.curves` gives it.
-        optima: by environment, the best mean reward per episode or step; None where it is unknown, and
-            values and margins are then absolute.
+        spec: the spec with the claims.
+        curves: the evaluation, as returned by `Study.curves`.
+        optima: by environment, the best mean reward per episode or step; None if it is unknown, and values
+            and margins are then absolute.
         bounds: by environment and name, bounds on the regret of a whole run.
     """
     cells = {
@@ -194,7 +194,7 @@ def combine_verdicts(verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def metric_values(condition: Condition, runs: Runs) -> Floats:
-    """The metric of a condition [run]."""
+    """Compute the metric of a condition [run]."""
     if condition.metric == "final_regret":
         return final_regret(runs)
     if condition.metric in SPANS:
@@ -203,7 +203,7 @@ def metric_values(condition: Condition, runs: Runs) -> Floats:
 
 
 def tested_envs(spec: Spec, condition: Condition) -> list[str]:
-    """List the environments of a condition: all where its agents run, unless it names some."""
+    """List the environments of a condition: by default all where its agents run."""
     agents = [spec.agents[key] for key in (condition.agent, condition.than) if key]
     return condition.envs or [
         env for env in spec.envs if all(env in envs_for(spec, agent) for agent in agents)
@@ -211,13 +211,13 @@ def tested_envs(spec: Spec, condition: Condition) -> list[str]:
 
 
 def undecided(evidence: Evidence, method: str, bound: float, runs: int) -> TestResult:
-    """The result where there are too few runs to decide anything."""
+    """Return the result of a test with too few runs to decide."""
     nan = float("nan")
     return TestResult(evidence.condition, evidence.env, method, nan, nan, nan, bound, runs=runs)
 
 
 def _whole(condition: Condition, runs: Runs, optimum: float | None, bounds: Mapping[str, float]) -> float:
-    """The quantity of which a condition's values and margins are shares."""
+    """Return the quantity of which a condition's values and margins are shares."""
     if condition.of:
         return bounds[condition.of]
     if optimum is None or condition.metric == "counter":

@@ -1,12 +1,12 @@
 """Comparisons of two agents: `better`, `no_gain`, `no_worse` and `ratio_at_most`.
 
-Agents that ran the same replicates had the same random numbers, so that their differences are tested by
-changing signs, otherwise the runs by changing groups. Both directions are tested, since "the opposite holds"
-is a finding too.
+Agents that ran the same replicates had the same random numbers, so their differences are tested by changing
+signs; otherwise runs are tested by changing groups. Both directions are tested, since "the opposite holds" is
+a finding too.
 
-The statistic is the interquartile mean, which one lucky or lost seed does not move. Of n runs that all agree
-it trims k = n // 4 at either end and can reach p = 2^(k - n), more if differences are exactly equal: with
-fewer than about 15 seeds a study of many claims leaves comparisons undecided.
+The statistic is the interquartile mean, which one lucky or lost seed does not move. If all n runs agree, it
+trims k = n // 4 at either end and can reach p = 2^(k - n), more if differences are exactly equal: with fewer
+than about 15 seeds a study of many claims leaves comparisons undecided.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ class Better(ClaimKind):
         return _compare(evidence, 0.0)
 
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say who is better than whom."""
+        """Say which agent is better than which."""
         return f"{words.agent} better than {words.than}, {words.metric}"
 
 
@@ -52,7 +52,7 @@ class Better(ClaimKind):
 class NoGain(ClaimKind):
     """`agent` is not better than `than` by more than `margin`, a share of the optimum.
 
-    The margin is added to the other agent's values first: that it is then ahead is what is tested.
+    The margin is first added to the other agent's values; the test is whether that one is then ahead.
     """
 
     compares = True
@@ -63,7 +63,7 @@ class NoGain(ClaimKind):
         return found._replace(p_value=found.p_opposite, p_opposite=found.p_value)
 
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say who is no better than whom, and by which margin."""
+        """Say which agent is no better than which, and by which margin."""
         margin = f"margin {words.number(condition.margin)}{words.of_optimum}"
         return f"{words.agent} no better than {words.than}, {words.metric}, {margin}"
 
@@ -72,7 +72,7 @@ class NoGain(ClaimKind):
 class NoWorse(ClaimKind):
     """`agent` is not worse than `than` by more than `margin`, a share of what that one reaches.
 
-    The margin is taken from the other agent's values first: that the agent is then ahead is what is tested.
+    The margin is first subtracted from the other agent's values; the test is whether `agent` is then ahead.
     """
 
     compares = True
@@ -85,13 +85,13 @@ class NoWorse(ClaimKind):
         return _compare(evidence, -evidence.condition.margin * reached)
 
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say who is no worse than whom, and by which margin."""
+        """Say which agent is no worse than which, and by which margin."""
         margin = f"margin {words.percent(condition.margin)} of it"
         return f"{words.agent} no worse than {words.than}, {words.metric}, {margin}"
 
 
 def _compare(evidence: Evidence, margin: float) -> TestResult:
-    """Compare two agents, the second of which has `margin` added, in both directions.
+    """Compare two agents in both directions, with `margin` added to the second.
 
     The p-value is that of "the first is better, by more than the margin".
     """
@@ -125,7 +125,7 @@ def _compare(evidence: Evidence, margin: float) -> TestResult:
 
 
 def _is_paired(runs: Runs, than: Runs) -> bool:
-    """Whether two agents ran the same replicates."""
+    """Return whether two agents ran the same replicates."""
     return bool(np.array_equal(runs.replicates, than.replicates))
 
 
@@ -147,14 +147,14 @@ def _interval_of_differences(evidence: Evidence, differences: Floats) -> tuple[f
 class RatioAtMost(ClaimKind):
     """The median, or mean, regret of `agent` is at most `value` times that of `than`.
 
-    An interval decides, of the median of one less `value` times the median of the other: a ratio would have
-    none where the second may be 0. Runs of the same seeds are resampled together.
+    An interval decides: that of the median of one less `value` times the median of the other, since a ratio
+    has no interval if the second may be 0. Runs of the same seeds are resampled together.
     """
 
     compares = True
 
     def check(self, condition: Condition) -> None:
-        """A value and regret are needed."""
+        """Require a value and regret."""
         need_value(condition, "the other agent's regret")
         find_statistic(condition.statistic)
         if condition.metric != "final_regret":
@@ -194,7 +194,7 @@ class RatioAtMost(ClaimKind):
         )
 
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say whose regret is at most how many times whose."""
+        """Say which agent's regret is at most how many times which other's."""
         times = words.number(condition.value or 0.0)
         name = condition.statistic.replace("_", " ")
         return f"{words.agent}, {name} {words.metric}, at most {times} times that of {words.than}"

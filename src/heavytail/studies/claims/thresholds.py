@@ -1,6 +1,6 @@
 """Numbers of one agent compared with a value: `at_least`, `at_most`, rates, and `stuck_at_most`.
 
-An interval of the number decides: the whole of it must be on one side of the value.
+The interval of the number decides: all of it must be on one side of the value.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class LocationKind(ClaimKind):
     at_least: bool
 
     def check(self, condition: Condition) -> None:
-        """A value is needed, or a bound on regret."""
+        """Require a value, or a bound on regret."""
         need_value(condition, "the optimum")
         find_statistic(condition.statistic)
         if condition.metric != "final_regret":
@@ -54,7 +54,7 @@ class LocationKind(ClaimKind):
         return _decide_by_interval(evidence, method, interval, bound, at_least=self.at_least)
 
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say which number is on which side of what."""
+        """Say which number is on which side of the value."""
         statistic = "" if condition.statistic == "median" else f"{condition.statistic.replace('_', ' ')} "
         start = f"{words.agent}, {statistic}{words.metric}, {_side(self.at_least)}"
         value = condition.value or 0.0
@@ -72,7 +72,7 @@ class RateKind(ClaimKind):
     is_rate = True
 
     def check(self, condition: Condition) -> None:
-        """A value and a counter are needed."""
+        """Require a value and a counter."""
         need_value(condition, "runs")
         if condition.metric != "counter":
             raise InputError(f'{condition.test!r} is for counters; say metric = "counter" and which')
@@ -84,7 +84,7 @@ class RateKind(ClaimKind):
         return _decide_by_rate(evidence, counted, at_least=self.at_least)
 
     def sentence(self, condition: Condition, words: Words) -> str:
-        """Say which share is on which side of what."""
+        """Say which share is on which side of the value."""
         share = words.percent(condition.value or 0.0)
         return f"{words.agent}, share of runs with {words.metric}, {_side(self.at_least)} {share}"
 
@@ -96,7 +96,7 @@ class StuckAtMost(ClaimKind):
     is_rate = True
 
     def check(self, condition: Condition) -> None:
-        """A value and rewards are needed."""
+        """Require a value and rewards."""
         need_value(condition, "runs")
         if condition.metric in ("final_regret", "counter"):
             raise InputError(f'{condition.test!r} is for rewards; say metric = "last_tenth"')
@@ -123,12 +123,12 @@ def need_value(condition: Condition, shares_of: str) -> None:
 
 
 def _side(at_least: bool) -> str:
-    """The side of a value in words."""
+    """Return the side of a value in words."""
     return "at least" if at_least else "at most"
 
 
 def _decide_by_rate(evidence: Evidence, happened: Bools, *, at_least: bool) -> TestResult:
-    """The result of comparing the share of runs in which something happened with a value."""
+    """Compare the share of runs in which something happened with a value."""
     method = "share of runs and its exact interval (Clopper and Pearson)"
     if len(happened) < 2:
         return undecided(evidence, method, evidence.value, len(happened))
@@ -139,7 +139,7 @@ def _decide_by_rate(evidence: Evidence, happened: Bools, *, at_least: bool) -> T
 def _decide_by_interval(
     evidence: Evidence, method: str, interval: statistics.Interval, bound: float, *, at_least: bool
 ) -> TestResult:
-    """The result of comparing an interval with a value."""
+    """Compare an interval with a value."""
     estimate, low, high = map(float, interval)
     right, wrong = (low >= bound, high < bound) if at_least else (high <= bound, low > bound)
     verdict: Verdict = "reproduced" if right else "not reproduced" if wrong else "undecided"

@@ -12,7 +12,7 @@ from heavytail.studies.part import Part
 
 
 class Result(NamedTuple):
-    """What a worker has computed."""
+    """The result of a worker."""
 
     content: bytes  # of the part's file
     seconds: float
@@ -20,7 +20,7 @@ class Result(NamedTuple):
 
 
 class PartDone(NamedTuple):
-    """A part that is done."""
+    """A finished part."""
 
     part: Part
     content: bytes
@@ -32,7 +32,7 @@ class PartProgress(NamedTuple):
     """The progress of a part."""
 
     part: str  # its id
-    share: float  # of the part that is done
+    share: float  # of the part, done so far
 
 
 class Message(NamedTuple):
@@ -51,14 +51,14 @@ class Engine(Protocol):
     def run(self, parts: Sequence[Part], resume_folder: Path) -> Iterator[Event]:
         """Compute these parts, and yield each as soon as it is done.
 
-        Long parts keep their intermediate state in `resume_folder`, and go on from there.
+        Long parts keep their intermediate state in `resume_folder`, and continue from there.
         """
 
 
 def make_engine(engine: str | Engine, **options: Any) -> Engine:
-    """Make an engine by its name, with those of its options that are not None.
+    """Make an engine by name, with those of its options that are not None.
 
-    What is an engine already is returned as it is.
+    An engine is returned unchanged.
     """
     if not isinstance(engine, str):
         return engine

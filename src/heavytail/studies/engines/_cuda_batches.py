@@ -1,8 +1,8 @@
-"""Batches of lanes: which runs go to a GPU together.
+"""Batches of lanes: runs that go to a GPU together.
 
-Lanes of one batch have one compiled combination, one length and the same checkpoints, and agents and MDPs of
-one shape; they differ in numbers and in their seed. A batch holds as many as fit the memory, and whole parts
-where it can: when it ends, they are done.
+Lanes of a batch have the same compiled combination, length and checkpoints, and agents and MDPs of the same
+shape; they differ in numbers and in their seed. A batch holds as many as fit into memory, and whole parts if
+possible: when it ends, they are done.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from heavytail.training.lanes.layout import Deduplicated, deduplicate, record_sh
 
 
 class LaneRun(NamedTuple):
-    """One run, and the agent that it begins with."""
+    """One run, and its initial agent."""
 
     part: Part
     place: int  # of the run in its part
@@ -57,7 +57,7 @@ class LaneBatch(NamedTuple):
 
 
 def lane_batches(parts: Sequence[Part], max_lanes: int) -> Iterator[LaneBatch]:
-    """Yield all runs of these parts, at most so many at a time; lazily, since agents take memory."""
+    """Yield all runs of these parts, at most `max_lanes` at a time; lazily, since agents take memory."""
     for group in _group_by(parts, _in_common):
         lanes = list(_lanes(group))
         for alike in _group_by(lanes, lambda lane: repr(record_shape(lane.agent))):
@@ -65,7 +65,7 @@ def lane_batches(parts: Sequence[Part], max_lanes: int) -> Iterator[LaneBatch]:
 
 
 def _in_common(part: Part) -> str:
-    """A key of what parts must have in common to run together."""
+    """Return a key that parts must share to run together."""
     mdp = _mdp(part)
     shapes = [repr(record_shape(mdp)) for mdp in mdp.played]
     return canonical(
@@ -74,7 +74,7 @@ def _in_common(part: Part) -> str:
 
 
 def split_batches(lanes: Sequence[LaneRun], max_lanes: int) -> Iterator[LaneBatch]:
-    """Yield batches of at most so many lanes; only a part with more runs than that is split."""
+    """Yield batches of at most `max_lanes` lanes; only a part with more runs than that is split."""
     piece: list[LaneRun] = []
     for part in _group_by(lanes, lambda lane: lane.part.id):
         if piece and len(piece) + len(part) > max_lanes:
@@ -89,10 +89,10 @@ def split_batches(lanes: Sequence[LaneRun], max_lanes: int) -> Iterator[LaneBatc
 
 
 def _by_seed(lanes: Sequence[LaneRun]) -> LaneBatch:
-    """A batch in the order of seeds.
+    """Return a batch in the order of seeds.
 
-    Lanes with one seed meet the same transitions: side by side they are in the same states more often, and
-    read the same memory.
+    Lanes with the same seed meet the same transitions: side by side they are in the same states more often,
+    and read the same memory.
     """
     return LaneBatch(tuple(sorted(lanes, key=lambda lane: lane.run.replicate)))
 

@@ -1,4 +1,4 @@
-"""What engines share: the order in which parts are computed, and how a worker computes one."""
+"""Code shared by engines: the order in which parts are computed, and how a worker computes one."""
 
 import os
 import time
@@ -17,12 +17,12 @@ from heavytail.studies.plugins import import_located, locate_plugins
 from heavytail.studies.specs import given_mdps
 from heavytail.studies.specs.spec import env_kind
 
-H = TypeVar("H")  # an engine's handle of a part that is being computed
+H = TypeVar("H")  # an engine's handle of a part in progress
 Send: TypeAlias = Callable[[PartProgress | Message], object]
 
 
 class Finished(NamedTuple):
-    """A part that an engine has no more to do with."""
+    """A part that an engine is done with."""
 
     handle: Any
     result: Result | None  # None: it was given up
@@ -35,13 +35,13 @@ def run_scheduled(
     listen: Callable[[list[H]], Iterable[Finished | PartProgress | Message]],
     one_machine: bool = True,
 ) -> Iterator[Event]:
-    """Compute parts, so many at a time.
+    """Compute parts, `workers` at a time.
 
-    What a part needs compiled is compiled by one worker while the others do something else.
+    If a part needs compiling, one worker does it while the others do something else.
 
     Args:
-        parts: to compute.
-        workers: how many at a time.
+        parts: the parts to compute.
+        workers: the number of parts at a time.
         submit: starts a part and returns a handle.
         listen: waits until these handles have news, and yields them.
         one_machine: whether all parts run on one machine, which a part may need for itself.
@@ -71,17 +71,17 @@ def run_scheduled(
 
 
 def largest_first(parts: Sequence[Part]) -> list[Part]:
-    """The parts with most steps first: the smallest fill the time in which others end."""
+    """Sort parts by steps, the largest first: the smallest fill the time while others finish."""
     return sorted(parts, key=lambda part: part.steps * len(part.replicates), reverse=True)
 
 
 def next_part(
     waiting: Sequence[Part], compiled: set[str], busy: Sequence[Part], one_machine: bool = True
 ) -> Part | None:
-    """The first part whose kernels are compiled, or are not being compiled by another worker.
+    """Return the first part whose kernels are compiled, or are not being compiled by another worker.
 
-    Where there is none, the first: its worker waits for the kernels and not for the other's whole part. A
-    part that needs its machine for itself waits for it, and other parts wait for that.
+    If there is none, return the first part: its worker waits for the kernels, not for the other's whole part.
+    A part that needs the machine for itself waits for it, and other parts wait for that part.
     """
     if one_machine and any(backend_of(part).is_exclusive for part in busy):
         return None
@@ -95,7 +95,7 @@ def next_part(
 
 
 class Task(NamedTuple):
-    """What a worker is asked to compute."""
+    """The work for a worker: one part."""
 
     part_json: str
     plugins: Mapping[str, str] = {}  # modules and the folders they are in
@@ -106,7 +106,7 @@ class Task(NamedTuple):
 
 
 def run_part_in_worker(task: Task, send: Send = lambda update: None) -> Result:
-    """Compute a part after importing the plugins; `send` is told how it goes on."""
+    """Compute a part after importing the plugins; progress goes to `send`."""
     import_located(task.plugins)
     started, part = time.perf_counter(), Part.model_validate_json(task.part_json)
     if part.env.startswith(given_mdps.PREFIX):

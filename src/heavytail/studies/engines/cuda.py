@@ -1,8 +1,8 @@
 """The engine `cuda`: runs in lanes of a GPU (`heavytail.training.lanes`), thousands at once.
 
-Threads keep the GPU busy; meanwhile this one writes the results. A batch of lanes that takes long saves its
-state in a resume file, and goes on from there. What cannot run in lanes, such as deep agents, is computed by
-processes afterwards, as `LocalEngine` does it.
+Threads keep the GPU busy; meanwhile the main thread writes the results. A long batch of lanes saves its state
+in a resume file, and continues from there. Work that cannot run in lanes, such as deep agents, is done by
+processes afterwards, as in `LocalEngine`.
 """
 
 import os
@@ -43,14 +43,14 @@ from heavytail.training.lanes.batch import Lanes, bytes_per_lane, lanes_that_fit
 from heavytail.training.lanes.device import find_device, simulated
 
 MAX_LANES = 65_536  # at once; the largest GPUs have registers for about as many threads
-MAX_CONCURRENT_BATCHES = 16  # where they are small
+MAX_CONCURRENT_BATCHES = 16  # if they are small
 SECONDS_BETWEEN_UPDATES = 0.5
 PARTS_PER_UPDATE = 50  # batches of more parts report progress less often
 RESUME_PREFIX = "batch-"  # of the names of resume files
 
 
 class BatchDone(NamedTuple):
-    """A batch of lanes that is done."""
+    """A finished batch of lanes."""
 
     batch: LaneBatch
     values: Floats  # [L, C, columns of `heavytail.training.fused`]
@@ -79,11 +79,11 @@ Send: TypeAlias = Callable[[Update], None]
 
 @register("engine", "cuda")
 def cuda(workers: Count | None = None, lanes: Count | None = None) -> "CudaEngine":
-    """A GPU of this machine, so many `lanes` at a time; `workers` processes do what lanes cannot.
+    """A GPU of this machine, with up to `lanes` runs at a time; `workers` processes do other work.
 
     Args:
-        workers: processes for what lanes cannot do; all cores if left out.
-        lanes: runs at a time; 65,536 if left out, or as many as fit its memory.
+        workers: processes for work that cannot run in lanes; by default one per core.
+        lanes: runs at a time; by default 65,536, or as many as fit into its memory.
     """
     return CudaEngine(workers, lanes)
 
@@ -127,7 +127,7 @@ class CudaEngine:
                     yield Message(f"{agent} cannot run in lanes and is left to processes: {update.reason}")
                 else:
                     yield update
-            # of batches that were interrupted and had other lanes, or half written
+            # of interrupted batches with other lanes, or half written
             for pattern in (f"{RESUME_PREFIX}*.npz", f".{RESUME_PREFIX}*"):
                 for left in resume_folder.glob(pattern):
                     left.unlink()
@@ -136,7 +136,7 @@ class CudaEngine:
             thread.join()
 
     def _work(self, parts: Sequence[Part], resume_folder: Path, send: Send, stopped: threading.Event) -> None:
-        """Run batch after batch in a thread; small ones side by side, each in a thread of its own."""
+        """Run batch after batch in a thread; small ones side by side, each in its own thread."""
         busy: dict[Future[None], float] = {}
         try:
             with ThreadPoolExecutor(1 if simulated() else MAX_CONCURRENT_BATCHES) as threads:
@@ -153,14 +153,14 @@ class CudaEngine:
             send(EngineFailed(error))
 
     def _share(self, batch: LaneBatch) -> float:
-        """The share of the GPU that a batch takes: of its lanes or of its memory, whichever is more."""
+        """Return the share of the GPU that a batch takes: of its lanes or its memory, whichever is more."""
         return len(batch.lanes) / min(self.max_lanes, self._fit(batch))
 
     def _fit(self, batch: LaneBatch) -> int:
         return lanes_that_fit(self.device.free_bytes, batch.lanes[0].agent, len(batch.at))
 
     def _fitting(self, batch: LaneBatch, send: Send) -> list[LaneBatch]:
-        """Split a batch into pieces that fit the memory."""
+        """Split a batch into pieces that fit into memory."""
         each, n = bytes_per_lane(batch.lanes[0].agent, len(batch.at)), len(batch.lanes)
         pieces = list(split_batches(batch.lanes, self._fit(batch)))
         cut = f", in {len(pieces)} batches" if len(pieces) > 1 else ""
@@ -171,7 +171,7 @@ class CudaEngine:
     def _finished_parts(
         self, done: BatchDone, results: dict[str, dict[int, RunResult]]
     ) -> Iterator[PartDone]:
-        """Add the results of a batch, and yield the parts of which no run is missing any more."""
+        """Add the results of a batch, and yield the parts that are now complete."""
         seconds_per_lane = done.seconds / len(done.batch.lanes)
         about = {"host": os.uname().nodename, "device": self.device.name}
         for lane, result in zip(done.batch.lanes, _lane_results(done), strict=True):
@@ -185,9 +185,9 @@ class CudaEngine:
 
 
 def _wait_for_room(busy: "dict[Future[None], float]", share: float) -> None:
-    """Wait until running batches leave such a share of the GPU.
+    """Wait until running batches leave this share of the GPU.
 
-    What is submitted counts, though it may not have its memory yet.
+    Submitted batches count, though they may not have their memory yet.
     """
     while busy and sum(busy.values()) + share > 1.0:
         for future in wait(busy, return_when=FIRST_COMPLETED).done:
@@ -239,7 +239,7 @@ def _run_batch(batch: LaneBatch, resume_folder: Path, send: Send, stopped: threa
 
 
 def _progress_reporter(batch: LaneBatch, lanes: Lanes, send: Send) -> Callable[[], None]:
-    """Make what reports now and then how far a batch is; the more parts it has, the less often."""
+    """Make a function that reports the progress of a batch now and then, less often if it has many parts."""
     parts = {lane.part.id for lane in batch.lanes}
     pause = SECONDS_BETWEEN_UPDATES * (1 + len(parts) // PARTS_PER_UPDATE)
     reported = time.monotonic()
@@ -254,12 +254,12 @@ def _progress_reporter(batch: LaneBatch, lanes: Lanes, send: Send) -> Callable[[
     return report_progress
 
 
-class _Stopped(Exception):  # noqa: N818 - no error
+class _Stopped(Exception):  # noqa: N818 - not an error
     """The study has ended, or was interrupted."""
 
 
 def _lane_results(done: BatchDone) -> Iterator[RunResult]:
-    """The result of each lane."""
+    """Yield the result of each lane."""
     names, at = counter_names(done.batch.lanes[0].agent), done.batch.at
     parts = {lane.part.environment: lane.part for lane in done.batch.lanes}
     best = {key: backend_of(part).best(at) for key, part in parts.items()}

@@ -1,9 +1,9 @@
 """The engine `local`: processes that keep all cores of this machine busy.
 
-Workers never see the script that started the study: it needs no ``if __name__ == "__main__"``. What it
-registered they find by importing the same modules. They are forked from a process that has imported what all
-of them need and does nothing else, so that the second worker, or the second study, starts at once. Where one
-dies, another takes over what it was computing.
+Workers never see the script that started the study, so it needs no ``if __name__ == "__main__"``. They import
+the same modules to find what it registered. They are forked from a process that has only imported what all of
+them need, so that the second worker, or the second study, starts at once. If a worker dies, another takes
+over its work.
 """
 
 import logging
@@ -36,7 +36,7 @@ from heavytail.studies.engines._parts import (
 )
 from heavytail.studies.part import Part
 
-# imported before workers are forked: it takes longer than many a part
+# imported before workers are forked: it takes longer than many parts do
 PRELOADED = ["pandas", "scipy.sparse", __name__]
 MAX_TEMPORARY_FOLDER = 80  # characters of its path; that of a socket in it has at most 107
 ATTEMPTS = 2  # processes that may die over one task
@@ -44,10 +44,10 @@ ATTEMPTS = 2  # processes that may die over one task
 
 @register("engine", "local")
 def local(workers: Count | None = None) -> "LocalEngine":
-    """Processes on this machine, `workers` at a time; all cores if left out.
+    """Processes on this machine, by default one per core.
 
     Args:
-        workers: how many at a time.
+        workers: the number of processes.
     """
     return LocalEngine(workers)
 
@@ -73,11 +73,11 @@ class LocalEngine:
         if pool.given_up:
             raise InputError(
                 f"workers died again and again over {pool.given_up} of {len(parts)} parts, perhaps for lack"
-                " of memory; all others are done and kept, go on with: heavytail resume"
+                " of memory; all others are done and kept, continue with: heavytail resume"
             )
 
     def _is_news(self, event: Event) -> bool:
-        """Tell whether no worker said this before: that it compiles, each of them says."""
+        """Return whether an event is new: every worker reports that it compiles."""
         if not isinstance(event, Message):
             return True
         new = event.words not in self._said
@@ -86,7 +86,7 @@ class LocalEngine:
 
 
 def count_cores() -> int:
-    """Count the cores that this process may use; where the system does not tell, all of them."""
+    """Count the cores that this process may use, or all of them if the system cannot tell."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -99,18 +99,18 @@ class Worker:
         self.connection, theirs = context.Pipe()
         self.process = context.Process(target=work, args=(theirs, dict(os.environ)))
         self.process.start()
-        theirs.close()  # the process has the only one: when it ends, the connection does
+        theirs.close()  # only the process keeps one: when it ends, so does the connection
 
     def give(self, task: Task) -> None:
-        """Let it do a task; if it is dead, that shows in the answer."""
+        """Give it a task; if it is dead, the answer will show it."""
         with suppress(OSError):
             self.connection.send(task)
 
     def hear(self) -> object:
-        """What it says next, or None if it has died."""
+        """Return its next message, or None if it has died."""
         try:
             return self.connection.recv() if self.connection.poll() else None
-        except (EOFError, OSError):  # also in the middle of what it was saying
+        except (EOFError, OSError):  # perhaps in the middle of a message
             return None
 
     def stop(self) -> None:
@@ -128,11 +128,11 @@ class Job:
 
 
 class Pool:
-    """As many workers as there were tasks at once; all end with `stop`."""
+    """A pool of as many workers as there were concurrent tasks; all end with `stop`."""
 
     def __init__(self) -> None:
         fits = len(get_temp_dir()) <= MAX_TEMPORARY_FOLDER
-        # forked, or afresh where the path of the socket that asks for processes would be too long
+        # forked, or spawned if the path of the fork server's socket would be too long
         self._context = get_context("forkserver") if fits else get_context("spawn")
         self._context.set_forkserver_preload(PRELOADED)
         self._workers: list[Worker] = []
@@ -140,13 +140,13 @@ class Pool:
         self.given_up = 0  # tasks over which workers died
 
     def submit(self, task: Task) -> Job:
-        """Let a worker do a task."""
+        """Give a task to a worker."""
         job = Job(task, self._idle.pop() if self._idle else self._start())
         job.worker.give(task)
         return job
 
     def listen(self, jobs: Sequence[Job]) -> Iterator[Finished | PartProgress | Message]:
-        """Wait until some of these jobs have news, and yield them; what a worker raised is raised here."""
+        """Wait until some of these jobs have news, and yield them; a worker's exception is raised here."""
         ends = {job: (job.worker.connection, job.worker.process.sentinel) for job in jobs}
         ready = wait([end for both in ends.values() for end in both])
         for job, both in ends.items():
@@ -166,7 +166,7 @@ class Pool:
                 raise error
 
     def _replace(self, job: Job) -> Iterator[Finished]:
-        """Let another worker do what one died over; give it up if that happens again and again."""
+        """Give a dead worker's task to another; give it up if that happens again and again."""
         self._workers.remove(job.worker)
         job.worker.stop()
         job.deaths += 1
@@ -195,8 +195,8 @@ def _starting_processes() -> Iterator[None]:
     """Start processes that ignore Ctrl-C and do not run the script that started the study.
 
     Ctrl-C reaches the whole process group, and the study decides what happens. Blocked signals stay blocked
-    in a new process from its start. Here it waits until the process is there: another thread may receive it,
-    and a process that is half started would complain.
+    in a new process from its start. Here Ctrl-C waits until the process has started: another thread may
+    receive it, and a half-started process would complain.
     """
     with deferred_interrupts():
         resource_tracker.ensure_running()  # now: when it starts, it lets Ctrl-C through
@@ -217,7 +217,7 @@ def work(connection: Connection, environment: Mapping[str, str]) -> None:
 
     This process was forked from one that may have started before the study's environment variables were set.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of Ctrl-C the study hears, and decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study handles Ctrl-C
     os.environ.clear()
     os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -235,12 +235,12 @@ def work(connection: Connection, environment: Mapping[str, str]) -> None:
                 send(run_part_in_worker(task, send))
             except InputError as error:
                 send(error)
-            except Exception:  # noqa: BLE001 - a mistake of the program's, which the study raises
+            except Exception:  # noqa: BLE001 - a bug, which the study raises
                 send(RuntimeError(f"a worker failed:\n{traceback.format_exc()}"))
 
 
 def _send_logs(log: logging.Logger, send: Send) -> None:
-    """Send what is logged in this worker to its study, which shows it where the user looks."""
+    """Send this worker's log to its study, which shows it to the user."""
 
     class ToStudy(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -252,7 +252,7 @@ def _send_logs(log: logging.Logger, send: Send) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker when its study was killed, whatever it is computing."""
+    """End this worker when its study is killed, whatever it is computing."""
     if parent := parent_process():
         parent.join()
     os._exit(1)

@@ -2,8 +2,8 @@
 
 A running one is found by its address, or by ``$RAY_ADDRESS``, as Ray sets it.
 
-Every part is a task; if its node dies, Ray computes it again elsewhere. Results come back as bytes
-and are written by the process that runs the study, so that the cluster needs no common disk.
+Every part is a task; if its node dies, Ray computes it again elsewhere. Results come back as bytes and are
+written by the process that runs the study, so that the cluster needs no shared disk.
 """
 
 import os
@@ -23,16 +23,16 @@ from heavytail.studies.part import Part
 from heavytail.studies.specs import given_mdps
 
 SECONDS_TO_ANSWER = 10
-MAX_RETRIES = 10  # of a part whose worker or node died: one that kills every worker must end some time
+MAX_RETRIES = 10  # of a part whose worker or node died: a part that kills every worker must end at some point
 
 
 @register("engine", "ray")
 def ray(workers: Count | None = None, address: str | None = None) -> "RayEngine":
-    """A Ray cluster, by its `address`, or one started here with so many `workers`.
+    """A Ray cluster at `address`, or one started here with `workers` workers.
 
     Args:
-        workers: how many, in a cluster that is started here; all cores if left out.
-        address: of a cluster that is there; $RAY_ADDRESS if left out.
+        workers: the number of workers of a cluster started here; by default one per core.
+        address: the address of a running cluster; by default $RAY_ADDRESS.
     """
     return RayEngine(address, workers)
 
@@ -46,7 +46,7 @@ class RayEngine:
             try:
                 _check_reachable(address)
                 self._ray.init(
-                    # without "local", Ray would join whatever was started on this machine last
+                    # without "local", Ray would join the last cluster started on this machine
                     address=address or "local",
                     num_cpus=None if address else workers,
                     include_dashboard=False,
@@ -101,13 +101,13 @@ class RayEngine:
         except errors.RayError as error:  # workers or nodes died, again and again
             reason = " ".join(str(error).split())
             raise InputError(
-                f"Ray gave a part up: {reason}; what is done is kept, go on with: heavytail resume"
+                f"Ray gave up on a part: {reason}; what is done is kept, continue with: heavytail resume"
             ) from None
         return result
 
 
 def run_part_on_ray(part_json: str, plugins: Mapping[str, str], mdp: bytes | None) -> Result:
-    """The task of Ray, which replaces references among its arguments by what they refer to."""
+    """Run a part as a Ray task; Ray replaces references among its arguments by their values."""
     return run_part_in_worker(Task(part_json, plugins, None, mdp))
 
 

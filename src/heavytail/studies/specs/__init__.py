@@ -1,1 +1,1 @@
-"""The spec of a study: its models, how it is read, and what is checked."""
+"""The spec of a study: models, reading and checks."""

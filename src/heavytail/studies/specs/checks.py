@@ -1,4 +1,4 @@
-"""Check what the models of a spec cannot see: names, grids, sweeps, claims, and results that are there."""
+"""Checks that the models of a spec cannot make: names, grids, sweeps, claims, and existing results."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ DIMENSIONS = (2, 3)  # of a sweep
 
 
 def check_spec(spec: Spec, where: str) -> Spec:
-    """Return the spec if all that it names exists, else raise InputError."""
+    """Return the spec if everything it names exists, else raise InputError."""
     if not spec.envs or not spec.agents:
         raise InputError(
             f"{where}: a study needs at least one environment under [envs.NAME] and one agent under"
@@ -53,7 +53,7 @@ def check_spec(spec: Spec, where: str) -> Spec:
 
 
 def _check_agent(spec: Spec, agent: VariedAgent, where: str) -> None:
-    """An agent must exist, run in environments of its kind, and know its parameters."""
+    """Check that an agent exists, runs in environments of its kind, and knows its parameters."""
     with error_prefix(where):
         known = _parameter_names(agent.agent)
     _require_known(agent.envs or [], spec.envs, f"{where}.envs")
@@ -87,7 +87,7 @@ def _check_points(agent: VariedAgent, where: str) -> None:
 
 
 def _check_axes(sweep: SweepSpec) -> None:
-    """The axes of a sweep must be two or three lists of numbers, each of them once."""
+    """Check that the axes of a sweep are two or three lists of different numbers."""
     if agent_kind(sweep.agent) == "deep":
         raise InputError(f"{sweep.agent} is a deep agent; maps are of tabular ones")
     if len(sweep.axes) not in DIMENSIONS:
@@ -95,9 +95,7 @@ def _check_axes(sweep: SweepSpec) -> None:
     for name, values in sweep.axes.items():
         _check_axis(name, values)
     if TRUE in (sweep.parameters.get("moment"), *sweep.axes.get("moment", [])) and "epsilon" in sweep.axes:
-        raise InputError(
-            "moment is 'true', but of which order depends on epsilon, which is an axis; give numbers"
-        )
+        raise InputError("moment is 'true', but its order depends on epsilon, which is an axis; give numbers")
 
 
 def _check_axis(name: str, values: Sequence[Any]) -> None:
@@ -106,8 +104,8 @@ def _check_axis(name: str, values: Sequence[Any]) -> None:
     for value in values:
         if not is_number(value) and (name, value) != ("moment", TRUE):
             raise InputError(
-                f"{where} has {short_repr(value)}; it must be a number, since what is none may need"
-                " another program: a map of its own"
+                f"{where} has {short_repr(value)}; it must be a number, since other values may need"
+                " another program: make a separate map"
             )
         if value in seen:
             raise InputError(f"{where} has {short_repr(value)} twice; once will do")
@@ -136,8 +134,7 @@ def _check_condition(spec: Spec, condition: Condition, where: str) -> None:
     for env in condition.envs or sorted(common):
         if condition.metric == "final_regret" and env_kind(spec.envs[env].env) == "deep":
             raise InputError(
-                f"{where}.metric is 'final_regret', but nobody knows the best policy of {env}; take"
-                " 'last_tenth'"
+                f"{where}.metric is 'final_regret', but the best policy of {env} is unknown; use 'last_tenth'"
             )
         bounds = spec.envs[env].bounds
         if condition.of and condition.of not in (bounds.shown if bounds else []):
@@ -154,7 +151,7 @@ def _require_known(names: Any, choices: Any, where: str) -> None:
 
 
 def _parameter_names(agent: str) -> list[str] | None:
-    """The parameters that an agent takes; None if that depends on their values."""
+    """Return the parameters that an agent takes; None if that depends on their values."""
     if agent_kind(agent) == "deep":
         return list(agent_parameters(agent))
     parameters = find("agent", agent).parameters
@@ -167,7 +164,7 @@ def _parameter_names(agent: str) -> list[str] | None:
 
 
 def require_same_results(stored: Spec, spec: Spec, folder: Path) -> None:
-    """Raise InputError if results depend on what differs from the spec that a folder has.
+    """Raise InputError if a spec differs from a folder's in anything that affects results.
 
     Words, claims and statistics may change at any time.
     """
@@ -176,15 +173,15 @@ def require_same_results(stored: Spec, spec: Spec, folder: Path) -> None:
         raise InputError(
             f"{folder} holds another study: {'; '.join(different[:3])}"
             f"{' and more' if len(different) > 3 else ''}. Nothing was started; choose another folder"
-            f" with --out (--reuse {folder} takes over what it has), or go on with the old one by: heavytail"
+            f" with --out (--reuse {folder} takes over what it has), or continue the old one with: heavytail"
             f" resume {folder}"
         )
 
 
 def result_relevant(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Select what results depend on in a spec.
+    """Select the parts of a spec that affect results.
 
-    Not its words, claims, statistics and bounds, nor how environments are grouped.
+    Words, claims, statistics, bounds and the grouping of environments do not.
     """
     words = {"title", "description", "claims", "statistics", "quick", "families", "plugins"}
     work = {key: value for key, value in spec.items() if key not in words}

@@ -1,8 +1,8 @@
-"""MDPs that are given to a study as objects: known by their content, kept in its folder.
+"""MDPs given to a study as objects: identified by their content, kept in its folder.
 
-A spec can only hold names. So an object gets the name ``mdp:DIGEST``, under which everything finds it as it
-finds a registered environment; the ids of runs depend on the MDP itself. The study's folder holds it as
-``mdps/DIGEST.npz``: whoever opens the study, in this process or in another, knows it under the same name.
+A spec can only hold names. So an object gets the name ``mdp:DIGEST``, under which it is found like a
+registered environment; the ids of runs depend on the MDP itself. The study's folder holds it as
+``mdps/DIGEST.npz``: any process that opens the study knows it under the same name.
 """
 
 import os
@@ -25,16 +25,16 @@ PREFIX = "mdp:"  # of their names
 NAME = re.compile(f"{PREFIX}[0-9a-f]{{20}}")
 FOLDER = "mdps"
 SUFFIX = ".npz"
-PLAIN = (str, int, float, list, dict, type(None))  # what a file can hold, and which is looked at later
+PLAIN = (str, int, float, list, dict, type(None))  # values that a file can hold, which are checked later
 
 
 def with_given_envs(raw: Mapping[str, Any], where: str, folder: Path) -> dict[str, Any]:
-    """Put names in the place of objects, and of names of files, among the environments of a spec.
+    """Replace objects and file names among the environments of a spec by names.
 
     Args:
         raw: the spec: under `envs` an MDP, a Gymnasium environment or a table, whose `env` may be one.
-        where: what messages call the spec.
-        folder: where the files are that it names.
+        where: the name of the spec in messages.
+        folder: the folder of the files that it names.
     """
     envs = raw.get("envs")
     if not isinstance(envs, Mapping):
@@ -62,7 +62,7 @@ def to_mdp(env: Any, folder: Path) -> ChangingMDP:
 
 
 def _without_wrappers(env: Any) -> MDP:
-    """Return the MDP of a Gymnasium environment, if that is all there is to it."""
+    """Return the MDP of a Gymnasium environment, if nothing else changes its behaviour."""
     inner = env
     while inner is not getattr(inner, "unwrapped", inner):
         if type(inner).__name__ not in REWARD_PRESERVING_WRAPPERS:
@@ -75,7 +75,7 @@ def _without_wrappers(env: Any) -> MDP:
 
 
 def give_mdp(mdp: ChangingMDP) -> str:
-    """Make an MDP known in this process, and return its name."""
+    """Register an MDP in this process, and return its name."""
     for each in mdp.mdps:
         check_mdp(each)
     name = PREFIX + digest_mdp(mdp)
@@ -87,7 +87,7 @@ def give_mdp(mdp: ChangingMDP) -> str:
 
 
 def given_names(spec: Any) -> Iterator[str]:
-    """The names of the MDPs of a spec that were given as objects; the spec may be anything."""
+    """Yield the names of a spec's MDPs that were given as objects; the spec may be anything."""
     envs = spec.get("envs") if isinstance(spec, Mapping) else None
     for env in envs.values() if isinstance(envs, Mapping) else ():
         name = env.get("env") if isinstance(env, Mapping) else None
@@ -96,17 +96,17 @@ def given_names(spec: Any) -> Iterator[str]:
 
 
 def file_of(name: str) -> str:
-    """The file of a given MDP, in the folder of its study."""
+    """Return the file of a given MDP, in the folder of its study."""
     return f"{FOLDER}/{name.removeprefix(PREFIX)}{SUFFIX}"
 
 
 def to_bytes(name: str) -> bytes:
-    """The content of the file of an MDP that is known here."""
+    """Return the content of the file of a registered MDP."""
     return mdp_to_bytes(find("env", name).builder())
 
 
 def take(name: str, content: bytes, where: str) -> None:
-    """Make an MDP known that was given to another process, from the content of its file."""
+    """Register an MDP that was given to another process, from the content of its file."""
     if is_given("env", name):
         return
     found = give_mdp(as_changing(mdp_from_bytes(content, where)))
@@ -115,7 +115,7 @@ def take(name: str, content: bytes, where: str) -> None:
 
 
 def take_from_folder(name: str, folder: Path) -> None:
-    """Make an MDP known that was given to another process, from the folder of its study."""
+    """Register an MDP that was given to another process, from the folder of its study."""
     if is_given("env", name):
         return
     path = folder / file_of(name)

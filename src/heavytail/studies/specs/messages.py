@@ -33,7 +33,7 @@ def describe_point(point: Mapping[str, Any]) -> str:
 
 @contextmanager
 def one_line_errors(where: str) -> Iterator[None]:
-    """Turn any error of a builder into one line that says where in the spec it is."""
+    """Turn any error of a builder into one line with its place in the spec."""
     try:
         yield
     except Exception as error:
@@ -45,7 +45,7 @@ def one_line_errors(where: str) -> Iterator[None]:
 
 @contextmanager
 def error_prefix(where: str) -> Iterator[None]:
-    """Begin the message of errors with where they are."""
+    """Prefix the message of errors with their place."""
     try:
         yield
     except ValidationError as error:
@@ -55,7 +55,7 @@ def error_prefix(where: str) -> Iterator[None]:
 
 
 def _one_line(error: ValidationError, where: str) -> str:
-    """The first complaint of pydantic, in one line."""
+    """Return pydantic's first complaint in one line."""
     first = error.errors(include_url=False)[0]
     place = [str(part) for part in first["loc"] if part != "[key]"]
     name, kind = key_path(place), first["type"]
@@ -91,7 +91,7 @@ _MUST = {
 
 
 def _keys_at(place: list[str]) -> list[str]:
-    """The keys of the model at a place."""
+    """List the keys of the model at a place."""
     models: dict[str, type[Frozen]] = {
         "envs": EnvSpec,
         "families": FamilySpec,

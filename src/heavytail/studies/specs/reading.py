@@ -1,4 +1,4 @@
-"""Read a spec: TOML or a dictionary into models, or one line that says what is wrong and where."""
+"""Reading a spec: TOML or a dictionary into models, or a one-line error that says what is wrong and where."""
 
 import math
 import re
@@ -15,37 +15,37 @@ from heavytail.studies.specs.given_mdps import with_given_envs
 from heavytail.studies.specs.messages import error_prefix
 from heavytail.studies.specs.spec import LENGTHS, AgentSpec, Condition, EnvSpec, FamilySpec, Spec, SweepSpec
 
-M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # what names environments
+M = TypeVar("M", AgentSpec, SweepSpec, Condition)  # tables that name environments
 MAX_DEPTH = 20  # tables in tables
 MAX_INT = 2**1023  # whole numbers below it are also floats
-SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which JSON can hold and no file
+SURROGATES = re.compile("[\ud800-\udfff]")  # halves of characters, which JSON can hold but files cannot
 
 
 def read_spec(path: str | Path, *, quick: bool = False) -> Spec:
-    """Read the study that a TOML file describes; `quick`: with the changes that its table [quick] makes."""
+    """Read the spec in a TOML file; `quick` applies the changes of its table [quick]."""
     where = Path(path)
     try:
         text = where.read_text(encoding="utf-8")
     except IsADirectoryError:
         raise InputError(
-            f"{where} is a folder; a spec is a .toml file. To go on with a study: heavytail resume {where}"
+            f"{where} is a folder; a spec is a .toml file. To continue a study: heavytail resume {where}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{where} cannot be read: {getattr(error, 'strerror', None) or error}") from None
     try:
         raw = tomllib.loads(text)
     except RecursionError:
-        raise InputError(f"{where} is no TOML: it is nested too deeply") from None
+        raise InputError(f"{where} is not valid TOML: it is nested too deeply") from None
     except ValueError as error:  # a TOMLDecodeError, or a number with thousands of digits
-        raise InputError(f"{where} is no TOML: {error}") from None
+        raise InputError(f"{where} is not valid TOML: {error}") from None
     return _make(raw, str(where), where.parent, quick=quick)
 
 
 def make_spec(raw: Mapping[str, Any], *, where: str = "spec", quick: bool = False) -> Spec:
-    """Make the study that a dictionary describes.
+    """Make a spec from a dictionary.
 
-    Its environments may also be objects, which become names (`specs.given_mdps`). `quick`: with
-    the changes that its table [quick] makes, which are checked in any case.
+    Its environments may also be objects, which become names (`specs.given_mdps`). `quick` applies the changes
+    of its table [quick], which are checked in any case.
 
     >>> raw = {"name": "mine", "episodes": 100, "envs": {"six_arms": {}}, "agents": {"random": {}}}
     >>> make_spec(raw).agents["random"].agent
@@ -85,13 +85,13 @@ def _with_changes(raw: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 
 def _with_families(spec: Spec) -> Spec:
-    """Add the members of families to the environments, and put them in place of the families' names."""
+    """Add the members of families to the environments, and replace the families' names by them."""
     members = {}
     for key, family in spec.families.items():
         with error_prefix(f"families.{key}"):
             members[key] = expand_family(key, family)
     if both := sorted({*members} & {*spec.envs}):
-        raise InputError(f"{both[0]} is the key of an environment and of a family; it must be of one of them")
+        raise InputError(f"{both[0]} is the key of an environment and of a family; rename one")
 
     def expand(table: M) -> M:
         return table.model_copy(update={"envs": table.envs and with_members(table.envs, members)})
@@ -171,7 +171,7 @@ def _with_names(spec: Spec) -> Spec:
 
 
 def _plain(value: Any, where: str, place: tuple[str, ...] = ()) -> Any:
-    """Check that there is only what JSON can hold: no dates, no infinities."""
+    """Check that there are only values that JSON can hold: no dates, no infinities."""
     if len(place) > MAX_DEPTH:
         raise InputError(
             f"{where}: {key_path(place[:3])} is nested too deeply; {MAX_DEPTH} tables or lists in"

@@ -1,4 +1,4 @@
-"""The spec of a study as models, and what follows from it by itself: kinds, places, grid points and seeds."""
+"""The spec of a study as models, and what follows directly from it: kinds, places, grid points and seeds."""
 
 import itertools
 import json
@@ -21,7 +21,7 @@ Whole: TypeAlias = Annotated[int, Ge(1), Le(2**53)]
 Seeds: TypeAlias = Annotated[int, Ge(1), Le(100_000)]
 Parameters: TypeAlias = dict[str, Any]
 Kind: TypeAlias = Literal["tabular", "deep"]  # of environments and of the agents that learn there
-Regret: TypeAlias = Literal["rewards", "gaps"]  # what it is measured by; see heavytail.planning.regret
+Regret: TypeAlias = Literal["rewards", "gaps"]  # how it is measured; see heavytail.planning.regret
 Metric: TypeAlias = Literal["final_regret", "last_tenth", "first_tenth", "first_hundredth", "counter"]
 LENGTHS = ("steps", "episodes")
 
@@ -36,7 +36,7 @@ class BoundsSpec(Frozen):
     """The bounds of `heavytail.bounds` that are drawn beside the regret of agents."""
 
     shown: Annotated[list[str], Field(min_length=1)]
-    # rewards have a moment of order 1 + epsilon; halfway to their tail index if left out
+    # rewards have a moment of order 1 + epsilon; by default halfway to their tail index
     epsilon: Annotated[float, Gt(0), Le(1)] | None = None
     delta: Annotated[float, Gt(0), Lt(1)] = 0.05
 
@@ -118,7 +118,7 @@ class TuningSpec(Frozen):
 
 
 class StatisticsSpec(Frozen):
-    """The statistics by which runs are summarised and tested."""
+    """The settings for summarising and testing runs."""
 
     confidence: Annotated[float, Gt(0), Lt(1)] = 0.95
     resamples: Annotated[int, Ge(1), Le(MAX_RESAMPLES)] = 2000
@@ -131,11 +131,11 @@ class Condition(Frozen):
 
     `test` is a kind of claim (`heavytail.studies.claims`). "better": `agent` beats `than`; "no_gain": it does
     not, by more than `margin` of the optimum; "no_worse": `agent` is at least as good, but for `margin` of
-    what the other reaches; "at_least" and "at_most": its median reaches `value`, as a
-    share of the optimum (of a counter: as it is), or as a multiple of a bound on regret, if `of` names one;
-    "rate_at_least" and "rate_at_most": the share of runs whose counter is above 0; "ratio_at_most": its
-    median regret is at most `value` times that of `than`, or its mean one; "stuck_at_most": the share of runs
-    that end below 1 - `margin` of the optimum.
+    what the other reaches; "at_least" and "at_most": its median reaches `value`, a share of the optimum (for
+    a counter the number itself), or a multiple of a bound on regret, if `of` names one; "rate_at_least" and
+    "rate_at_most": the share of runs whose counter is above 0; "ratio_at_most": its median or mean regret is
+    at most `value` times that of `than`; "stuck_at_most": the share of runs that end below 1 - `margin` of
+    the optimum.
     """
 
     test: str
@@ -153,7 +153,7 @@ class Condition(Frozen):
 
 
 class Found(Frozen):
-    """What each verdict on a claim means, in a plain sentence for the top of the report."""
+    """A plain sentence for each verdict on a claim, for the top of the report."""
 
     reproduced: str
     not_reproduced: str
@@ -171,13 +171,13 @@ class Claim(Frozen):
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `found` where it is not: studies without it keep their digest."""
+        """Leave out an empty `found`: studies without it keep their digest."""
         values: dict[str, Any] = serialise(self)
         return {key: value for key, value in values.items() if key != "found" or value is not None}
 
 
 class Spec(Frozen):
-    """All that a study says."""
+    """The whole spec of a study."""
 
     name: Name
     title: str = ""
@@ -201,33 +201,33 @@ class Spec(Frozen):
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what most studies do without: those keep their digest."""
+        """Leave out fields that most studies do not use: those studies keep their digest."""
         values: dict[str, Any] = serialise(self)
         defaults: dict[str, Any] = {"maps": {}, "plugins": [], "regret": "rewards"}
         return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
     def digest(self) -> str:
-        """A digest of all that the study says."""
+        """A digest of the whole spec."""
         return sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()[:16]
 
 
 def canonical(value: Any) -> str:
-    """JSON in which equal values are equal strings."""
+    """Write JSON in which equal values are equal strings."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def env_kind(name: str) -> Kind:
-    """Tell an MDP from a compiled environment for deep agents."""
+    """Return whether an environment is tabular, an MDP, or a compiled one for deep agents."""
     return "deep" if is_environment(name) else "tabular"
 
 
 def agent_kind(name: str) -> Kind:
-    """Tell a tabular agent from a deep one."""
+    """Return whether an agent is tabular or deep."""
     return "deep" if is_registered("deep_agent", name) else "tabular"
 
 
 def envs_for(spec: Spec, agent: VariedAgent) -> list[str]:
-    """List the environments of an agent: all of its kind, unless it names some."""
+    """List the environments of an agent: by default all of its kind."""
     kind = agent_kind(agent.agent)
     return [
         key
@@ -237,7 +237,7 @@ def envs_for(spec: Spec, agent: VariedAgent) -> list[str]:
 
 
 def single_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
-    """The only point of a grid that has one, so that nothing is searched; None if there are more.
+    """Return the only point of a grid that has one, so that nothing is searched; None if there are more.
 
     >>> single_point({"a": [1], "b": [3]}), single_point({}), single_point({"a": [1, 2]})
     ({'a': 1, 'b': 3}, {}, None)
@@ -248,7 +248,7 @@ def single_point(grid: Mapping[str, list[Any]]) -> dict[str, Any] | None:
 
 
 def grid_points(grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    """Every point of a grid, the last key fastest; of an empty one, the point without coordinates.
+    """Yield every point of a grid, the last key fastest; for an empty one, the point without coordinates.
 
     >>> list(grid_points({"a": [1, 2], "b": [3]}))
     [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}]
@@ -258,7 +258,7 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
 
 
 def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
-    """Points of a grid that together have each of its values: the first, and those that differ in one.
+    """Yield points of a grid that cover each of its values: the first, and those that differ in one.
 
     >>> list(one_at_a_time({"a": [1, 2], "b": [3, 4]}))
     [{'a': 1, 'b': 3}, {'a': 2, 'b': 3}, {'a': 1, 'b': 4}]
@@ -274,7 +274,7 @@ def one_at_a_time(grid: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
 
 
 class SpawnKey(IntEnum):
-    """What each random stream of a study is for: the seed is spawned once per purpose, so they never overlap.
+    """The purposes of a study's random streams: the seed is spawned once for each, so they never overlap.
 
     The numbers are part of every result and do not change. Sweeps and claims share one: sweeps spawn it by
     replicate (a second key), claims by claim, condition and environment (three more keys).
@@ -292,7 +292,7 @@ class SpawnKey(IntEnum):
 
 
 def spawn_seed(seed: int, key: SpawnKey, *place: int) -> np.random.SeedSequence:
-    """The seed of one purpose; `place` tells apart what has streams of its own there.
+    """Return the seed of one purpose; `place` distinguishes separate streams within it.
 
     >>> spawn_seed(7, SpawnKey.EVALUATION, 3).spawn_key
     (1, 3)
