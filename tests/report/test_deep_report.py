@@ -84,7 +84,7 @@ def test_words_are_those_of_returns(page: Reader) -> None:
     assert "Mean clean return per episode of the episodes that ended since the previous checkpoint" in words
     assert "Clean return per episode, last tenth" in words
     assert "Median clean return per episode in the last tenth over 2 tuning seeds" in words
-    assert "Bright is good, on a scale of each agent's own" in words
+    assert "Bright is good, on a scale for each agent" in words
     assert "noise 1: Heavy-DQN, clean return in the last tenth, at least −180 " in words
     assert "4,000 steps" in words
 

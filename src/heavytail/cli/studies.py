@@ -256,7 +256,7 @@ def _finish(study: "Study", as_json: bool, report: Path | None) -> None:
 
 
 def _all_failed(study: "Study") -> bool:
-    """Tell whether no run of the evaluation worked, or of tuning, after which there is none."""
+    """Return whether every run of the evaluation failed, or of tuning, after which there is no evaluation."""
     curves = [study.curves(stage.phase) for stage in study.stages() if stage.phase != "map"]
     return bool(curves[-1]["error"].notna().all())
 

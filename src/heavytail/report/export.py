@@ -85,7 +85,7 @@ def make_tables(study: Study) -> "dict[str, pd.DataFrame]":
 
 
 def _runs(data: ReportData) -> Iterator[tuple[Task, Agent, dict[str, Any]]]:
-    """Every agent in every environment, with the columns that name them."""
+    """Yield every agent in every environment, with the columns that name them."""
     for task in data.tasks.values():
         for agent in task.agents:
             names = {"env_key": task.key, "environment": task.label}

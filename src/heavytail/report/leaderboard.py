@@ -114,7 +114,7 @@ def _find_level(task: TaskScores, significance: float) -> list[str]:
 
 
 def _test_pairs(first: str, second: str, tasks: Sequence[TaskScores]) -> float:
-    """The p-value of the sign test of all pairs of runs on one seed."""
+    """Compute the p-value of the sign test of all pairs of runs on one seed."""
     signs = np.concatenate([np.sign(np.subtract(*task.pairs(first, second))) for task in tasks])
     return statistics.sign_test(int((signs > 0).sum()), int((signs < 0).sum()))
 

@@ -52,11 +52,11 @@ class Family(NamedTuple):
         return all(task.optimum is not None for task in self.members)
 
     def regrets(self, key: str) -> Floats:
-        """The final regrets [run, member] of an agent, of the seeds that are complete everywhere."""
+        """Return the final regrets [run, member] of an agent, of the seeds that are complete everywhere."""
         return self._values(key, final_regret)
 
     def last_rewards(self, key: str) -> Floats:
-        """The mean rewards [run, member] in the last tenth of an agent's runs, of the same seeds."""
+        """Return the mean rewards [run, member] in the last tenth of an agent's runs, of the same seeds."""
         return self._values(key, final_reward)
 
     def _values(self, key: str, measure: Callable[[Runs], Floats]) -> Floats:
@@ -67,7 +67,7 @@ class Family(NamedTuple):
         return np.stack([measure(each)[np.isin(each.replicates, list(common))] for each in runs], axis=1)
 
     def mean(self, values: Floats) -> Interval:
-        """The mean over runs [member] with its bootstrap interval.
+        """Compute the mean over runs [member] with its bootstrap interval.
 
         Theorems bound the expected regret; with mean rewards regret is bounded, so that it has a mean.
         """
@@ -82,7 +82,7 @@ class Family(NamedTuple):
 
 
 def make_families(spec: Spec, tasks: Mapping[str, Task]) -> list[Family]:
-    """The families of a study, each with the tasks of its members."""
+    """Make the families of a study, each with the tasks of its members."""
     return [
         _family(spec, key, {name: env for name, env in spec.envs.items() if env.family == key}, tasks)
         for key in spec.families
@@ -119,12 +119,12 @@ def _at_stake(env: EnvSpec, length: int) -> float:
 
 
 def bound_lines(env: EnvSpec, at: Floats) -> tuple[BoundLine, ...]:
-    """The bounds of an environment along a run, at so many episodes or steps."""
+    """Return the bounds of an environment along a run, at these numbers of episodes or steps."""
     return _lines([env], at, [at])
 
 
 def lines_across(envs: Sequence[EnvSpec], at: Floats, lengths: Sequence[int]) -> tuple[BoundLine, ...]:
-    """The bounds of environments that stand along an axis, each at the end of its runs."""
+    """Return the bounds of environments along an axis, each at the end of its runs."""
     return _lines(envs, at, [np.array([length], np.float64) for length in lengths])
 
 
@@ -155,7 +155,7 @@ def _line(name: str, at: Floats, envs: Sequence[EnvSpec], units: Sequence[Floats
 
 
 def _bound(name: str, env: EnvSpec, steps: Floats) -> Bound:
-    """A bound for an environment; of several MDPs, the largest at the last of these steps."""
+    """Return a bound for an environment; of several MDPs, the largest at the last of these steps."""
     if env.bounds is None:
         raise InputError("its bounds are not named")
     quantities = _quantities(env.env, canonical(env.parameters), env.bounds.epsilon)

@@ -111,7 +111,7 @@ def pack_study(
 
 
 def _mdp_files(study: Mapping[str, Any]) -> dict[str, str]:
-    """The files of the MDPs that were given to a study as objects, by their names."""
+    """Return the files of the MDPs given to a study as objects, by name."""
     files = {name: given_mdps.to_bytes(name) for name in given_mdps.given_names(study["spec"])}
     if (size := sum(map(len, files.values()))) > MAX_MDP_BYTES:
         raise InputError(
@@ -122,14 +122,14 @@ def _mdp_files(study: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _sweep_rows(sweeps: pa.Table) -> pa.Table:
-    """The summary of sweeps as rows of phase "map"."""
+    """Return the summary of sweeps as rows of phase "map"."""
     named = sweeps.rename_columns([f"{PREFIX}{name}" for name in sweeps.column_names])
     phase = pa.array(["map"] * len(sweeps), pa.string())
     return named.replace_schema_metadata(None).append_column("phase", phase)
 
 
 def to_parquet(table: pa.Table, header: Mapping[str, Any]) -> bytes:
-    """The bytes of a file with these rows and this header, to which the digest is added."""
+    """Return the bytes of a file with these rows and this header, adding the digest."""
     out = io.BytesIO()
     floats = [name for name in FLOATS if name in table.column_names]
     texts = [name for name in table.column_names if name not in floats]
@@ -148,7 +148,7 @@ def to_parquet(table: pa.Table, header: Mapping[str, Any]) -> bytes:
 
 
 def _digest(table: pa.Table, header: Mapping[str, Any]) -> str:
-    """A digest of all that is read from a file."""
+    """Compute a digest of everything that is read from a file."""
     return sha256(f"{values_digest(table)} {canonical(header)}".encode()).hexdigest()
 
 
@@ -221,7 +221,7 @@ class PackedStore(Store):
             yield self._part_table(part).select(list(names))
 
     def read_sweeps(self) -> pa.Table | None:
-        """The summary of sweeps; None if there is none."""
+        """Read the summary of sweeps; None if there is none."""
         table, places = self._content.table, self._content.places.values()
         if self._content.sweeps is None:
             return None

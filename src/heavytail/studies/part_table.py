@@ -73,12 +73,12 @@ def _run(part: Part, context: WorkContext) -> Iterator[RunResult]:
 
 
 def part_to_parquet(part: Part, results: Sequence[RunResult]) -> bytes:
-    """The bytes of the file of a part with these results, run by run."""
+    """Return the bytes of the file of a part with these results, run by run."""
     return table_to_parquet(to_table(part, results))
 
 
 def table_to_parquet(table: pa.Table) -> bytes:
-    """The bytes of the file of a part with this table."""
+    """Return the bytes of the file of a part with this table."""
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd")
     return out.getvalue()
@@ -144,7 +144,7 @@ def _numbers(results: Sequence[RunResult], read: Callable[[RunCurve], Floats | N
 
 
 def _counters(results: Sequence[RunResult]) -> pa.Array:
-    """The counters of every row, as pairs of a name and a number."""
+    """Return the counters of every row, as pairs of a name and a number."""
     names, values, lengths = list[str](), [np.zeros(0)], list[int]()
     for result in results:
         if isinstance(result, Failed):
@@ -165,7 +165,7 @@ def _counters(results: Sequence[RunResult]) -> pa.Array:
 
 
 def to_frame(table: pa.Table) -> "pd.DataFrame":
-    """The curves of some parts as a DataFrame, with counters as columns."""
+    """Return the curves of some parts as a DataFrame, with counters as columns."""
     import pandas as pd
 
     frame = table.drop_columns("counters").to_pandas()

@@ -36,7 +36,7 @@ class Cell(NamedTuple):
         return sum(run.id in mine for run in part.runs) / len(part.runs)
 
     def parameters(self) -> dict[str, Any]:
-        """The agent's parameters, complete."""
+        """Return the agent's parameters, complete."""
         return next(run.parameters for part in self.parts for run in part.runs if run.id == self.runs[0])
 
 
@@ -247,12 +247,12 @@ def count_seeds(spec: Spec, planned: Planned) -> int:
 
 
 def backend_in(spec: Spec, key: str) -> Backend:
-    """The backend of one of a study's environments."""
+    """Return the backend of one of a study's environments."""
     return backend_for(spec.envs[key].env, spec.envs[key].parameters)
 
 
 def phase_length(spec: Spec, key: str, phase: Phase) -> int:
-    """The length of a run of this phase, in episodes or steps."""
+    """Return the length of a run of this phase, in episodes or steps."""
     length = run_length(spec, key)
     if phase != "tuning":
         return length
@@ -260,7 +260,7 @@ def phase_length(spec: Spec, key: str, phase: Phase) -> int:
 
 
 def run_length(spec: Spec, key: str) -> int:
-    """The length of a run, in episodes or steps."""
+    """Return the length of a run, in episodes or steps."""
     env, unit = spec.envs[key], f"{backend_in(spec, key).unit}s"
     given = getattr(env, unit) or getattr(spec, unit)
     if given is None:

@@ -16,7 +16,7 @@ HARMLESS = frozenset({"host", "cpus", "machine"})  # may differ between the part
 
 
 def total_seconds(sidecars: Sequence[Mapping[str, Any]]) -> float:
-    """The computing time of these parts, of all workers together."""
+    """Sum the computing time of these parts, of all workers together."""
     return float(sum(sidecar.get("seconds", 0.0) for sidecar in sidecars))
 
 
@@ -31,7 +31,7 @@ def count_values(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
 
 
 def mixed(sidecars: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """The values that should be the same in all parts and are not."""
+    """Find the values that should be the same in all parts and are not."""
     return {
         key: values
         for key, values in count_values(sidecars).items()
@@ -46,7 +46,7 @@ def count_parts(sidecar: Mapping[str, Any]) -> int:
 
 @cache
 def _code_digest() -> str:
-    """A digest of heavytail's own code as it is installed here."""
+    """Compute a digest of heavytail's own code as it is installed here."""
     root = Path(heavytail.__file__).parent
     return sha256(b"".join(path.read_bytes() for path in sorted(root.rglob("*.py")))).hexdigest()[:16]
 
@@ -58,7 +58,7 @@ def part_versions(part: Part) -> dict[str, Any]:
 
 @cache
 def code_versions() -> dict[str, Any]:
-    """The versions and the machine that compute here."""
+    """Return the versions and the machine that compute here."""
     from importlib.metadata import version
 
     return {

@@ -21,7 +21,7 @@ COMPANIONS = {"paper": ("paper-deep",)}  # studies that are reproduced and repor
 
 
 def published(name: str) -> Path:
-    """The spec of a study that comes with heavytail.
+    """Return the spec of a study that comes with heavytail.
 
     >>> published("paper").name
     'spec.toml'
@@ -33,7 +33,7 @@ def published(name: str) -> Path:
 
 
 def published_result(name: str) -> Study | None:
-    """The study with the results that come with heavytail, if there are any."""
+    """Return the study with the results that come with heavytail, if any."""
     path = _results(name)
     return Study.open(path) if path else None
 

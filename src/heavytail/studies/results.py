@@ -156,7 +156,7 @@ def reward_rates(runs: Runs) -> Floats:
 
 
 def truncated_shares(runs: Runs, horizon: int) -> Floats:
-    """The share of all steps so far whose reward was truncated [run, checkpoint].
+    """Compute the share of all steps so far whose reward was truncated [run, checkpoint].
 
     >>> zeros, counters = np.zeros((1, 2)), {"truncated": np.array([[1.0, 4.0]])}
     >>> runs = Runs(np.array([0]), np.array([5, 10]), zeros, zeros, zeros, zeros, counters, 0)
@@ -172,12 +172,12 @@ def _per(rewards: Floats, scored: Floats) -> Floats:
 
 
 def final_reward(runs: Runs) -> Floats:
-    """The mean reward per unit in the last tenth of the run [run]."""
+    """Compute the mean reward per unit in the last tenth of the run [run]."""
     return mean_reward_in(runs, *LAST_TENTH)
 
 
 def final_regret(runs: Runs) -> Floats:
-    """The regret of the whole run [run]."""
+    """Compute the regret of the whole run [run]."""
     return runs.regret[:, -1]
 
 
@@ -218,7 +218,7 @@ def summarise_agent(key: str, label: str, setting: str, runs: Runs, aggregation:
 
 
 def counter_names(agents: Sequence[Agent]) -> list[str]:
-    """The names of all counters that any of these agents has."""
+    """Return the names of all counters of these agents."""
     return list(dict.fromkeys(name for agent in agents for name in agent.runs.counters))
 
 
@@ -232,7 +232,7 @@ def describe_bounds(bounds: Sequence[BoundLine]) -> str:
 
 
 def score_matrices(curves: "pd.DataFrame", envs: Sequence[str]) -> dict[str, Floats]:
-    """The score of each run in each environment, by agent: [run, environment].
+    """Compute the score of each run in each environment, by agent: [run, environment].
 
     A score is the mean reward in the last tenth of a run, as a share of the optimum if that is known. Agents
     that did not run everywhere are left out, and so are seeds that failed anywhere: rliable needs complete
@@ -249,7 +249,7 @@ def score_matrices(curves: "pd.DataFrame", envs: Sequence[str]) -> dict[str, Flo
 
 
 def _scores(frame: "pd.DataFrame") -> dict[int, float]:
-    """The score of each seed that has one."""
+    """Compute the score of each seed that has one."""
     runs = gather_runs(frame)
     if not len(runs.replicates):
         return {}

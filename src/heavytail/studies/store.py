@@ -288,7 +288,7 @@ class Store:
                 left.unlink()
 
     def _folders(self) -> list[Path]:
-        """The folders in the study's folder."""
+        """Return the folders in the study's folder."""
         return [self.parts, self.sidecar_folder, self.resume_folder, self.folder / given_mdps.FOLDER]
 
     def _write(self, target: Path, content: bytes) -> None:

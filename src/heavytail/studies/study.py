@@ -258,11 +258,11 @@ class Study:
     # Results
 
     def choices(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """The chosen point of every grid: agent -> environment -> point; tuning must be done."""
+        """Return the chosen point of every grid: agent -> environment -> point; tuning must be done."""
         return self._choices
 
     def scores(self) -> list[GridScore]:
-        """The score of every point of every grid on the tuning seeds."""
+        """Return the score of every point of every grid on the tuning seeds."""
         return self._scores
 
     def choice_reviews(self) -> list[ChoiceReview]:

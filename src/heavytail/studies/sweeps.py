@@ -123,7 +123,7 @@ def _merge(sidecars: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _summarise(sweep: Sweep, tables: Iterable[pa.Table]) -> pa.Table:
-    """The rows of a sweep, given the tables of its parts."""
+    """Compute the rows of a sweep, given the tables of its parts."""
     ends = [_run_ends(part, table) for part, table in zip(sweep.parts, tables, strict=True)]
     values = pa.concat_tables(ends, promote_options="default")
     points = np.array(list(itertools.product(*sweep.axes.values())))
@@ -180,7 +180,7 @@ def _run_ends(part: Part, table: pa.Table) -> pa.Table:
 
 
 def _last_tenths(part: Part, table: pa.Table, n_runs: int) -> Floats:
-    """The mean reward of complete runs [run] in their last tenth, as a share of the best policy's.
+    """Compute the mean reward of complete runs [run] in the last tenth, as a share of the best policy's.
 
     Cumulative rewards are interpolated linearly between checkpoints.
     """
@@ -210,7 +210,7 @@ def _gained_weights(at: Ints, first: float, last: float) -> Floats:
 
 
 def _quantile(values: Floats, level: float) -> Floats:
-    """The quantile over the complete runs of each point; NaN if there are none.
+    """Compute the quantile over the complete runs of each point; NaN if there are none.
 
     >>> _quantile(np.array([[1.0, 2.0, 3.0], [np.nan, 5.0, np.nan], [np.nan] * 3]), 0.5)
     array([ 2.,  5., nan])
@@ -282,5 +282,5 @@ def _is_summary(summary: Summary, sweeps: Sequence[Sweep]) -> bool:
 
 
 def sweep_digest(sweeps: Sequence[Sweep]) -> str:
-    """A digest of the parts of all sweeps."""
+    """Compute a digest of the parts of all sweeps."""
     return sha256("\n".join(part.id for sweep in sweeps for part in sweep.parts).encode()).hexdigest()[:20]

@@ -57,13 +57,13 @@ def _score(cell: Cell, regrets: Mapping[str, float], rewards: Mapping[str, float
 
 
 def final_regrets(table: pa.Table) -> dict[str, float]:
-    """The final regret of each run that has one."""
+    """Compute the final regret of each run that has one."""
     runs, regret = table["run"].to_pylist(), table["regret"].to_pylist()
     return {run: value for run, value in zip(runs, regret, strict=True) if value is not None}
 
 
 def last_tenths(table: pa.Table) -> dict[str, float]:
-    """The mean reward in the last tenth of each complete run that has no regret."""
+    """Compute the mean reward in the last tenth of each complete run that has no regret."""
     without = to_frame(table.filter(pc.and_(pc.is_null(table["regret"]), pc.is_null(table["error"]))))
     return {str(run): float(final_reward(gather_runs(frame))[0]) for run, frame in without.groupby("run")}
 

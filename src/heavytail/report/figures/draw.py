@@ -117,7 +117,7 @@ def _draw_curves(axes: Axes, content: Curves) -> None:
 
 
 def _draw_curve(axes: Axes, curve: AgentCurve, content: Curves) -> None:
-    """A line with its band.
+    """Draw a line with its band.
 
     On a logarithmic axis the band ends where its lower edge is no longer above 0: the line says how it goes
     on.
@@ -150,7 +150,7 @@ def thin_out(x: Ints | Floats, *, log: bool, most: int = MAX_POINTS) -> Ints:
 
 
 def _draw_reference(axes: Axes, line: ReferenceLine) -> None:
-    """A grey line, with its name on it where it is labelled."""
+    """Draw a grey line, with its name on it if it is labelled."""
     axes.plot(line.x, line.y, color=MUTED, linewidth=0.8, linestyle=DASHES[line.dash], zorder=0)
     if line.labelled:
         middle = (float(line.x[len(line.x) // 2]), float(line.y[len(line.x) // 2]))
@@ -187,7 +187,7 @@ def _draw_legend(drawn: MatplotlibFigure, curves: Sequence[AgentCurve], columns:
 
 
 def _draw_rows(axes: Axes, content: Rows) -> None:
-    """A row for each agent: its name, and below that its values."""
+    """Draw a row for each agent: its name, and below that its values."""
     if content.reference is not None:
         axes.axvline(content.reference, color=MUTED, linewidth=0.8, zorder=0)
     for i, row in enumerate(content.rows):

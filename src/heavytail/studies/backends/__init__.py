@@ -23,7 +23,7 @@ def backend_for(env: str, parameters: Mapping[str, Any]) -> Backend:
 
 
 def backend_of(part: Part) -> Backend:
-    """The backend that computes the runs of a part."""
+    """Return the backend that computes the runs of a part."""
     return _build(*part.environment)
 
 

@@ -94,7 +94,7 @@ class DeepBackend:
             curve = self._learn(part, context)
         except InputError:
             raise
-        except Exception as error:  # noqa: BLE001 - it is recorded, and other parts go on
+        except Exception as error:  # noqa: BLE001 - it is recorded, and other parts continue
             yield from [failure(error)] * len(part.runs)
             return
         for i in range(len(part.runs)):
@@ -147,7 +147,7 @@ class DeepBackend:
 
 @cache
 def gpu_there() -> bool:
-    """Tell whether JAX sees a GPU.
+    """Return whether JAX sees a GPU.
 
     Another process is asked, since JAX takes most of a GPU's memory as soon as it looks.
     """
@@ -168,7 +168,7 @@ def _keep_to_one_thread() -> None:
 
 
 def _counters(curve: "DeepCurve", i: int) -> dict[str, Floats]:
-    """What a run counted, and what it believed."""
+    """Return the counters of a run, and its beliefs."""
     episodes = {EPISODES: curve.episodes[i].astype(float)}
     if curve.beliefs is None:
         return {**episodes, TRUNCATED: curve.truncated[i].astype(float)}

@@ -40,7 +40,7 @@ class TabularBackend:
         return regret_by_gaps(self.mdp)
 
     def mdp_for(self, part: Part) -> ChangingMDP:
-        """The MDP in which the runs of a part step."""
+        """Return the MDP in which the runs of a part step."""
         return self.mdp_with_gaps if part.regret == "gaps" else self.mdp
 
     def best(self, at: Ints) -> Floats:
@@ -67,7 +67,7 @@ class TabularBackend:
         return counter_names(find("agent", agent).builder(self.problem, **parameters))
 
     def checkpoints(self, part: Part) -> Ints:
-        """The episodes or steps after which the runs of a part are recorded."""
+        """Return the episodes or steps after which the runs of a part are recorded."""
         return place_checkpoints(0, part.units, part.checkpoints, part.spacing)
 
     def run(self, part: Part, context: WorkContext) -> Iterator[RunResult]:
@@ -75,7 +75,7 @@ class TabularBackend:
         for run in part.runs:
             try:
                 yield self._run(part, run)
-            except Exception as error:  # noqa: BLE001 - it is recorded, and the other runs go on
+            except Exception as error:  # noqa: BLE001 - it is recorded, and the other runs continue
                 yield failure(error)
 
     def made_with(self) -> dict[str, str]:

@@ -133,7 +133,7 @@ def say_verdict(verdict: Verdict, claim: Claim) -> str:
 
 
 def find_kind(condition: Condition) -> ClaimKind:
-    """The kind of test that a condition names."""
+    """Find the kind of test that a condition names."""
     kind: ClaimKind = find("claim", condition.test).builder()
     return kind
 

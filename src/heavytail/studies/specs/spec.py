@@ -207,7 +207,7 @@ class Spec(Frozen):
         return {key: value for key, value in values.items() if key not in defaults or value != defaults[key]}
 
     def digest(self) -> str:
-        """A digest of the whole spec."""
+        """Return a digest of the whole spec."""
         return sha256(canonical(self.model_dump(mode="json")).encode()).hexdigest()[:16]
 
 
@@ -301,5 +301,5 @@ def spawn_seed(seed: int, key: SpawnKey, *place: int) -> np.random.SeedSequence:
 
 
 def make_rng(seed: int, key: SpawnKey, *place: int) -> np.random.Generator:
-    """A generator of random numbers for one purpose."""
+    """Make a generator of random numbers for one purpose."""
     return np.random.default_rng(spawn_seed(seed, key, *place))
