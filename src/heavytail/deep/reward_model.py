@@ -1,4 +1,4 @@
-"""A robust model of the mean reward, learnt from replay: targets use its predictions instead of rewards.
+"""A robust model of the mean reward, learnt from replay, whose predictions replace rewards in targets.
 
 Romoff et al. (2018) predict rewards to reduce variance; here the regression is made for heavy tails, and has
 no number to choose. All of it is equivariant: multiplying rewards by a power of two multiplies the results by

@@ -1,4 +1,4 @@
-"""The leaderboard of a study: which agent does best over all environments, and which are not clearly worse.
+"""The leaderboard of a study: the best agent over all environments, and those not clearly worse.
 
 Agents are ranked by how often their runs beat runs of other agents in the same environment, by the mean
 reward in the last tenth. That does not depend on scale, so it compares agents over any environments, and

@@ -1,4 +1,4 @@
-"""Families of environments that differ in one number, such as the length of a run, and bounds along an axis.
+"""Families of environments that differ in one number, such as the length, and bounds along an axis.
 
 An exponent of T that theory gives for the worst MDP, or for an MDP that changes a given number of times, is
 not that of a curve along a run: each T has its own environment and its own runs.

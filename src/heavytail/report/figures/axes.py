@@ -1,4 +1,4 @@
-"""Parts shared by all drawn figures: axes in the theme's colours, their scales and ticks, and plain text."""
+"""Parts shared by all figures: axes in the theme's colours, their scales and ticks, and plain text."""
 
 from matplotlib.axis import Axis as MatplotlibAxis
 from matplotlib.axis import XAxis

@@ -1,4 +1,4 @@
-"""`Backend`: an environment as a study sees it, the results of its runs, and resume files of long ones.
+"""`Backend`: an environment as a study sees it, results of its runs, and resume files of long ones.
 
 A resume file names its owner, and only the same work continues from it: a damaged file, or one of another
 part, is set aside under another name, and the work begins again.

@@ -1,4 +1,4 @@
-"""Reading a spec: TOML or a dictionary into models, or a one-line error that says what is wrong and where."""
+"""Reading a spec: TOML or a dictionary into models, or a one-line error with the fault and its place."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""The spec of a study as models, and what follows directly from it: kinds, places, grid points and seeds."""
+"""The spec of a study as models, and its kinds, places, grid points and seeds."""
 
 import itertools
 import json
