@@ -5,6 +5,7 @@ Importing takes a moment in which Ctrl-C would end in a traceback, so that this 
 
 import os
 import signal
+import sys
 
 
 def main() -> None:
@@ -12,9 +13,27 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)  # until `heavytail.cli` knows what to do
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     from heavytail.cli import app
 
-    app(prog_name="heavytail")
+    try:
+        app(prog_name="heavytail")
+    except OSError:
+        if problem := _output_problem():
+            os.write(2, f"heavytail: what it says cannot be written: {problem}\n".encode())
+            os._exit(1)
+        raise
+
+
+def _output_problem() -> str | None:
+    """Say why nothing can be printed, if an empty line cannot."""
+    try:
+        print(flush=True)  # noqa: T201
+    except OSError as error:
+        return error.strerror
+    return None
 
 
 def _leave(number: int, frame: object) -> None:

@@ -50,6 +50,17 @@ def test_its_status_is_the_same_where_code_was_made_of_text(number: signal.Signa
     assert (done.returncode, done.stderr) == (128 + number, "heavytail: stopped\n")
 
 
+@pytest.mark.parametrize("command", [["list", "agents"], ["list", "--json"], ["run", "-h"]])
+def test_nowhere_to_print_to_is_one_line_or_none(command: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = run("-m", "heavytail_command", *command, stdout=full)
+    message = "heavytail: what it says cannot be written: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, message)
+    script = "import os, sys; os.close(1); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
+    done = run("-c", script, "-m", "heavytail_command", *command)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.interrupt
 def test_a_signal_that_is_ignored_stays_ignored(tmp_path: Path) -> None:
     script = """

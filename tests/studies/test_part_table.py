@@ -202,6 +202,14 @@ ALTERED: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
         "its columns are wrong",
     ),
     "null": (with_column("at", lambda at: first_row(at, None)), "at is missing in some rows"),
+    "no rewards": (
+        with_column("mean_reward", lambda rewards: pa.nulls(len(rewards), rewards.type)),
+        "mean_reward is missing in some rows",
+    ),
+    "no regret": (
+        with_column("regret", lambda regret: pa.nulls(len(regret), regret.type)),
+        "regret is missing in some rows",
+    ),
     "agent": (with_column("agent", lambda agent: first_row(agent, "random")), "its agent is wrong"),
     "seeds": (with_column("replicate", lambda r: pc.add(r, 1).cast(pa.int32())), "it holds other seeds"),
     "runs": (with_column("run", pc.utf8_upper), "it holds other runs"),

@@ -24,7 +24,7 @@ from heavytail.checks import is_number
 from heavytail.studies.backends import backend_of
 from heavytail.studies.backends.backend import Failed, RunCurve, RunResult, WorkContext, failure
 from heavytail.studies.part import Part
-from heavytail.studies.specs.spec import canonical
+from heavytail.studies.specs.spec import canonical, env_kind
 from heavytail.tables import require_unpacked_size
 
 if TYPE_CHECKING:
@@ -305,6 +305,9 @@ def _run_problems(part: Part, table: pa.Table) -> Iterator[str]:
         np.tile(backend_of(part).checkpoints(part), (~failed).sum()), curves["at"].to_numpy()
     ):
         yield "its checkpoints are wrong"
+    for name in ("mean_reward", "regret") if env_kind(part.env) == "tabular" else ():
+        if np.isnan(curves[name].to_numpy()).any():
+            yield f"{name} is missing in some rows"
     names, _, counts = flat_counters(curves)
     codes, n = names.indices.to_numpy(), int(counts[0]) if len(counts) else 0
     if (counts != n).any() or (n and (codes.reshape(-1, n) != codes[:n]).any()):
