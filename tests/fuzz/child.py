@@ -73,7 +73,8 @@ def _watch_writes(folder: Path) -> list[str]:
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event in CHANGES or (event == "open" and arguments[2] & WRITING):
-            for path in arguments[:2]:
+            # A link may lead outside; what it is followed to may not
+            for path in arguments[event == "os.symlink" : 2]:
                 if isinstance(path, (str, bytes, os.PathLike)):
                     where = os.path.realpath(os.fsdecode(path))
                     if not where.startswith(allowed) and os.sep in os.fsdecode(path):

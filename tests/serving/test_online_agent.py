@@ -246,6 +246,8 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
     agent = ht.make_online(states=["a", "b"], actions=["l", "r"], seed=0)
     agent.act("a")
     before = copy.deepcopy(agent)
+    odd: list[Any] = [Decimal("sNaN"), np.timedelta64(5, "s"), "no", np.ones(2)]
+    signals, span, no, two = odd
     for call, message in (
         (lambda: agent.act("c"), "there is no state 'c'; states are 'a', 'b'"),
         (lambda: agent.act([]), r"there is no state \[\]"),
@@ -255,10 +257,10 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
         (lambda: agent.act("a", -1), "there is no step -1"),
         (lambda: agent.update("a", "x", 1.0, "b"), "there is no action 'x'; actions are 'l', 'r'"),
         (lambda: agent.update("a", [], 1.0, "b"), r"there is no action \[\]"),  # type: ignore[arg-type]
-        (lambda: agent.update("a", "l", Decimal("sNaN"), "b"), "a reward must be a number"),  # type: ignore[arg-type]
-        (lambda: agent.update("a", "l", np.timedelta64(5, "s"), "b"), "a reward must be a number"),  # type: ignore[arg-type]
-        (lambda: agent.update("a", "l", 1.0, "b", terminated="no"), "^terminated must be True or False"),  # type: ignore[arg-type]
-        (lambda: agent.update("a", "l", 1.0, "b", truncated=np.ones(2)), "^truncated must be True or False"),  # type: ignore[arg-type]
+        (lambda: agent.update("a", "l", signals, "b"), "a reward must be a number"),
+        (lambda: agent.update("a", "l", span, "b"), "a reward must be a number"),
+        (lambda: agent.update("a", "l", 1.0, "b", terminated=no), "^terminated must be True or False, got"),
+        (lambda: agent.update("a", "l", 1.0, "b", truncated=two), "^truncated must be True or False, got"),
         (lambda: agent.update("a", "l", "1.0", "b"), "a reward must be a number, got '1.0'"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", float("nan"), "b"), "the reward of step 0 .in state 'a'. is nan"),
         (lambda: agent.update("a", "l", 10**400, "b"), "is too large; for infinity say inf"),

@@ -198,6 +198,14 @@ def test_what_is_not_finished_or_damaged_is_not_packed(folder: Path, tmp_path: P
     assert not (tmp_path / "copy.parquet").exists()
 
 
+def test_a_first_page_that_json_cannot_say_is_one_line(folder: Path, tmp_path: Path) -> None:
+    study = Study.open(shutil.copytree(folder, tmp_path / "x"))
+    page = json.loads((tmp_path / "x" / "study.json").read_text())
+    (tmp_path / "x" / "study.json").write_text(json.dumps({**page, "started_on": float("nan")}))
+    with pytest.raises(InputError, match=r"x cannot be packed: ValueError: Out of range float"):
+        study.pack()
+
+
 def test_an_altered_byte_is_one_line_or_changes_nothing(packed: Path, tmp_path: Path) -> None:
     """Some bytes of a Parquet file say nothing that is read: statistics, or who wrote it."""
     content, file, messages = packed.read_bytes(), tmp_path / "x.parquet", list[str]()

@@ -182,7 +182,8 @@ def rewrite(study: Study, part: Part, content: bytes, /, **changes: Any) -> None
     (study.store.parts / f"{part.id}.parquet").write_bytes(content)
     path = study.store.sidecar_folder / f"{part.id}.json"
     sidecar = json.loads(path.read_text())
-    path.write_text(json.dumps({**sidecar, "sha256": sha256(content).hexdigest(), **changes}))
+    changed = {**sidecar, "sha256": sha256(content).hexdigest(), **changes}
+    path.write_text(json.dumps({name: value for name, value in changed.items() if value is not ...}))
 
 
 def with_column(name: str, change: Callable[[pa.ChunkedArray], Any]) -> Callable[[pa.Table], pa.Table]:
@@ -270,6 +271,7 @@ def test_a_part_in_the_place_of_another_is_done_again(study: Study) -> None:
     "changes",
     [
         {"seconds": "soon"},
+        {"seconds": ...},
         {"seconds": -1.0},
         {"seconds": True},
         {"part": 3},

@@ -94,10 +94,12 @@ def check_reward(r: Any, s: Any, step: int) -> float:
     Traceback (most recent call last):
     heavytail.errors.InputError: the reward 100... is too large; for infinity say inf
     """
-    if isinstance(r, np.timedelta64) or not isinstance(r, numbers.Real):  # a span of time passes for one
+    if not isinstance(r, numbers.Real):
         raise InputError(f"a reward must be a number, got {short_repr(r)}")
     try:
         reward = float(r)
+    except TypeError:  # of a span of time, which NumPy calls a number
+        raise InputError(f"a reward must be a number, got {short_repr(r)}") from None
     except OverflowError:
         raise InputError(f"the reward {short_repr(r)} is too large; for infinity say inf") from None
     if math.isnan(reward):

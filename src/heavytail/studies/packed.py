@@ -30,7 +30,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heavytail.checks import as_count
-from heavytail.errors import InputError, show_bytes
+from heavytail.errors import InputError, one_line, show_bytes
 from heavytail.files import one_line_write_errors, write_whole
 from heavytail.studies.part import Part
 from heavytail.studies.part_table import (
@@ -104,7 +104,10 @@ def pack_study(
     if sweeps is not None:
         header["sweeps"] = json.loads(sweeps.schema.metadata[KEY])
         tables.append(_sweep_rows(sweeps))
-    content = to_parquet(pa.concat_tables(tables, promote_options="default"), header)
+    try:
+        content = to_parquet(pa.concat_tables(tables, promote_options="default"), header)
+    except ValueError as error:  # such as NaN in what study.json says
+        raise InputError(f"{store.folder} cannot be packed: {one_line(error)}") from None
     with one_line_write_errors(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, lambda out: out.write(content), TEMPORARY)

@@ -223,7 +223,7 @@ def _words_to_bytes(words: pa.DictionaryArray) -> bytes:
 
 def sidecar_problem(part: Part, sidecar: Any) -> str | None:
     """Find what is wrong with a part's sidecar; None if nothing."""
-    if not is_sidecar(sidecar) or not isinstance(sidecar.get("part"), dict):
+    if not is_sidecar(sidecar) or not isinstance(sidecar.get("part"), dict) or "seconds" not in sidecar:
         return "it is not a sidecar"
     try:
         return None if Part.model_validate(sidecar["part"]).id == part.id else "it is of another part"
