@@ -18,7 +18,7 @@ from heavytail.arrays import Record
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
 
-FORMAT = 4  # rises with every change of the name or type of an array
+FORMAT = 5  # rises with every change of the name or type of an array
 METADATA = "heavytail.json"  # the entry of the metadata
 
 

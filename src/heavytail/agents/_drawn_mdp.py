@@ -42,20 +42,18 @@ from heavytail.agents._common_shape import (
     SYMMETRIC,
     CommonShape,
     draw_common_shape,
-    draw_skewed,
     draw_spread,
-    student,
 )
 from heavytail.agents._index_list import item
 from heavytail.arrays import Stream, U
 from heavytail.estimators.sketch import (
-    ERROR,
-    FREEDOM,
     MIDDLE,
     OFFSET,
     OFFSET_ERROR,
     SPREAD,
     Sketch,
+    draw_skewed,
+    draw_symmetric,
     is_constant,
 )
 from heavytail.kernels.array_ops import as_int
@@ -88,7 +86,7 @@ def draw_mean(sketch: Sketch, cell: int, kind: int, common: CommonShape, rng: St
         error, tau = sketch.summary[b, OFFSET_ERROR], common.tau
         own = tau * tau / (tau * tau + error * error)
     if own < 1.0:
-        mean = sketch.summary[b, MIDDLE] + sketch.summary[b, ERROR] * student(rng, sketch.summary[b, FREEDOM])
+        mean = draw_symmetric(sketch, block, rng)
         if kind == POOLED:
             mean += draw_spread(sketch, cell, common, rng) * (common.offset + common.tau * normal(rng))
     if own == 0.0:

@@ -119,7 +119,7 @@ class HeavyPSRL(NamedTuple):
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl", version=7)
+@register("agent", "heavy_psrl", version=8)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 

@@ -23,7 +23,7 @@ from heavytail.registry import register
 PRACTICAL = Scales(transitions=0.003, rewards=0.1)
 
 
-@register("agent", "heavy_ucbvi", example={"epsilon": 0.05, "moment": 14.25})
+@register("agent", "heavy_ucbvi", version=2, example={"epsilon": 0.05, "moment": 14.25})
 def heavy_ucbvi(
     problem: Problem,
     *,

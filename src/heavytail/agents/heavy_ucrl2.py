@@ -31,7 +31,7 @@ from heavytail.registry import register
 PRACTICAL = Scales(transitions=0.03, rewards=0.1)
 
 
-@register("agent", "heavy_ucrl2", example={"epsilon": 0.05, "moment": 14.25})
+@register("agent", "heavy_ucrl2", version=2, example={"epsilon": 0.05, "moment": 14.25})
 def heavy_ucrl2(
     problem: Problem,
     *,

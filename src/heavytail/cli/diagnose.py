@@ -116,7 +116,7 @@ def _row(found: "Diagnosis") -> dict[str, Any]:
 
 
 def _show_index(tail: "Tail") -> str:
-    if tail.fit is None or tail.verdict == "bounded":
+    if tail.unknown or tail.ends:
         return "unknown" if tail.unknown else "bounded"
     return f"{tail.index:.3g} ({tail.index_low:.3g} to {tail.index_high:.3g})"
 

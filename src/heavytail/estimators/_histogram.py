@@ -4,10 +4,13 @@ Of a cell whose samples are all equal only the number and the value are kept. Th
 gives it a *block*. The first `HELD` samples are kept as they are; then a centre and a unit are fixed (the
 mean and half the range of the middle half of them) and counts and sums are kept in 2 `SIDE` bins, two an
 octave from 2^-6 to 2^26 units; the innermost and the outermost bins of a side are open. Where more samples
-than that were equal before one differed, they are the centre, and the unit is its distance.
+than that were equal before one differed, they are the centre, and the unit is its distance. When a bin is
+full, all of its cell are halved.
 
 To be summarised, samples or bins are listed as *atoms* in ascending order: mean, count and edges of each,
-relative to an origin and in units of a scale, so that no sum of squares overflows.
+relative to an origin and in units of a scale, so that no sum of squares overflows. The samples of a bin are
+taken to have a linear density with their mean, on the whole bin or, where the mean is within a third of an
+edge, on the part next to it; a single sample is a point.
 """
 
 import math
@@ -17,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heavytail.arrays import Floats, Indices, Ints, U
-from heavytail.kernels.compiling import kernel
+from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import from_bits, to_bits
 from heavytail.kernels.verbs import full, push, reset
 from heavytail.ranges import COUNT as NATURAL
@@ -33,10 +36,11 @@ SHIFT = 52 - BINS_PER_OCTAVE_LOG2
 FIRST_CODE = (1023 + MIN_OCTAVE) << BINS_PER_OCTAVE_LOG2  # the leading bits of the innermost edge
 MAX_SAMPLE = 1e250  # larger ones count as this one
 MAX_DEVIATION = 2.0**60  # in units, likewise
-MAX_COUNT = 2**32 - 1  # a bin that is full counts no more
+MAX_COUNT = 2**32 - 1
 INITIAL_POOL = 4
-CENTRE, UNIT = HELD, HELD + 1  # columns of `held`
-X, COUNT, LOW, HIGH = range(4)  # rows of `atoms`
+CENTRE, UNIT, LEAST, GREATEST = range(HELD, HELD + 4)  # columns of `held`
+RIGHT, LEFT = 0, 1  # sides, and the lists of atoms outwards; before that the second is ascending
+X, COUNT, LOW, HIGH, FLOOR, CEILING = range(6)  # rows of a list
 
 
 class Histogram(NamedTuple):
@@ -46,10 +50,10 @@ class Histogram(NamedTuple):
     first: Floats  # [cells] the first sample
     block: Ints  # [cells] -1 while all samples are equal
     used: Ints  # [1] blocks in use
-    held: Floats  # [blocks, HELD + 2] the first samples; CENTRE and UNIT of the bins, 0 while there are none
+    held: Floats  # [blocks, HELD + 4] the first samples; CENTRE and UNIT of bins, 0 without; ends of all
     counts: Indices  # [blocks, BINS]
     sums: Floats  # [blocks, BINS] of (x - centre) / unit
-    atoms: Floats  # [4, BINS] scratch: X, the mean of each atom, its COUNT, and its edges, LOW and HIGH
+    atoms: Floats  # [2, 6, BINS] scratch: mean, count and edges of atoms, and of the bins that they are of
 
     def pools(self) -> tuple[str, ...]:
         """Name what grows with the number of blocks."""
@@ -95,10 +99,10 @@ def new_histogram(n_cells: int) -> Histogram:
         first=np.zeros(n_cells),
         block=np.full(n_cells, -1),
         used=np.zeros(1, np.int64),
-        held=np.zeros((INITIAL_POOL, HELD + 2)),
+        held=np.zeros((INITIAL_POOL, HELD + 4)),
         counts=np.zeros((INITIAL_POOL, BINS), np.uint32),
         sums=np.zeros((INITIAL_POOL, BINS)),
-        atoms=np.zeros((4, BINS)),
+        atoms=np.zeros((2, 6, BINS)),
     )
 
 
@@ -127,9 +131,21 @@ def _add(histogram: Histogram, block: int, x: float, times: int) -> None:
     y = (x - histogram.held[b, CENTRE]) / histogram.held[b, UNIT]
     y = min(max(y, -MAX_DEVIATION), MAX_DEVIATION)
     k = U(find_bin(y))
-    if histogram.counts[b, k] <= MAX_COUNT - times:
-        histogram.counts[b, k] += np.uint32(times)
-        histogram.sums[b, k] += times * y
+    if histogram.counts[b, k] > MAX_COUNT - times:
+        _halve(histogram, block)
+    histogram.counts[b, k] += np.uint32(times)
+    histogram.sums[b, k] += times * y
+
+
+@subroutine
+def _halve(histogram: Histogram, block: int) -> None:
+    """Halve all counts of a block; those of one stay, so that what is rare is not lost."""
+    b = U(block)
+    for k in range(BINS):
+        before = float(histogram.counts[b, U(k)])
+        if before > 1.0:
+            histogram.counts[b, U(k)] -= histogram.counts[b, U(k)] >> np.uint32(1)
+            histogram.sums[b, U(k)] *= histogram.counts[b, U(k)] / before
 
 
 @push.method(Histogram)
@@ -138,6 +154,11 @@ def _push(estimator: Histogram, cell: int, x: float) -> None:
     x = min(max(x, -MAX_SAMPLE), MAX_SAMPLE)
     estimator.n[i] += 1
     block = estimator.block[i]
+    if block >= 0:
+        if x < estimator.held[U(block), LEAST]:
+            estimator.held[U(block), LEAST] = x
+        elif x > estimator.held[U(block), GREATEST]:
+            estimator.held[U(block), GREATEST] = x
     if block >= 0 and estimator.held[U(block), UNIT] > 0.0:
         _add(estimator, block, x, 1)
     elif estimator.n[i] == 1:
@@ -156,6 +177,8 @@ def _hold(histogram: Histogram, cell: int, x: float) -> None:
         histogram.used[0] += 1
         for k in range(min(n - 1, HELD)):
             histogram.held[U(histogram.block[i]), U(k)] = histogram.first[i]
+        histogram.held[U(histogram.block[i]), LEAST] = min(x, histogram.first[i])
+        histogram.held[U(histogram.block[i]), GREATEST] = max(x, histogram.first[i])
     block = histogram.block[i]
     b = U(block)
     if n <= HELD:
@@ -178,17 +201,18 @@ def _hold(histogram: Histogram, cell: int, x: float) -> None:
 @kernel
 def _choose_bins(histogram: Histogram, cell: int, block: int) -> None:
     """Fix centre and unit by the middle half of the samples held."""
-    atoms, quarter, total, deviations = _list_held(histogram, cell, block), HELD // 4, 0.0, 0.0
+    n, origin, scale = _sort_held(histogram, cell, block)
+    quarter, total, deviations = HELD // 4, 0.0, 0.0
     for k in range(quarter, HELD - quarter):
-        total += histogram.atoms[X, U(k)]
-    centre = total / (HELD - 2 * quarter)
+        total += histogram.atoms[LEFT, X, U(k)]
+    centre = total / (n - 2 * quarter)
     for k in range(HELD):
-        deviations += abs(histogram.atoms[X, U(k)] - centre)
-    unit = 0.5 * (histogram.atoms[X, U(HELD - 1 - quarter)] - histogram.atoms[X, U(quarter)])
+        deviations += abs(histogram.atoms[LEFT, X, U(k)] - centre)
+    unit = 0.5 * (histogram.atoms[LEFT, X, U(HELD - 1 - quarter)] - histogram.atoms[LEFT, X, U(quarter)])
     if not unit > 0.0:
-        unit = deviations / HELD
-    histogram.held[U(block), CENTRE] = atoms.origin + atoms.scale * centre
-    histogram.held[U(block), UNIT] = max(atoms.scale * unit, 1e-300)  # of subnormal differences
+        unit = deviations / n
+    histogram.held[U(block), CENTRE] = origin + scale * centre
+    histogram.held[U(block), UNIT] = max(scale * unit, 1e-300)  # of subnormal differences
 
 
 # Atoms
@@ -196,7 +220,7 @@ def _choose_bins(histogram: Histogram, cell: int, block: int) -> None:
 
 @kernel
 def list_atoms(histogram: Histogram, cell: int) -> Atoms:
-    """List the atoms of a cell that has a block."""
+    """List the atoms of a cell that has a block, ascending."""
     block = histogram.block[U(cell)]
     if histogram.held[U(block), UNIT] > 0.0:
         return _list_bins(histogram, block)
@@ -204,61 +228,100 @@ def list_atoms(histogram: Histogram, cell: int) -> Atoms:
 
 
 @kernel
-def _list_held(histogram: Histogram, cell: int, block: int) -> Atoms:
-    """List the samples held, relative to the first and in units of their range."""
-    n, origin = int(histogram.n[U(cell)]), histogram.held[U(block), U(0)]
+def _sort_held(histogram: Histogram, cell: int, block: int) -> tuple[int, float, float]:
+    """Sort the samples held, relative to the first and in units of their range."""
+    n, origin, atoms = int(histogram.n[U(cell)]), histogram.held[U(block), U(0)], histogram.atoms
     for j in range(n):
         x, k = histogram.held[U(block), U(j)] - origin, j
-        while k > 0 and histogram.atoms[X, U(k - 1)] > x:
-            histogram.atoms[X, U(k)] = histogram.atoms[X, U(k - 1)]
+        while k > 0 and atoms[LEFT, X, U(k - 1)] > x:
+            atoms[LEFT, X, U(k)] = atoms[LEFT, X, U(k - 1)]
             k -= 1
-        histogram.atoms[X, U(k)] = x
-    scale = histogram.atoms[X, U(n - 1)] - histogram.atoms[X, U(0)]
+        atoms[LEFT, X, U(k)] = x
+    scale = atoms[LEFT, X, U(n - 1)] - atoms[LEFT, X, U(0)]
     for j in range(n):
-        x = histogram.atoms[X, U(j)] / scale
-        histogram.atoms[X, U(j)] = x
-        histogram.atoms[COUNT, U(j)] = 1.0
-        histogram.atoms[LOW, U(j)] = x
-        histogram.atoms[HIGH, U(j)] = x
-    return Atoms(n, float(n), origin, scale, False)
+        atoms[LEFT, X, U(j)] /= scale
+    return n, origin, scale
+
+
+@kernel
+def _list_held(histogram: Histogram, cell: int, block: int) -> Atoms:
+    """List the samples held; between two of them is nothing, so each has its neighbours for edges."""
+    n, origin, scale = _sort_held(histogram, cell, block)
+    atoms, size = histogram.atoms, 0
+    for j in range(n):
+        x = atoms[LEFT, X, U(j)]
+        if size > 0 and atoms[LEFT, X, U(size - 1)] == x:
+            atoms[LEFT, COUNT, U(size - 1)] += 1.0
+        else:
+            i = U(size)
+            atoms[LEFT, X, i], atoms[LEFT, COUNT, i], atoms[LEFT, LOW, i], atoms[LEFT, HIGH, i] = x, 1.0, x, x
+            size += 1
+    for k in range(size):
+        atoms[LEFT, FLOOR, U(k)] = atoms[LEFT, X, U(max(k - 1, 0))]
+        atoms[LEFT, CEILING, U(k)] = atoms[LEFT, X, U(min(k + 1, size - 1))]
+    return Atoms(size, float(n), origin, scale, False)
 
 
 @kernel
 def _list_bins(histogram: Histogram, block: int) -> Atoms:
-    b, size, n = U(block), 0, 0.0
+    b, atoms, size, n = U(block), histogram.atoms, 0, 0.0
     for k in range(BINS):
         count = float(histogram.counts[b, U(k)])
         if count > 0.0:
             j = k - SIDE if k >= SIDE else SIDE - 1 - k
             inner = inner_edge(j)
             outer = inner_edge(j + 1) if j + 1 < SIDE else MAX_DEVIATION
-            i = U(size)
-            histogram.atoms[X, i] = histogram.sums[b, U(k)] / count
-            histogram.atoms[COUNT, i] = count
-            histogram.atoms[LOW, i] = inner if k >= SIDE else -outer
-            histogram.atoms[HIGH, i] = outer if k >= SIDE else -inner
+            low, high = (inner, outer) if k >= SIDE else (-outer, -inner)
+            x, i = min(max(histogram.sums[b, U(k)] / count, low), high), U(size)
+            atoms[LEFT, FLOOR, i], atoms[LEFT, CEILING, i] = low, high
+            if count == 1.0:
+                low, high = x, x
+            elif 3.0 * (x - low) < high - low:
+                high = low + 3.0 * (x - low)
+            elif 3.0 * (high - x) < high - low:
+                low = high - 3.0 * (high - x)
+            atoms[LEFT, X, i], atoms[LEFT, COUNT, i] = x, count
+            atoms[LEFT, LOW, i], atoms[LEFT, HIGH, i] = low, high
             size += 1
             n += count
     return Atoms(size, n, histogram.held[b, CENTRE], histogram.held[b, UNIT], True)
 
 
 @kernel
-def _slope(histogram: Histogram, k: int) -> float:
+def list_sides(histogram: Histogram, atoms: Atoms, middle: float) -> None:
+    """List the atoms outwards from a centre on both sides, the outermost first, as distances from it."""
+    sides, size = histogram.atoms, atoms.size
+    for k in range(size):
+        i, j = U(k), U(size - 1 - k)
+        sides[RIGHT, COUNT, j] = sides[LEFT, COUNT, i]
+        for row in (X, LOW, HIGH, FLOOR, CEILING):
+            sides[RIGHT, U(row), j] = sides[LEFT, U(row), i] - middle
+    for k in range(size):
+        i, j = U(k), U(size - 1 - k)
+        sides[LEFT, X, i] = -sides[RIGHT, X, j]
+        sides[LEFT, LOW, i], sides[LEFT, HIGH, i] = -sides[RIGHT, HIGH, j], -sides[RIGHT, LOW, j]
+        sides[LEFT, FLOOR, i], sides[LEFT, CEILING, i] = -sides[RIGHT, CEILING, j], -sides[RIGHT, FLOOR, j]
+
+
+@kernel
+def _slope(histogram: Histogram, side: int, k: int) -> float:
     """Return the slope of a linear density over an atom, as if of width 1, that has the right mean.
 
     An even density would fake asymmetry at n = 10^6.
     """
-    width = histogram.atoms[HIGH, U(k)] - histogram.atoms[LOW, U(k)]
-    if not width > 0.0:
+    low, high = histogram.atoms[U(side), LOW, U(k)], histogram.atoms[U(side), HIGH, U(k)]
+    if not high > low:
         return 0.0
-    return min(max(12.0 * ((histogram.atoms[X, U(k)] - histogram.atoms[LOW, U(k)]) / width - 0.5), -2.0), 2.0)
+    x = (histogram.atoms[U(side), X, U(k)] - low) / (high - low)
+    return min(max(12.0 * (x - 0.5), -2.0), 2.0)
 
 
 @kernel
-def share_below(histogram: Histogram, k: int, x: float) -> float:
+def share_below(histogram: Histogram, side: int, k: int, x: float) -> float:
     """Return which share of an atom is below x, for x within it."""
-    t = (x - histogram.atoms[LOW, U(k)]) / (histogram.atoms[HIGH, U(k)] - histogram.atoms[LOW, U(k)])
-    return t + 0.5 * _slope(histogram, k) * (t * t - t)
+    low, high = histogram.atoms[U(side), LOW, U(k)], histogram.atoms[U(side), HIGH, U(k)]
+    t = (x - low) / (high - low)
+    return t + 0.5 * _slope(histogram, side, k) * (t * t - t)
 
 
 @kernel
@@ -272,13 +335,13 @@ def _first_moment(slope: float, share: float) -> float:
 
 
 @kernel
-def mean_between(histogram: Histogram, k: int, a: float, b: float) -> float:
+def mean_between(histogram: Histogram, side: int, k: int, a: float, b: float) -> float:
     """Return the mean of the part of an atom between two shares."""
-    width = histogram.atoms[HIGH, U(k)] - histogram.atoms[LOW, U(k)]
-    if not 0.0 < width < MAX_DEVIATION:
-        return histogram.atoms[X, U(k)]
-    slope = _slope(histogram, k)
-    return histogram.atoms[LOW, U(k)] + width * (_first_moment(slope, b) - _first_moment(slope, a)) / (b - a)
+    low, high = histogram.atoms[U(side), LOW, U(k)], histogram.atoms[U(side), HIGH, U(k)]
+    if not 0.0 < high - low < MAX_DEVIATION:
+        return histogram.atoms[U(side), X, U(k)]
+    slope = _slope(histogram, side, k)
+    return low + (high - low) * (_first_moment(slope, b) - _first_moment(slope, a)) / (b - a)
 
 
 @reset.method(Histogram)

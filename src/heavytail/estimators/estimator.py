@@ -14,7 +14,7 @@ from heavytail.checks import OpenProbability, Positive, as_floats, cast_value
 from heavytail.errors import InputError
 from heavytail.kernels.compiling import entry
 from heavytail.kernels.pools import any_pool_full, with_larger_pools
-from heavytail.kernels.verbs import mean, push, radius, reset
+from heavytail.kernels.verbs import interval, push, radius, reset
 from heavytail.registry import find
 
 P = ParamSpec("P")
@@ -99,7 +99,7 @@ class Estimator:
 
     def mean(self, log_confidence: float = LOG_CONFIDENCE, cell: int = 0) -> float:
         """Estimate the mean at confidence 1 - exp(-log_confidence); 0 before the first sample."""
-        return entry(_mean, self.record)(self.record, self._cell(cell), _level(log_confidence))
+        return self._interval(log_confidence, cell)[0]
 
     def radius(self, log_confidence: float = LOG_CONFIDENCE, cell: int = 0) -> float:
         """Return how far the mean may be from the estimate; infinite where no bound holds.
@@ -111,9 +111,13 @@ class Estimator:
     def interval(self, confidence: float = 0.95, cell: int = 0) -> tuple[float, float]:
         """Return the ends of an interval that holds the mean with this probability, at least."""
         miss = 1.0 - cast_value(confidence, OpenProbability, "confidence")
-        log_confidence = math.log(2.0 / miss)
-        centre, reach = self.mean(log_confidence, cell), self.radius(log_confidence, cell)
-        return (centre - reach, centre + reach) if reach < math.inf else (-math.inf, math.inf)
+        _, low, high = self._interval(math.log(2.0 / miss), cell)
+        return low, high
+
+    def _interval(self, log_confidence: float, cell: int) -> tuple[float, float, float]:
+        level = _level(log_confidence)
+        centre, low, high = entry(_interval, self.record)(self.record, self._cell(cell), level)
+        return centre, low, high
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -163,8 +167,8 @@ def _push_all(record: Record, cell: int, samples: Floats) -> int:
     return samples.size
 
 
-def _mean(record: Record, cell: int, log_confidence: float) -> float:
-    return mean(record, cell, log_confidence)
+def _interval(record: Record, cell: int, log_confidence: float) -> tuple[float, float, float]:
+    return interval(record, cell, log_confidence)
 
 
 def _radius(record: Record, cell: int, log_confidence: float) -> float:

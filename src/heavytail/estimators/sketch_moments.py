@@ -13,18 +13,9 @@ not decide about it as it would about the mean of |x|^p.
 import math
 
 from heavytail.arrays import Floats, U
-from heavytail.estimators._histogram import COUNT, X, list_atoms
-from heavytail.estimators.sketch import Sketch, is_constant, renew
-from heavytail.estimators.sketch_tails import (
-    EDGE,
-    EXCESS,
-    LEFT,
-    LIGHT,
-    LOG_EXCESS,
-    RIGHT,
-    TAIL_COUNT,
-    index_moments,
-)
+from heavytail.estimators._histogram import COUNT, LEFT, RIGHT, X, list_atoms
+from heavytail.estimators.sketch import MIDDLE, SCALE, Sketch, is_constant, renew
+from heavytail.estimators.sketch_tails import EDGE, ETA, EXCESS, LIGHT, LOG_EXCESS, TAIL_COUNT
 from heavytail.kernels.compiling import kernel, subroutine
 from heavytail.kernels.elementary import exp, power
 
@@ -39,29 +30,30 @@ def moment_size(sketch: Sketch, cell: int, order: float) -> float:
         return abs(sketch.histogram.first[U(cell)])
     block = renew(sketch, cell)
     b, atoms, tails = U(block), list_atoms(sketch.histogram, cell), sketch.tails
-    low = tails[b, LEFT, EDGE] if tails[b, LEFT, TAIL_COUNT] > 0.0 else -math.inf
+    scale, middle = sketch.summary[b, SCALE], sketch.summary[b, MIDDLE]
+    low = -tails[b, LEFT, EDGE] if tails[b, LEFT, TAIL_COUNT] > 0.0 else -math.inf
     high = tails[b, RIGHT, EDGE] if tails[b, RIGHT, TAIL_COUNT] > 0.0 else math.inf
-    total, count, origin = 0.0, 0.0, atoms.origin / atoms.scale
+    total, count = 0.0, 0.0
     for k in range(atoms.size):
-        x = sketch.histogram.atoms[X, U(k)]
-        if low <= x <= high:
-            total += sketch.histogram.atoms[COUNT, U(k)] * power(abs(origin + x), order)
-            count += sketch.histogram.atoms[COUNT, U(k)]
+        x = atoms.origin + atoms.scale * sketch.histogram.atoms[LEFT, X, U(k)]
+        if low <= (x - middle) / scale <= high:
+            total += sketch.histogram.atoms[LEFT, COUNT, U(k)] * power(abs(x) / scale, order)
+            count += sketch.histogram.atoms[LEFT, COUNT, U(k)]
     for side in range(2):
         k = tails[b, U(side), TAIL_COUNT]
         if k > 0.0:
-            total += k * power(_tail_size(tails, block, side, origin, order), order)
+            total += k * power(_tail_size(tails, block, side, middle / scale, order), order)
             count += k
-    return atoms.scale * power(total / count, 1.0 / order)
+    return scale * power(total / count, 1.0 / order)
 
 
 @kernel
-def _tail_size(tails: Floats, block: int, side: int, origin: float, order: float) -> float:
+def _tail_size(tails: Floats, block: int, side: int, middle: float, order: float) -> float:
     b, sign = U(block), 1.0 if side == RIGHT else -1.0
-    edge, light = origin + tails[b, U(side), EDGE], tails[b, U(side), LIGHT]
+    edge, light = middle + sign * tails[b, U(side), EDGE], tails[b, U(side), LIGHT]
     size = light * (abs(edge) + LIGHT_FACTOR * tails[b, U(side), EXCESS])
     if light < 1.0:
-        alpha = max(index_moments(tails, block, side)[0], order + MIN_GAP)
+        alpha = max(1.0 + exp(tails[b, U(side), ETA]), order + MIN_GAP)
         inverse_rate = exp(tails[b, U(side), LOG_EXCESS]) * (alpha - 1.0)
         stretch = power(alpha / (alpha - order), 1.0 / order)
         size += (1.0 - light) * (abs(edge - sign * inverse_rate) + stretch * inverse_rate)

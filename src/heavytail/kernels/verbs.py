@@ -85,3 +85,10 @@ def mean(estimator: Record, cell: int, log_confidence: float) -> float:  # type:
 @generic()
 def radius(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
     """Return half the width of the interval around that estimate; infinite where none holds yet."""
+
+
+@generic(optional=True)
+def interval(estimator: Record, cell: int, log_confidence: float) -> tuple[float, float, float]:
+    """Return a cell's mean and the ends of its interval, to be shown; infinite where none holds yet."""
+    centre, reach = mean(estimator, cell, log_confidence), radius(estimator, cell, log_confidence)
+    return centre, centre - reach, centre + reach

@@ -13,15 +13,14 @@ from heavytail.checks import as_finite_floats
 from heavytail.errors import InputError
 from heavytail.tails.advice import Need, advise, judge_need, show_confidence, show_moment, suggest_numbers
 from heavytail.tails.cautions import are_drawn_again, draw_once, is_notable, size_correlation
-from heavytail.tails.location import RobustMean, largest_share, robust_mean, sample_mean, spread_around
-from heavytail.tails.tail import Tail, fit_tail, mirrored
-from heavytail.tails.threshold import wider_size
+from heavytail.tails.location import fill_sketch, largest_share, spread_around
+from heavytail.tails.tail import LOWER, UPPER, Tail, read_tail
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MIN_REWARDS = 50
-MAX_SIZE = 1e150  # of a reward: squares of larger ones overflow
+MAX_SIZE = 1e150  # of a reward: squares of larger ones are no numbers
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -32,12 +31,12 @@ class Diagnosis:
     """
 
     n: int  # rewards; of those that repeat a list, how many it has
-    mean: float  # estimated for heavy tails,
+    mean: float  # as agents estimate it,
     mean_low: float  # with its interval
     mean_high: float
     median: float
     scale: float  # the standard deviation of a normal law that spreads as much
-    skewed: float  # the probability that the law is not symmetric
+    skewed: float  # the probability that symmetry is not relied upon
     largest_share: float  # of the largest reward in the sum, both without their signs
     upper: Tail
     lower: Tail
@@ -127,18 +126,17 @@ def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
     repeated = are_drawn_again(greatest) or are_drawn_again(-least[::-1])
     if repeated and (listed := draw_once(given)).size >= MIN_REWARDS:
         samples, (least, centre, greatest) = listed, _ends_and_median(listed)
-    n = samples.size
-    upper, lower = fit_tail(greatest, n), mirrored(fit_tail(-least[::-1], n))
-    mean, low, high, skewed = _locate(samples, upper, lower)
+    filled = fill_sketch(samples)
+    upper, lower = read_tail(filled, samples, UPPER), read_tail(filled, samples, LOWER)
     numbers = suggest_numbers(samples, min(upper.index_low, lower.index_low))
     return Diagnosis(
-        n=n,
-        mean=mean,
-        mean_low=low,
-        mean_high=high,
+        n=samples.size,
+        mean=filled.mean.mean,
+        mean_low=filled.mean.low,
+        mean_high=filled.mean.high,
         median=centre,
         scale=spread_around(centre, samples),
-        skewed=skewed,
+        skewed=filled.mean.skewed,
         largest_share=largest_share(samples),
         upper=upper,
         lower=lower,
@@ -152,7 +150,7 @@ def diagnose(rewards: npt.ArrayLike) -> Diagnosis:
 def _ends_and_median(samples: Floats) -> tuple[Floats, float, Floats]:
     """Return the least samples, the median and the greatest ones, each in ascending order."""
     n = samples.size
-    ends, middle = wider_size(n), n // 2
+    ends, middle = min(round(16.0 * math.sqrt(n)), 2 * n // 5), n // 2
     ordered = np.partition(samples, (ends, middle - 1, middle, n - ends - 1))
     centre = 0.5 * float(ordered[middle - 1 + n % 2]) + 0.5 * float(ordered[middle])
     return np.sort(ordered[: ends + 1]), centre, np.sort(ordered[n - ends - 1 :])
@@ -173,18 +171,6 @@ def _cautions(n_given: int, samples: Floats, centre: float) -> Iterator[str]:
         )
 
 
-def _locate(samples: Floats, upper: Tail, lower: Tail) -> RobustMean:
-    """Estimate the mean as the tails allow."""
-    found = robust_mean(samples)
-    if judge_need(upper, lower) == "no":
-        found = RobustMean(*sample_mean(samples), found.skewed)
-    elif upper.unknown or lower.unknown:
-        found = RobustMean(float(samples.mean()), -math.inf, math.inf, found.skewed)
-    least = lower.threshold if lower.ends else -math.inf
-    greatest = upper.threshold if upper.ends else math.inf
-    return found._replace(low=max(found.low, least), high=min(found.high, greatest))
-
-
 # As words
 
 
@@ -197,7 +183,7 @@ def _lines(found: Diagnosis) -> Iterator[str]:
     yield f"  median      {found.median:.4g}, scale {found.scale:.4g}"
     mean, variance = show_moment(found.mean_finite), show_moment(found.variance_finite)
     yield f"  confidence  mean {mean}, variance {variance}"
-    yield f"  symmetric   {show_confidence(1.0 - found.skewed)} probable"
+    yield f"  symmetry    relied upon by {show_confidence(1.0 - found.skewed)}"
     yield f"  largest     {found.largest_share:.2g} of the sum of sizes"
     yield from found.advice
 
@@ -214,9 +200,7 @@ def describe_tail(tail: Tail) -> str:
 
 
 def _tail_dict(tail: Tail) -> dict[str, Any]:
-    row = {f.name: _known(getattr(tail, f.name)) for f in fields(tail) if f.name != "fit"}
-    shape, scale = (tail.fit.shape, tail.fit.scale) if tail.fit else (None, None)
-    return {**row, "shape": shape, "scale": scale}
+    return {f.name: _known(getattr(tail, f.name)) for f in fields(tail)}
 
 
 def _known(value: Any) -> Any:

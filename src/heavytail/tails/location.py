@@ -1,8 +1,8 @@
 """Location and spread of rewards, by estimates that exist for every law with a mean.
 
 The *robust mean* and the probability of a skewed law are those of the sketch
-(`heavytail.estimators.sketch`), whose interval is a posterior's: docs/tails.md says how often it holds. Where
-the variance is finite the sample mean is more precise, with the usual interval. The *scale* is
+(`heavytail.estimators.sketch`), as agents have it: docs/tails.md says how often its interval holds. The
+*scale* is
 
     (E sqrt|r - median|)^2 / 0.676,
 
@@ -23,8 +23,7 @@ from heavytail.errors import InputError
 from heavytail.estimators.estimator import LOG_CONFIDENCE, Estimator
 from heavytail.estimators.sketch import Sketch, is_constant, renew, sketch, skewness
 from heavytail.kernels.compiling import entry
-from heavytail.kernels.verbs import mean, radius
-from heavytail.tails.generalised_pareto import NORMAL_QUANTILE
+from heavytail.kernels.verbs import interval
 
 NORMAL_SPREAD = math.sqrt(2.0) * math.gamma(0.75) ** 2 / math.pi  # (E sqrt|z|)^2 of a standard normal z
 
@@ -35,14 +34,22 @@ class RobustMean(NamedTuple):
     mean: float
     low: float
     high: float
-    skewed: float  # the probability that the law is not symmetric
+    skewed: float  # the probability that symmetry is not relied upon
+
+
+class Filled(NamedTuple):
+    """A sketch of samples over a unit, and what it says."""
+
+    record: Sketch
+    unit: float
+    mean: RobustMean
 
 
 def robust_mean(samples: npt.ArrayLike) -> RobustMean:
     """Estimate the mean of a heavy-tailed law, without prior knowledge.
 
     Args:
-        samples: one or more finite numbers.
+        samples: one or more finite numbers, in the order of arrival.
 
     Raises:
         InputError: there is none, or one is not a finite number.
@@ -55,27 +62,22 @@ def robust_mean(samples: npt.ArrayLike) -> RobustMean:
     samples = as_finite_floats("samples", samples, "sample").ravel()
     if not samples.size:
         raise InputError("samples is empty; a mean needs one at least")
-    unit = spread_around(0.0, samples) or 1.0  # a sketch distinguishes no sizes beyond 1e250
+    return fill_sketch(samples).mean
+
+
+def fill_sketch(samples: Floats) -> Filled:
+    """Sketch samples in a power of two, by which nothing is rounded: a sketch knows no sizes beyond 1e250."""
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(samples).max()))[1] - 1)
     filled = Estimator(sketch())
     filled.push(samples / unit)
-    centre, reach, skewed = entry(_describe, filled.record)(filled.record)
-    return RobustMean(centre * unit, (centre - reach) * unit, (centre + reach) * unit, skewed)
+    centre, low, high, skewed = entry(_describe, filled.record)(filled.record)
+    return Filled(filled.record, unit, RobustMean(centre * unit, low * unit, high * unit, skewed))
 
 
-def sample_mean(samples: Floats) -> tuple[float, float, float]:
-    """Average, with the 95% interval of a law with a finite variance.
-
-    >>> [round(x, 2) for x in sample_mean(np.array([0.0, 1.0] * 50))]
-    [0.5, 0.4, 0.6]
-    """
-    centre = float(samples.mean())
-    reach = NORMAL_QUANTILE * float(samples.std(ddof=1)) / math.sqrt(samples.size)
-    return centre, centre - reach, centre + reach
-
-
-def _describe(record: Sketch) -> tuple[float, float, float]:
-    centre, reach = mean(record, 0, LOG_CONFIDENCE), radius(record, 0, LOG_CONFIDENCE)
-    return centre, reach, 0.0 if is_constant(record, 0) else skewness(record, renew(record, 0))
+def _describe(record: Sketch) -> tuple[float, float, float, float]:
+    skewed = 0.0 if is_constant(record, 0) else skewness(record, renew(record, 0))
+    centre, low, high = interval(record, 0, LOG_CONFIDENCE)
+    return centre, low, high, skewed
 
 
 def spread_around(centre: float, samples: Floats) -> float:

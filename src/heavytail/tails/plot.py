@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from heavytail.arrays import Floats
-from heavytail.tails.generalised_pareto import fit_excesses
-from heavytail.tails.tail import Tail
-from heavytail.tails.threshold import MIN_EXCESSES, spread_ties, wider_size
+from heavytail.tails.tail import MIN_EXCESSES, NORMAL_QUANTILE, Tail
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from heavytail.tails.diagnosis import Diagnosis
 
 UPPER, LOWER = "#0072B2", "#D55E00"  # of Okabe and Ito's set, for all kinds of colour vision
 GREY = "#444444"
@@ -31,8 +31,8 @@ LEGEND: dict[str, Any] = {"fontsize": 9, "facecolor": "white", "edgecolor": "non
 BEHIND_TEXT = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.6}
 
 
-def draw_diagnoses(diagnoses: Mapping[str, Any]) -> "Figure":
-    """Draw diagnoses by their titles, a row of three panels for each."""
+def draw_diagnoses(diagnoses: Mapping[str, "Diagnosis"]) -> "Figure":
+    """Draw diagnoses, a row of three panels for each, under their titles."""
     from matplotlib.figure import Figure  # here, because importing Matplotlib takes a while
 
     figure = Figure(figsize=(13.0, 3.9 * len(diagnoses)))
@@ -51,7 +51,7 @@ def draw_diagnoses(diagnoses: Mapping[str, Any]) -> "Figure":
     return figure
 
 
-def _sides(found: Any, samples: Floats) -> list[tuple[str, str, Tail, Floats, float]]:
+def _sides(found: "Diagnosis", samples: Floats) -> list[tuple[str, str, Tail, Floats, float]]:
     """List the sides: name, colour, tail, samples that ascend towards its end, and the sign of rewards."""
     return [
         ("upper", UPPER, found.upper, samples, 1.0),
@@ -59,7 +59,7 @@ def _sides(found: Any, samples: Floats) -> list[tuple[str, str, Tail, Floats, fl
     ]
 
 
-def _draw_survival(axes: "Axes", found: Any, samples: Floats) -> None:
+def _draw_survival(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
     """Draw how many rewards are farther from the median, on logarithmic axes: a power law is a line."""
     n = len(samples)
     ranks = np.unique(np.geomspace(1, n, POINTS).astype(np.int64))  # from the outside
@@ -68,38 +68,51 @@ def _draw_survival(axes: "Axes", found: Any, samples: Floats) -> None:
         seen = distance > 0.0
         label = f"{name} tail"
         axes.plot(distance[seen], ranks[seen] / n, ".", color=colour, markersize=3.5, alpha=0.6, label=label)
-        if tail.fit is not None:
+        if has_law(tail):
             _draw_fit(axes, found, tail, sign, colour)
     axes.set(xscale="log", yscale="log", xlabel="distance from the median", ylabel="share of rewards beyond")
     axes.legend(**LEGEND)
 
 
-def _draw_fit(axes: "Axes", found: Any, tail: Tail, sign: float, colour: str) -> None:
-    assert tail.fit is not None
+def has_law(tail: Tail) -> bool:
+    """Tell whether a law was fitted to a tail."""
+    return not (tail.unknown or tail.ends)
+
+
+def _draw_fit(axes: "Axes", found: "Diagnosis", tail: Tail, sign: float, colour: str) -> None:
     start = sign * (tail.threshold - found.median)
     last = sign * ((found.rewards.max() if sign > 0 else found.rewards.min()) - found.median)
     if 0.0 < start < last:
         x = np.geomspace(start, last, POINTS)
-        y = tail.excesses / found.n * tail.fit.survival(x - start)
+        y = tail.excesses / found.n * tail.survival(x - start)
         shown = y > 0.1 / found.n
         label = f"fit, index {tail.index:.3g}"
         axes.plot(x[shown], y[shown], color=colour, linewidth=1.6, label=label)
         axes.axvline(start, color=colour, linewidth=0.8, linestyle=":")
 
 
-def _draw_indices(axes: "Axes", found: Any, samples: Floats) -> None:
-    """Draw the index and its interval for more and for fewer samples in the tail."""
+def _draw_indices(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
+    """Draw Hill's index of distances from the median against their number, and the index of each tail."""
     n = len(samples)
-    for name, colour, tail, ascending, _ in _sides(found, samples):
-        if tail.fit is None:
+    for name, colour, tail, ascending, sign in _sides(found, samples):
+        if not has_law(tail):
             continue
-        sizes = np.unique(np.geomspace(MIN_EXCESSES, wider_size(n), THRESHOLDS).astype(np.int64))
-        ends = spread_ties(ascending[n - wider_size(n) - 1 :])
-        fits = [fit_excesses(ends[-k:] - ends[-k - 1]) for k in sizes]
-        low, high = [fit.shape_low for fit in fits], [fit.shape_high for fit in fits]
-        axes.fill_between(sizes, low, high, color=colour, alpha=0.15, linewidth=0)
-        axes.plot(sizes, [fit.shape for fit in fits], color=colour, linewidth=1.6, label=f"{name} tail")
-        axes.axvline(tail.excesses, color=colour, linewidth=0.8, linestyle=":")
+        distance = ascending[::-1] - sign * found.median
+        logs = np.log(distance[distance > 0.0][: max(2 * n // 5, 2)])
+        sizes = np.arange(1, len(logs))
+        shapes = np.cumsum(logs[:-1]) / sizes - logs[1:]
+        shown = np.unique(
+            np.geomspace(MIN_EXCESSES, max(len(sizes), MIN_EXCESSES), THRESHOLDS).astype(np.int64)
+        )
+        shown = shown[shown <= len(sizes)] - 1
+        reach = NORMAL_QUANTILE * shapes[shown] / np.sqrt(sizes[shown])
+        axes.fill_between(
+            sizes[shown], shapes[shown] - reach, shapes[shown] + reach, color=colour, alpha=0.15, linewidth=0
+        )
+        axes.plot(sizes[shown], shapes[shown], color=colour, linewidth=1.0, label=f"{name} tail, Hill's")
+        own = [1.0 / index for index in (tail.index, tail.index_high, tail.index_low)]
+        span = [[own[0] - own[1]], [own[2] - own[0]]]
+        axes.errorbar([tail.excesses], own[:1], span, fmt="o", color=colour, label=f"{name} tail")
     for p, meaning in ((1.0, "mean"), (2.0, "variance")):
         axes.axhline(1.0 / p, color=GREY, linewidth=0.8, linestyle=(0, (4, 2)))
         text: dict[str, Any] = {"fontsize": 8, "color": GREY, "va": "top", "ha": "right", "bbox": BEHIND_TEXT}
@@ -112,13 +125,13 @@ def _draw_indices(axes: "Axes", found: Any, samples: Floats) -> None:
         )
     axes.set(xscale="log", ylim=SHAPES, xlabel="rewards beyond the threshold", ylabel="tail index")
     axes.set_yticks([1.0 / index for index in INDICES], ["∞" if i == math.inf else f"{i:g}" for i in INDICES])
-    if any(tail.fit for tail in (found.upper, found.lower)):
+    if has_law(found.upper) or has_law(found.lower):
         axes.legend(**LEGEND, loc="lower right")
     else:
         axes.text(0.5, 0.6, "no tail to fit", transform=axes.transAxes, ha="center", color=GREY)
 
 
-def _draw_shares(axes: "Axes", found: Any) -> None:
+def _draw_shares(axes: "Axes", found: "Diagnosis") -> None:
     """Draw the share of the largest deviation in the sum, and of its square."""
     sizes = np.abs(found.rewards - found.median)
     sizes /= sizes.max()  # so that squares do not overflow

@@ -1,14 +1,8 @@
 r"""One tail of a sample: its index with an interval, and what follows for the mean and the variance.
 
-The excesses over the threshold (`heavytail.tails.threshold`) are fitted by a generalised Pareto law
-(`heavytail.tails.generalised_pareto`). Its interval allows for noise. For bias, the fit is repeated with a
-lower threshold, and the difference d of the two shapes moves one end:
-
-    low  = low of the profile  - max(d, 0),    d = shape of 4 k samples - shape of k samples,
-    high = high of the profile + max(-d, 0).
-
-The confidence that a moment of order p is finite is that of the profile for a shape below 1 / p, moved
-likewise: it is above 97.5% exactly if the interval of the index lies above p.
+It is the tail of the sketch (`heavytail.estimators.sketch_tails`), as agents have it: excesses over a
+threshold are generalised Pareto, or light, with a posterior of the index alpha given that it is above 1.05.
+That of log(alpha - 1) is taken to be normal.
 
 Beside it stands Hill's estimate, the best known: for the k largest samples x_1, ..., x_k above
 the threshold u > 0
@@ -21,7 +15,7 @@ Its standard error is alpha / sqrt(k).
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -30,17 +24,27 @@ import numpy.typing as npt
 from heavytail.arrays import Floats
 from heavytail.checks import as_finite_floats
 from heavytail.errors import InputError
-from heavytail.tails.generalised_pareto import (
-    GeneralisedPareto,
-    confidence_below,
-    fit_excesses,
-    fit_shape,
-    index_of,
+from heavytail.estimators.sketch import MIDDLE, SCALE
+from heavytail.estimators.sketch_tails import (
+    EDGE,
+    ETA,
+    ETA_VARIANCE,
+    EXCESS,
+    EXCESS_ERROR,
+    HAS_MEAN,
+    LIGHT,
+    TAIL_COUNT,
+    excess_at,
+    index_at,
 )
-from heavytail.tails.threshold import MIN_DISTINCT, MIN_EXCESSES, Exceedances, choose_exceedances
+from heavytail.tails.location import Filled
 
+UPPER, LOWER = range(2)  # the sketch's right and left side
 Verdict: TypeAlias = Literal["bounded", "light", "unclear", "heavy"]
-BOUNDED_SHAPE = -0.2  # a shape that is surely below it is of a tail that ends; a normal law's is above it
+NORMAL_QUANTILE = 1.959963984540054  # of the level 0.975, for intervals of 95%
+SURE = 0.95  # from which confidence on a tail is light, or heavy
+MIN_EXCESSES = 5  # fewer, in a tail of several values, say nothing
+BOUNDED_SHAPE = 0.5  # the variance over the squared mean of excesses of a tail that ends; a normal one: 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,87 +63,60 @@ class Tail:
     variance_finite: float  # and the variance
     excesses: int  # how many samples lie beyond the threshold
     threshold: float  # in units of rewards, with their sign
-    fit: GeneralisedPareto | None  # of the excesses, if there are enough
+    mean_excess: float  # of the law beyond it, NaN where there is none
 
     @property
     def ends(self) -> bool:
         """True if no reward lies beyond the threshold, and none is to be expected there."""
-        return self.fit is None and self.verdict == "bounded"
+        return self.verdict == "bounded"
 
     @property
     def unknown(self) -> bool:
         """True if too few rewards lie in the tail to say anything about it."""
-        return self.fit is None and self.verdict == "unclear"
+        return math.isnan(self.index)
+
+    def survival(self, y: Floats) -> Floats:
+        """Compute the probability of an excess over the threshold beyond y."""
+        if math.isinf(self.index):
+            return np.exp(-y / self.mean_excess)
+        return (1.0 + y / (self.mean_excess * (self.index - 1.0))) ** -self.index
 
 
-def fit_tail(ends: Floats, n: int) -> Tail:
-    """Fit the upper tail of n samples, given the largest of them, ascending.
-
-    Args:
-        ends: the `heavytail.tails.threshold.wider_size` + 1 largest samples.
-        n: how many samples there are.
-    """
-    if ends[-1] <= 0.0:  # no reward has this sign
-        return bounded_tail(0.0)
-    chosen = choose_exceedances(ends, n)
-    distinct = len(np.unique(ends)) - 1  # beyond the least of them
-    if distinct < MIN_DISTINCT and (ends[-1] == ends[-2]):  # few values, and the largest is not rare
-        return bounded_tail(float(ends[-1]))
-    if distinct < MIN_DISTINCT or len(chosen.values) < MIN_EXCESSES:
-        return unknown_tail(ends)
-    return _fit_exceedances(chosen)
-
-
-def bounded_tail(end: float) -> Tail:
-    """Describe a tail that is none: nothing lies beyond the end."""
-    return Tail("bounded", math.inf, math.inf, math.inf, math.nan, 1.0, 1.0, 0, end, None)
-
-
-def unknown_tail(ends: Floats) -> Tail:
-    """Describe a tail of too few samples."""
-    threshold, excesses = float(ends[0]), int((ends > ends[0]).sum())
-    return Tail("unclear", math.nan, 0.0, math.inf, math.nan, 0.5, 0.5, excesses, threshold, None)
-
-
-def mirrored(tail: Tail) -> Tail:
-    """Describe the same tail as one of the rewards times -1."""
-    return replace(tail, threshold=0.0 - tail.threshold)  # not -0.0
-
-
-def _fit_exceedances(chosen: Exceedances) -> Tail:
-    y = chosen.values - chosen.threshold
-    fit = fit_excesses(y)
-    bias = fit_shape(chosen.wider - chosen.wider_threshold) - fit.shape
-    down, up = max(bias, 0.0), max(-bias, 0.0)
-    low, high = fit.shape_low - down, fit.shape_high + up
-    variance_finite = _confidence(y, fit, 0.5, down, up)
+def read_tail(filled: Filled, samples: Floats, side: int) -> Tail:
+    """Read a tail from a sketch of samples that are not all equal."""
+    tails, summary, sign = filled.record.tails, filled.record.summary[0], 1.0 if side == UPPER else -1.0
+    row, end = tails[0, side], float((sign * samples).max())
+    if end <= 0.0:  # no reward has this sign
+        return _bounded(0.0)
+    k = float(row[TAIL_COUNT])
+    start = sign * float(summary[MIDDLE]) + float(summary[SCALE] * row[EDGE])
+    threshold = sign * filled.unit * start
+    if 0.0 < k < MIN_EXCESSES:
+        return Tail("unclear", math.nan, 0.0, math.inf, math.nan, 0.5, 0.5, int(k), threshold, math.nan)
+    shape = k * (row[EXCESS_ERROR] / row[EXCESS]) ** 2 if row[EXCESS] > 0.0 else 0.0
+    if k == 0.0 or (row[LIGHT] > 0.5 and shape * (1.0 + 4.0 / math.sqrt(k)) < BOUNDED_SHAPE):
+        return _bounded(sign * end)
+    light, has_mean = float(row[LIGHT]), float(row[HAS_MEAN])
+    above_2 = 0.5 * math.erfc(-float(row[ETA] / math.sqrt(2.0 * max(row[ETA_VARIANCE], 1e-12))))
+    variance_finite = light + (1.0 - light) * has_mean * above_2
+    beyond = sign * samples[sign * samples > filled.unit * start]
+    verdict: Verdict = "light" if variance_finite >= SURE else "unclear"
     return Tail(
-        verdict=_judge(low, high),
-        index=fit.index,
-        index_low=index_of(high),
-        index_high=index_of(low),
-        hill=hill_index(chosen.values, chosen.threshold),
-        # what has a variance has a mean, also where the likelihood has two maxima
-        mean_finite=max(_confidence(y, fit, 1.0, down, up), variance_finite),
+        verdict="heavy" if variance_finite <= 1.0 - SURE else verdict,
+        index=index_at(tails, 0, side, 0.0),
+        index_low=index_at(tails, 0, side, -NORMAL_QUANTILE),
+        index_high=index_at(tails, 0, side, NORMAL_QUANTILE),
+        hill=hill_index(beyond, filled.unit * start) if beyond.size else math.nan,
+        mean_finite=light + (1.0 - light) * has_mean,
         variance_finite=variance_finite,
-        excesses=len(y),
-        threshold=chosen.threshold,
-        fit=fit,
+        excesses=beyond.size,
+        threshold=threshold,
+        mean_excess=filled.unit * float(summary[SCALE]) * excess_at(tails, 0, side, 0.0),
     )
 
 
-def _judge(shape_low: float, shape_high: float) -> Verdict:
-    if shape_high < BOUNDED_SHAPE:
-        return "bounded"
-    if shape_high < 0.5:
-        return "light"
-    return "heavy" if shape_low > 0.5 else "unclear"
-
-
-def _confidence(y: Floats, fit: GeneralisedPareto, shape: float, down: float, up: float) -> float:
-    """Return the confidence that the shape is below this one, with the interval's ends moved down and up."""
-    moved = max(shape - up, fit.shape) if shape > fit.shape else min(shape + down, fit.shape)
-    return confidence_below(y, fit, moved)
+def _bounded(end: float) -> Tail:
+    return Tail("bounded", math.inf, math.inf, math.inf, math.nan, 1.0, 1.0, 0, end + 0.0, math.nan)
 
 
 def hill_index(exceedances: npt.ArrayLike, threshold: float) -> float:
