@@ -386,6 +386,8 @@ Written by `python benchmarks/bench_means.py`: {repeats} streams for each of {la
 methods. Each cell has the coverage of 90% intervals in percent, the mean over laws with the worst law in
 brackets, and the geometric mean of median errors over the sample mean's. *Rare* laws have a value of which
 most samples say nothing; it is *seen* from ten expected sightings on. No method is told anything of a law.
+*Sketch before* is that
+of heavy_psrl 7.
 
 ![Coverage and error of each method against the number of samples](means.png)"""
 
@@ -405,7 +407,7 @@ def stored() -> dict[str, dict[str, Outcome]]:
     """Read the figures of all laws that were run, the sketch first."""
     kept = json.loads(FIGURES.read_text())
     names = dict.fromkeys(name for row in kept.values() for name in row)
-    order = sorted(names, key=lambda name: "sketch" not in name)
+    order = sorted(names, key=lambda name: (name != "sketch", "sketch" not in name))
     return {
         law: {name: Outcome(*map(np.array, row[name])) for name in order if name in row}
         for law, row in kept.items()

@@ -89,7 +89,7 @@ def measure(setting: Setting, n: int, repeats: int) -> Outcome:
     """Diagnose independent samples of a law."""
     found = [ht.tails.diagnose(setting.draw(n, seed)) for seed in range(repeats)]
     return Outcome(
-        index=float(np.median([d.upper.index for d in found])),
+        index=float(np.nanmedian([d.upper.index for d in found])),
         index_holds=float(np.mean([index_holds(d, setting.index) for d in found])),
         mean_holds=float(np.mean([d.mean_low <= setting.mean <= d.mean_high for d in found])),
         needs=tuple(float(np.mean([d.need == need for d in found])) for need in NEEDS),
