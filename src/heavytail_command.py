@@ -13,9 +13,17 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)  # until `heavytail.cli` knows what to do
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # it was closed
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    from contextlib import redirect_stderr, redirect_stdout
+
+    with (
+        os.fdopen(os.open(os.devnull, os.O_WRONLY), "w") as nowhere,  # stands for what is closed
+        redirect_stdout(sys.stdout or nowhere),
+        redirect_stderr(sys.stderr or nowhere),
+    ):
+        _run()
+
+
+def _run() -> None:
     from heavytail.cli import app
 
     try:
