@@ -174,5 +174,5 @@ def test_a_signal_handler_that_would_wait_for_itself_is_one_line(
     agent = make("q_learning")
     agent.act(0)
     monkeypatch.setattr(compiler, "is_alive", lambda: agent.save(tmp_path / "agent.npz"))
-    with pytest.raises(InputError, match="in the midst of a call"):
+    with pytest.raises(InputError, match="in the middle of a call"):
         agent.begin(0)

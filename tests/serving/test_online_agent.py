@@ -1,4 +1,4 @@
-"""Agents for a loop of one's own: episodes, labels, files, and what they say of mistakes."""
+"""Agents for your own loop: episodes, labels, files, and what they say of mistakes."""
 
 import copy
 import gc
@@ -94,7 +94,9 @@ def test_the_last_step_of_a_horizon_is_terminal_said_or_not() -> None:
 def test_a_next_state_may_be_left_out_where_none_matters() -> None:
     agent = _make()
     agent.update(0, 0, 1.0, terminated=True)
-    with pytest.raises(InputError, match="update: s_next is missing; only what terminated, or was one step"):
+    with pytest.raises(
+        InputError, match="update: s_next is missing; only a terminated or one-step episode may"
+    ):
         agent.update(0, 0, 1.0)
 
 
@@ -178,9 +180,9 @@ def test_a_file_keeps_labels_of_text_numbers_and_tuples(tmp_path: Path) -> None:
 def test_each_kind_of_file_says_what_reads_it(tmp_path: Path) -> None:
     _make().save(tmp_path / "stepwise.npz")
     ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0).save(tmp_path / "learner.npz")
-    with pytest.raises(InputError, match="holds an agent for a loop of your own"):
+    with pytest.raises(InputError, match="holds an agent for your own loop"):
         ht.Learner.load(tmp_path / "stepwise.npz")
-    with pytest.raises(InputError, match=r"is the file of a learner; read it with ht\.load"):
+    with pytest.raises(InputError, match=r"is a learner's file; read it with ht\.load"):
         ht.OnlineAgent.load(tmp_path / "learner.npz")
 
 
@@ -263,7 +265,7 @@ def test_mistakes_in_a_call_are_one_line_and_change_nothing() -> None:
         (lambda: agent.update("a", "l", 1.0, "b", truncated=two), "^truncated must be True or False, got"),
         (lambda: agent.update("a", "l", "1.0", "b"), "a reward must be a number, got '1.0'"),  # type: ignore[arg-type]
         (lambda: agent.update("a", "l", float("nan"), "b"), "the reward of step 0 .in state 'a'. is nan"),
-        (lambda: agent.update("a", "l", 10**400, "b"), "is too large; for infinity say inf"),
+        (lambda: agent.update("a", "l", 10**400, "b"), "is too large; for infinity use inf"),
         (lambda: agent.update("a", "l", np.nan, "b"), "is nan; rewards may be infinite"),
     ):
         with pytest.raises(InputError, match=message) as caught:
@@ -363,7 +365,7 @@ def test_a_save_that_fails_is_said_and_nothing_learnt_is_lost(tmp_path: Path) ->
 
 def test_when_to_save_is_said_once() -> None:
     for given in ({}, {"updates": 1, "seconds": 1.0}):
-        with pytest.raises(InputError, match="autosave: give updates= or seconds=, one of them"):
+        with pytest.raises(InputError, match="autosave: give either updates= or seconds="):
             _make().autosave("a.npz", **given)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="autosave: updates"):
         _make().autosave("a.npz", updates=0)

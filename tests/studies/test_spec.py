@@ -264,7 +264,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("agents/heavy/parameters", {"epsilon": 2.0},
      "agents.heavy (moment = 1.0) on arms: heavy_ucrl2: epsilon must be at most 1, got 2.0"),
     ("agents/heavy/parameters/epsilon", 0.5,
-     "agents.heavy (moment = 'true') on arms: moment is 'true', and the rewards have no finite moment"),
+     "agents.heavy (moment = 'true') on arms: moment is 'true', but the rewards have no finite moment"),
     ("envs/arms/parameters/horizon", 10**15,
      "agents.optimistic (transition_scale = 0.01) on arms: q_learning does not fit the memory: "),
     ("claims/0/conditions/1/value", None,

@@ -1,4 +1,4 @@
-"""Agents for a loop of one's own, made with what the registry has as their examples."""
+"""Agents for your own loop, made with what the registry has as their examples."""
 
 from typing import Any
 

@@ -87,7 +87,9 @@ def test_an_environment_that_cannot_be_copied_is_one_line_and_another_may_be_giv
     env.unwrapped.handle = (i for i in range(3))  # type: ignore[attr-defined]  # as one to a simulator
     learner = ht.make_agent(env, "q_learning", horizon=10, r_max=1.0, seed=0)
     learner.learn(10)
-    with pytest.raises(InputError, match=r"this environment cannot be copied \(TypeError: .*give env="):
+    with pytest.raises(
+        InputError, match=r"this environment cannot be copied \(TypeError: .*pass another as env="
+    ):
         learner.evaluate(5)
     assert len(learner.evaluate(5, env=gymnasium.make("FrozenLake-v1")).returns) == 5
     with pytest.raises(InputError, match=r"env has \(48, 4, 10\) states, actions and steps"):

@@ -50,11 +50,11 @@ def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
         (lambda: learner.learn(5, checkpoints=0), "checkpoints is 0; it must be at least 1"),
         (
             lambda: learner.learn(5, checkpoints=[3, 2]),
-            "checkpoints must be a number of them, or whole numbers that ascend from 1 to at most 5",
+            "checkpoints must be a count, or ascending whole numbers between 1 and 5",
         ),
         (
             lambda: learner.learn(5, checkpoints=[6]),
-            "checkpoints must be a number of them, or whole numbers that ascend from 1 to at most 5",
+            "checkpoints must be a count, or ascending whole numbers between 1 and 5",
         ),
         (lambda: learner.learn(5, spacing="odd"), "spacing is 'odd'; it must be 'even' or 'log'"),  # type: ignore[arg-type]
         (lambda: learner.predict(3), "there is no state 3; states are whole numbers from 0 to 2"),

@@ -26,7 +26,7 @@ def test_the_number_of_changes_is_that_of_the_mdp() -> None:
 def test_where_nothing_tells_it_is_one_line() -> None:
     mdp = ht.make_mdp("six_arms")
     with pytest.raises(
-        ht.InputError, match="moment is 'true', and this environment is no MDP that would tell"
+        ht.InputError, match="moment is 'true', but this environment is not an MDP to compute it from"
     ):
         ht.make_agent(ht.gym.MDPEnv("six_arms"), "heavy_q_learning", epsilon=0.05, moment="true")
     with pytest.raises(ht.InputError, match="no finite moment of order"):

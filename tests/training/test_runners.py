@@ -95,7 +95,7 @@ def test_spaces_need_not_start_at_zero() -> None:
     assert curve.mean_reward[-1] - curve.mean_reward[-2] == 15
     assert learner.predict(6, 1) == 2
     with pytest.raises(
-        InputError, match=r"1 is none of the observations of this environment, Discrete\(2, start=5\)"
+        InputError, match=r"1 is not an observation of this environment, Discrete\(2, start=5\)"
     ):
         learner.predict(1)
 
@@ -116,7 +116,7 @@ def test_a_file_goes_on_in_the_environment_it_is_given(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.learn(50).realised_reward, learner.learn(50).realised_reward)
     with pytest.raises(
         InputError,
-        match=r"it is for \(2, 2, 4\) states, actions and steps, and the environment has \(16, 4, 4\)",
+        match=r"it is for \(2, 2, 4\) states, actions and steps, but the environment has \(16, 4, 4\)",
     ):
         ht.Learner.load(tmp_path / "agent.npz", gymnasium.make("FrozenLake-v1"))
     with pytest.raises(InputError, match="this learner is in a Gymnasium environment"):
@@ -165,7 +165,7 @@ def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
             lambda: ht.make_agent(gymnasium.make_vec("FrozenLake-v1", num_envs=3), "random"),
             "env is a vector of 3 environments; a tabular agent learns in a single one",
         ),
-        (lambda: ht.make_agent(Shifted(), "random"), "this environment has no limit of steps; give horizon="),
+        (lambda: ht.make_agent(Shifted(), "random"), "this environment has no step limit; give horizon="),
         (
             lambda: ht.make_agent(gymnasium.make("FrozenLake-v1"), "random", horizon=200),
             "horizon is 200, but the environment cuts its episodes after 100 steps",
@@ -188,7 +188,7 @@ def test_spaces_that_are_none_are_one_line(spaces: Any, tmp_path: Path) -> None:
         ),
         (
             lambda: ht.mdp_from_gymnasium(gymnasium.make("CliffWalking-v1").unwrapped),
-            "CliffWalkingEnv has no limit of steps; give horizon=",
+            "CliffWalkingEnv has no step limit; give horizon=",
         ),
         (
             lambda: ht.mdp_from_gymnasium(gymnasium.make("Taxi-v4", fickle_passenger=True)),
@@ -224,7 +224,7 @@ class Stray(Shifted):
 
 
 def test_a_stray_observation_is_an_error() -> None:
-    with pytest.raises(InputError, match="100000000 is none of the observations"):
+    with pytest.raises(InputError, match="100000000 is not an observation"):
         ht.make_agent(Stray(), "random", horizon=3).learn(1)
 
 

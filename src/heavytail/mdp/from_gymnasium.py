@@ -84,7 +84,7 @@ def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
         )
     limit = max_episode_steps(env) if horizon is None else horizon
     if limit is None:
-        raise InputError(f"{type(inner).__name__} has no limit of steps; give horizon=")
+        raise InputError(f"{type(inner).__name__} has no step limit; give horizon=")
     return mdp_from_table(inner.P, horizon=limit, start=getattr(inner, "initial_state_distrib", 0))
 
 

@@ -1,1 +1,1 @@
-"""An agent for a loop of one's own: it acts and learns one transition at a time, and is kept in a file."""
+"""An agent for your own loop: it acts and learns one transition at a time, and saves to a file."""

@@ -1,8 +1,8 @@
-"""A session at work: interpreted until it is compiled, and shared by threads.
+"""A live session: interpreted until it is compiled, and shared by threads.
 
-Compiling takes seconds. Where nothing is kept on the disk, a thread does it, and until it has done so calls
-are interpreted: plain Python does the same, in milliseconds. Compiled calls keep the GIL, so that each is
-done before another begins; an interpreted one holds the lock, and is done before Ctrl-C is heard.
+Compiling takes seconds. If no machine code is cached on disk, a thread compiles it, and calls are interpreted
+until it is done: plain Python gives the same results, in milliseconds. Compiled calls keep the GIL, so each
+finishes before another begins; an interpreted call holds the lock, and finishes before Ctrl-C is handled.
 """
 
 import os
@@ -19,19 +19,19 @@ from heavytail.kernels.packed import FLAG, INDEX, REAL, Packed
 from heavytail.mdp.problem import Problem
 from heavytail.serving.session import session_act, session_update
 
-# What is compiled, and the kinds of its arguments after the session
+# The compiled functions, and the kinds of their arguments after the session
 FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "act": (session_act, INDEX, INDEX, INDEX),
     "update": (session_update, INDEX, INDEX, REAL, INDEX, INDEX, FLAG, FLAG),
 }
 MAX_CELLS = 2000  # steps times states times actions; planning for more takes plain Python too long
 
-_compilers: dict[Any, threading.Thread] = {}  # by the kind of record; one serves all agents of a kind
+_compilers: dict[Any, threading.Thread] = {}  # by kind of record; one serves all agents of a kind
 _starting = threading.Lock()
 
 
 def _compile_aside(packed: Packed) -> threading.Thread:
-    """Start a thread that compiles what is called, or return the one that was started."""
+    """Start a thread that compiles the session's functions, or return the one already started."""
     with _starting:
         if packed.kind not in _compilers:
             thread = threading.Thread(target=_compile, args=[packed], name="heavytail compiles", daemon=True)
@@ -41,7 +41,7 @@ def _compile_aside(packed: Packed) -> threading.Thread:
 
 
 def _compile(packed: Packed) -> None:
-    with suppress(Exception):  # whatever it is, the next call compiles where it is called, and raises it
+    with suppress(Exception):  # on any error, the next call compiles in its own thread and raises it
         packed.compile_address()
         for function in FUNCTIONS.values():
             packed.entry(*function)
@@ -52,7 +52,7 @@ def _wait_for_compilers() -> None:
         thread.join()
 
 
-# A child would inherit the compiler's locks, but not the thread that gives them back.
+# A child would inherit the compiler's locks, but not the thread that releases them.
 os.register_at_fork(before=_wait_for_compilers)
 
 
@@ -64,8 +64,8 @@ class LiveSession:
 
     def _attach(self, packed: Packed) -> None:
         self._packed = packed
-        self._lock, self._owner = threading.Lock(), 0  # which thread has the session
-        # Until they are compiled, both take the record itself
+        self._lock, self._owner = threading.Lock(), 0  # the thread that holds the session
+        # Until they are compiled, both take the record itself.
         self._address: Any = packed
         self._act: Callable[..., int] = partial(self._call_early, "act")
         self._update: Callable[..., int] = partial(self._call_early, "update")
@@ -73,7 +73,7 @@ class LiveSession:
 
     def _call_early(self, function: str, packed: Any, *arguments: Any) -> int:
         """Call a function that is not compiled yet, or was not when the call began."""
-        with deferred_interrupts(), self._locked():  # while one is interpreted nothing else may happen
+        with deferred_interrupts(), self._locked():  # nothing else may run while one is interpreted
             if self._address is self._packed and self._is_compiling():
                 source, *_ = FUNCTIONS[function]
                 return int(interpret(source, packed, *arguments))
@@ -81,11 +81,11 @@ class LiveSession:
         return compiled(packed.address if isinstance(packed, Packed) else packed, *arguments)
 
     def _is_compiling(self) -> bool:
-        """Tell whether a thread compiles; at the first call, start it if that is worth it."""
+        """Return whether a thread is compiling; the first call starts one if it is worth it."""
         if self._compiler is None:
             own = all(cls.__module__.startswith("heavytail.") for cls in record_classes(self._packed.record))
             H, S, A = max(self.problem.horizon, 1), self.problem.n_states, self.problem.n_actions
-            # Only of heavytail's own agents do its tests say that plain Python does the same.
+            # Tests show that plain Python gives the same results for heavytail's own agents only.
             if not own or H * S * A > MAX_CELLS or all(self._packed.is_ready(*f) for f in FUNCTIONS.values()):
                 return False
             self._compiler = _compile_aside(self._packed)
@@ -96,12 +96,12 @@ class LiveSession:
         compiled = {name: self._packed.entry(*function) for name, function in FUNCTIONS.items()}
         address = self._packed.address
         with self._locked():  # after an interpreted call of another thread
-            self._address = address  # first: who has read a function reads it afterwards
+            self._address = address  # first: callers read the function, then the address
             self._act, self._update = compiled["act"], compiled["update"]
         return compiled
 
     def _where(self, session: Packed) -> Any:
-        """Return what `_act` takes for a session; to be asked after `_act` was read."""
+        """Return the argument `_act` takes for a session; call this after reading `_act`."""
         return session if self._address is self._packed else session.address
 
     def _wait(self) -> None:
@@ -110,10 +110,10 @@ class LiveSession:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Wait until no other thread has the session, and keep it."""
+        """Hold the session, once no other thread does."""
         if self._owner == threading.get_ident():
             raise InputError(
-                f"{self.name} is in the midst of a call, or is being saved; a signal handler must wait for it"
+                f"{self.name} is in the middle of a call or a save; a signal handler must wait for it"
             )
         with self._lock:
             self._owner = threading.get_ident()

@@ -1,4 +1,4 @@
-"""Make an agent for a loop of one's own, by name."""
+"""Make an agent for your own loop, by name."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, overload
@@ -45,16 +45,16 @@ def make_online(
     horizon: int | None = None,
     **parameters: Any,
 ) -> OnlineAgent[Any]:
-    """Make an agent for a loop of your own, without an environment: for simulators, services and logs.
+    """Make an agent for your own loop, without an environment: for simulators, services and logs.
 
     Args:
-        states: how many there are, or a list of them (of anything hashable: text, tuples), or a discrete
-            space of Gymnasium; `act` and `update` then take the same.
-        actions: likewise; `act` then returns one of them.
+        states: their number, a list of them (anything hashable: text, tuples), or a discrete Gymnasium
+            space; `act` and `update` take the same states.
+        actions: likewise; `act` returns one of them.
         name: the agent's id, as in `make_agent`.
         seed: of its random streams; the same seed and the same calls give the same answers. None draws a new
             one.
-        horizon: the steps in an episode, 1 for a contextual bandit; left out, the problem has no end.
+        horizon: the steps in an episode, 1 for a contextual bandit; if omitted, the problem never ends.
         **parameters: the agent's own.
 
     >>> import heavytail as ht
@@ -85,5 +85,5 @@ def make_online(
 
 
 def new_seed() -> Seed:
-    """Draw a seed that no other run has, where none was given."""
-    return np.random.SeedSequence().spawn(1)[0]  # a child: some environments take only short seeds
+    """Draw a fresh seed, for when none was given."""
+    return np.random.SeedSequence().spawn(1)[0]  # a child, because some environments take only short seeds

@@ -1,8 +1,7 @@
-"""`OnlineAgent`: an agent for a loop of your own, around a simulator, a service or a log.
+"""`OnlineAgent`: an agent for your own loop, around a simulator, a service or a log.
 
-It is asked for an action and shown what came of it, one transition at a time. Both calls together take less
-than a microsecond: its record is packed (`heavytail.kernels.packed`), and what the caller gives is checked in
-compiled code.
+You ask it for an action and show it the result, one transition at a time. Both calls together take less than
+a microsecond: its record is packed (`heavytail.kernels.packed`), and arguments are checked in compiled code.
 """
 
 import copy
@@ -51,15 +50,15 @@ Action = TypeVar("Action", bound=Hashable)
 
 
 class OnlineAgent(LiveSession, Generic[Action]):
-    """An agent for a loop of your own: ask for one action, show one transition at a time.
+    """An agent for your own loop: ask for one action, show one transition at a time.
 
-    `heavytail.make_online` makes one by name. Episodes begin and end by themselves: an update that is
+    `heavytail.make_online` makes one by name. Episodes begin and end automatically: an update that is
     `terminated`, `truncated` or the last of the horizon ends one, and the next `act` begins another. Threads
-    may share one: calls wait for each other.
+    may share an agent: calls wait for each other.
 
     Attributes:
         name: the agent's id.
-        parameters: what the agent was built with.
+        parameters: the parameters the agent was built with.
         problem: how many states, actions and steps there are.
         states: the labels of the states, in the order of `policy`.
         actions: the labels of the actions.
@@ -89,12 +88,12 @@ class OnlineAgent(LiveSession, Generic[Action]):
         self.problem = problem
         self.states = Labels(range(problem.n_states)) if states is None else states
         self.actions = Labels(range(problem.n_actions)) if actions is None else actions
-        # None where they are the labels themselves, which is quicker to ask than whether they are.
+        # None if they are the labels themselves: checking for None is quicker.
         self._codes = None if self.states.are_codes else self.states.codes
         self._action_codes = None if self.actions.are_codes else self.actions.codes
         self._steps = Labels(range(max(problem.horizon, 1)))
         self._autosave: Autosave | None = None
-        self._aside: Packed | None = None  # the next episode, begun aside
+        self._aside: Packed | None = None  # a copy in which the next episode has begun
         spare = stream(0) if predictions is None else predictions
         self._attach(Packed(new_session(with_larger_pools(agent), rng, spare, problem)))
 
@@ -112,7 +111,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
 
     @property
     def agent(self) -> Record:
-        """Return the agent's record; another one after its pools grew."""
+        """Return the agent's record; a new one after its pools grew."""
         return self._packed.record.agent
 
     @property
@@ -122,31 +121,31 @@ class OnlineAgent(LiveSession, Generic[Action]):
 
     @property
     def counters(self) -> dict[str, float]:
-        """Return what the agent counts, by name."""
+        """Return the agent's counters, by name."""
         names = counter_names(self.agent)
         out = np.zeros(len(names))
         interpret(write_counters, self.agent, out)
         return dict(zip(names, out.tolist(), strict=True))
 
     def warm_up(self) -> Self:
-        """Compile what `act` and `update` need, and return when that is done; returns itself.
+        """Compile the code of `act` and `update`, wait until that is done, and return self.
 
-        Without it calls are slower at first, while a thread compiles, for seconds. Later processes load the
-        machine code from the disk, in a moment.
+        Without it, calls are slower for the first seconds, while a thread compiles. Later processes load the
+        machine code from disk at once.
         """
         self._switch()
         return self
 
     def begin(self, s: Any) -> None:
-        """Start an episode in state `s`, also where the one before has not ended."""
+        """Start an episode in state `s`, even if the previous one has not ended."""
         self._ask(s, None, BEGIN, self._packed)
 
     def act(self, s: Any, h: int | None = None) -> Action:
         """Return the action to take in state `s`, and begin an episode if none is under way.
 
         Args:
-            s: the state, as it was named to `make_online`.
-            h: the step of the episode; left out, it is the one after the last update.
+            s: the state, as given to `make_online`.
+            h: the step of the episode; if omitted, the one after the last update.
         """
         try:
             code = s if self._codes is None else self._codes[s]
@@ -159,15 +158,16 @@ class OnlineAgent(LiveSession, Generic[Action]):
         return a if self._action_codes is None else self.actions[a]
 
     def predict(self, s: Any, h: int | None = None) -> Action:
-        """Return the action that the agent would take; what it does or learns later does not depend on it.
+        """Return the action that the agent would take; later actions and learning are not affected.
 
-        In an episode that is by the plan it has. Between episodes, or where it was only shown what others
-        did, a copy of an agent that plans does so as `act` would; one that draws its plan draws another.
+        Within an episode it follows the agent's current plan. Between episodes, or if the agent has only been
+        shown the actions of others, a copy of an agent that plans does so as `act` would; an agent that draws
+        its plan draws another.
         """
         return self._ask(s, h, PREDICT, self._planned())
 
     def policy(self) -> npt.NDArray[Any]:
-        """Return what `predict` says in each state: actions [S], or [H, S] where an episode has H > 1 steps.
+        """Return `predict` for each state: actions [S], or [H, S] if episodes have H > 1 steps.
 
         >>> import heavytail as ht
         >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"], seed=0)
@@ -181,20 +181,20 @@ class OnlineAgent(LiveSession, Generic[Action]):
         return named if self.problem.horizon > 1 else named[0]
 
     def _planned(self) -> Packed:
-        """Return the session whose plan it predicts by: its own, or between episodes the next one's."""
+        """Return the session whose plan it predicts with: its own or, between episodes, the next one's."""
         if self.session.in_episode[0]:
             return self._packed
         aside = self._aside
         if aside is None or aside.record.updates[0] != self.updates:
             with self._frozen():
-                aside = self._aside = None  # first: two copies of a large agent may not fit
+                aside = self._aside = None  # first, because two copies of a large agent may not fit
                 aside = Packed(session_aside(self.session, self.problem))
             self._act(self._where(aside), 0, OWN_STEP, BEGIN)
             self._aside = aside
         return aside
 
     def beliefs(self) -> "pd.DataFrame":
-        """Return what the agent believes of the rewards of each state and action, as `Learner.beliefs` does.
+        """Return the agent's beliefs about the rewards of each state and action, like `Learner.beliefs`.
 
         >>> import heavytail as ht
         >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"], horizon=1)
@@ -233,20 +233,22 @@ class OnlineAgent(LiveSession, Generic[Action]):
 
         Args:
             s: the state.
-            a: the action taken in it, by whomever.
+            a: the action taken in it, by the agent or anyone else.
             r: the reward; it may be infinite, but not NaN.
-            s_next: the next state; not needed where none matters, after the only step of an episode (a
-                bandit) or where `terminated`.
-            h: the step of the episode; left out, it is the one after the last update.
-            terminated: whether `s_next` is terminal, after which no value follows. The last step of the
-                horizon needs no such mark.
+            s_next: the next state; not needed if it does not matter: after the only step of an episode (a
+                bandit) or if `terminated`.
+            h: the step of the episode; if omitted, the one after the last update.
+            terminated: whether `s_next` is terminal, so that no value follows it. The last step of the
+                horizon need not be marked.
             truncated: whether the episode ends here although `s_next` is not terminal.
         """
         if terminated is not False or truncated is not False:
             terminated, truncated = as_bool("terminated", terminated), as_bool("truncated", truncated)
         if s_next is None:
             if not (terminated or self.problem.horizon == 1):
-                raise InputError("update: s_next is missing; only what terminated, or was one step, has none")
+                raise InputError(
+                    "update: s_next is missing; only a terminated or one-step episode may omit it"
+                )
             s_next, terminated = s, True
         step = OWN_STEP if h is None else self._steps.code(h, "step")
         codes, action_codes = self._codes, self._action_codes
@@ -261,7 +263,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
                 terminated,
                 truncated,
             )
-        except (TypeError, ValueError, OverflowError):  # an array, which cannot be looked up, or a mistake
+        except (TypeError, ValueError, OverflowError):  # an array, which is not hashable, or a mistake
             outcome = REFUSED
         if outcome >= REFUSED:
             outcome = self._update_slowly(s, a, r, s_next, step, terminated, truncated)
@@ -269,7 +271,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
             self.session.due[0] = self._autosave.next_due(self.updates, self.save)
 
     def _update_slowly(self, s: Any, a: Any, r: Any, s_next: Any, *rest: Any) -> int:
-        """Check everything, say what is wrong if anything is, and learn as soon as that is possible."""
+        """Check everything, raise a clear error if something is wrong, and learn once possible."""
         codes = self.states.code(s, "state"), self.actions.code(a, "action")
         reward, next_state = check_reward(r, s, self.updates), self.states.code(s_next, "state")
         while (outcome := self._update(self._address, *codes, reward, next_state, *rest)) >= REFUSED:
@@ -284,10 +286,10 @@ class OnlineAgent(LiveSession, Generic[Action]):
             self._packed.replace(self.session._replace(agent=with_larger_pools(self.agent)))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file: the agent, its random streams, where it is, and all labels.
+        """Write everything to one file: the agent, its random streams, its position, and all labels.
 
         `load` reads it, and learning goes on bit for bit as if it had never stopped. A crash while writing
-        leaves the old file.
+        leaves the old file intact.
         """
         problem, labels = self.problem, (self.states, self.actions)
         with self._frozen():
@@ -295,7 +297,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "OnlineAgent[Any]":
-        """Read what `save` wrote."""
+        """Read a file written by `save`."""
         session, about = read_session(path)
         loaded = cls(session.agent, session.rng, **about)
         loaded._packed.replace(session._replace(agent=loaded.agent))
@@ -304,15 +306,15 @@ class OnlineAgent(LiveSession, Generic[Action]):
     def autosave(
         self, path: str | os.PathLike[str], *, updates: int | None = None, seconds: float | None = None
     ) -> None:
-        """Save to `path` every so many updates or seconds from now on, and when Python exits.
+        """Save to `path` periodically from now on, and when Python exits.
 
-        It is done inside `update`, which takes milliseconds then; an agent that is not updated is not saved.
-        A crash loses what was learnt since the last save, never the file.
+        Saving happens inside `update`, which then takes milliseconds; an agent that is not updated is not
+        saved. A crash loses what was learnt since the last save, never the file.
 
         Args:
             path: the file.
-            updates: after how many updates.
-            seconds: after how much time.
+            updates: the number of updates between saves.
+            seconds: the time between saves.
         """
         if self._autosave is not None:
             self._autosave.stop()

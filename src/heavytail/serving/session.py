@@ -1,4 +1,4 @@
-"""The session of an `OnlineAgent`: its record, streams and clock, and what compiled code does with them."""
+"""The session of an `OnlineAgent`: its record, streams and clock, and compiled entry points."""
 
 import copy
 import math
@@ -17,25 +17,31 @@ from heavytail.mdp.problem import Problem
 from heavytail.ranges import COUNT, FLAG, Range, below
 
 NEVER = 2**62
-OWN_STEP = -1  # for h: the step that follows the last update
+OWN_STEP = -1  # for h: the step after the last update
 BEGIN, ACT, PREDICT = 0, 1, 2
 BAD_ARGUMENT, BAD_ACTION, BUSY = -1, -2, -3  # what `session_act` returns instead of an action
-LEARNT, DUE, REFUSED, FULL, FROZEN = 0, 1, 2, 3, 4  # what became of an update; nothing from REFUSED on
+LEARNT, DUE, REFUSED, FULL, FROZEN = (
+    0,
+    1,
+    2,
+    3,
+    4,
+)  # results of an update; from REFUSED on, nothing was learnt
 NAN_REWARD = (
     "the reward of step {step} (in state {state}) is nan; rewards may be infinite, but must be numbers"
 )
 
 
 class Session(NamedTuple):
-    """An agent at work: its record, its random streams, and where it is in the episode."""
+    """A live agent: its record, its random streams, and its place in the episode."""
 
     agent: Record
     rng: Stream  # [4]
-    predictions: Stream  # [4]; for asking what it would do
+    predictions: Stream  # [4]; for predictions
     updates: Ints  # [1]
     in_episode: Ints  # [1] whether an episode is under way
-    h: Ints  # [1] the step to come
-    due: Ints  # [1] at which update to save next
+    h: Ints  # [1] the next step
+    due: Ints  # [1] the update at which to save next
     frozen: Ints  # [1] whether it must stay as it is, while another thread copies it
     n_states: int
     n_actions: int
@@ -43,7 +49,7 @@ class Session(NamedTuple):
     episodic: bool
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count, and where the episode can be."""
+        """Return the ranges of counts and of the place in the episode."""
         bits = Range(0, 2**64 - 1)
         return {
             "rng": bits,
@@ -57,7 +63,7 @@ class Session(NamedTuple):
 
 
 def new_session(agent: Record, rng: Stream, predictions: Stream, problem: Problem) -> Session:
-    """Make the session of an agent that has learnt nothing in it."""
+    """Make a session in which the agent has learnt nothing yet."""
     return Session(
         agent=agent,
         rng=rng,
@@ -75,12 +81,12 @@ def new_session(agent: Record, rng: Stream, predictions: Stream, problem: Proble
 
 
 def session_aside(session: Session, problem: Problem) -> Session:
-    """Return a session that may begin an episode as this one would; it is for asking, not for learning.
+    """Return a session that can begin an episode as this one would, for predicting, not learning.
 
-    An agent that does something at the beginning is copied, any other shared.
+    An agent with a `begin` is copied; any other is shared.
     """
     agent = copy.deepcopy(session.agent) if type(session.agent) in begin.methods else session.agent
-    # A stream of its own after each update: a posterior drawn by the same numbers again explores little.
+    # A new stream after each update: a posterior drawn with the same numbers again explores little.
     rng = stream(np.random.SeedSequence([*map(int, session.rng), int(session.updates[0])]))
     aside = new_session(agent, rng, session.predictions, problem)
     aside.updates[0] = session.updates[0]
@@ -88,30 +94,28 @@ def session_aside(session: Session, problem: Problem) -> Session:
 
 
 def check_reward(r: Any, s: Any, step: int) -> float:
-    """Return a reward as a float; an error if it is none.
+    """Return a reward as a float; raise InputError if it is not a number.
 
     >>> check_reward(10**400, "idle", step=3)
     Traceback (most recent call last):
-    heavytail.errors.InputError: the reward 100... is too large; for infinity say inf
+    heavytail.errors.InputError: the reward 100... is too large; for infinity use inf
     """
-    if not isinstance(r, numbers.Real):
+    if isinstance(r, np.timedelta64) or not isinstance(r, numbers.Real):  # a time span counts as Real
         raise InputError(f"a reward must be a number, got {short_repr(r)}")
     try:
         reward = float(r)
-    except TypeError:  # of a span of time, which NumPy calls a number
-        raise InputError(f"a reward must be a number, got {short_repr(r)}") from None
     except OverflowError:
-        raise InputError(f"the reward {short_repr(r)} is too large; for infinity say inf") from None
+        raise InputError(f"the reward {short_repr(r)} is too large; for infinity use inf") from None
     if math.isnan(reward):
         raise InputError(NAN_REWARD.format(step=step, state=short_repr(s)))
     return reward
 
 
-# Compiled entry points. (A verb cannot be one itself: its method is chosen while compiling.)
+# Compiled entry points. (A verb cannot be one: its method is chosen during compilation.)
 
 
 def session_act(packed: Any, s: Any, h: Any, mode: Any) -> int:
-    """Begin, act or predict, as `mode` says; a negative number where something is wrong."""
+    """Begin, act or predict, depending on `mode`; return a negative number if something is wrong."""
     session, state, step, what = unpack(packed), as_index(s), as_index(h), as_index(mode)
     if step == OWN_STEP:
         step = session.h[0]
@@ -133,7 +137,7 @@ def session_act(packed: Any, s: Any, h: Any, mode: Any) -> int:
 def session_update(
     packed: Any, s: Any, a: Any, r: Any, s_next: Any, h: Any, terminated: bool, truncated: bool
 ) -> int:
-    """Learn from a transition, and return what became of it."""
+    """Learn from a transition, and return a status."""
     session, state, action, reward = unpack(packed), as_index(s), as_index(a), as_real(r)
     next_state, step = as_index(s_next), as_index(h)
     if step == OWN_STEP:

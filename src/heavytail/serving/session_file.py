@@ -1,4 +1,4 @@
-"""Files of `OnlineAgent` agents, with a session and the labels of states and actions; when to write them."""
+"""Files of `OnlineAgent`s: a session with the labels of states and actions, and autosaving."""
 
 import atexit
 import os
@@ -27,10 +27,10 @@ from heavytail.registry import find
 from heavytail.serving.session import NEVER, Session, new_session
 
 KIND = "stepwise"
-MIN_LARGE = 1_000_000  # steps, states and actions from which on a file must hold something of them,
-MAX_CELLS_PER_BYTE = 64  # namely a byte for so many: an agent that plans holds four for each step and state
-LOOKS_PER_SAVE = 8  # how often to look at the clock between two saves, at least
-MAX_UNSEEN = 16  # updates between two looks, since a burst says nothing of what follows
+MIN_LARGE = 1_000_000  # steps x states x actions; from here on, a file must hold
+MAX_CELLS_PER_BYTE = 64  # a byte for this many: an agent that plans holds four for each step and state
+LOOKS_PER_SAVE = 8  # least number of looks at the clock between two saves
+MAX_UNSEEN = 16  # most updates between two looks, since a burst does not predict the next rate
 
 
 def write_session(
@@ -41,7 +41,7 @@ def write_session(
     labels: tuple[Labels, Labels],  # of states and actions
     session: Session,
 ) -> None:
-    """Write the file, or leave the old one."""
+    """Write the file; on failure the old one stays."""
     metadata = {
         "kind": KIND,
         "agent": name,
@@ -53,13 +53,13 @@ def write_session(
 
 
 def read_session(path: str | os.PathLike[str]) -> tuple[Session, dict[str, Any]]:
-    """Read the session, and what else an `OnlineAgent` is made of."""
+    """Read the session and the other parts of an `OnlineAgent`."""
     metadata, arrays = read_agent_file(path)
     if metadata.get("kind") != KIND:
-        raise InputError(f"{os.fspath(path)} is the file of a learner; read it with ht.load")
+        raise InputError(f"{os.fspath(path)} is a learner's file; read it with ht.load")
     try:
         return _restore(metadata, arrays)
-    except Exception as error:  # whatever a builder or a check says of what is in a file
+    except Exception as error:  # any error of a builder or check, on the file's contents
         raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
 
@@ -74,8 +74,8 @@ def _restore(metadata: dict[str, Any], arrays: Arrays) -> tuple[Session, dict[st
     session: Session = restore_valid("session", new_session(built, stream(0), stream(0), problem), arrays)
     if not (session.rng.any() and session.predictions.any()):
         raise InputError("a random stream is all zeros, and would stay so")
-    session.frozen[0] = 0  # it was, while it was written
-    session.due[0] = NEVER  # to save again is for its new owner to say
+    session.frozen[0] = 0  # it was frozen while it was written
+    session.due[0] = NEVER  # its new owner decides when to save again
     return session, {"problem": problem, "name": name, "parameters": parameters, **labels}
 
 
@@ -87,13 +87,13 @@ def _read_labels(stored: Any, count: int) -> Labels:
     return Labels(map(label_from_json, stored))
 
 
-# What the description of an agent file says of the agent and its problem
+# The agent and its problem, from the description in an agent file
 
 
 def read_metadata(metadata: dict[str, Any], arrays: Arrays) -> tuple[str, dict[str, Any], Problem]:
     """Return the agent's name, its parameters and its problem.
 
-    A problem far larger than what the file holds is refused, before an agent is built for it.
+    A problem far larger than the file's contents is refused before an agent is built for it.
     """
     table, size = dict[str, Any], Annotated[int, Ge(0)]
     parameters, sizes = (cast_value(metadata[key], table, f"its {key}") for key in ("parameters", "problem"))
@@ -102,25 +102,23 @@ def read_metadata(metadata: dict[str, Any], arrays: Arrays) -> tuple[str, dict[s
     cells = max(problem.horizon, 1) * problem.n_states * problem.n_actions
     stored = sum(array.nbytes for array in arrays.values())
     if cells > max(MIN_LARGE, MAX_CELLS_PER_BYTE * stored):
-        raise InputError(
-            f"it says that there are {cells:,} steps, states and actions, and holds {stored:,} bytes"
-        )
+        raise InputError(f"it claims {cells:,} steps, states and actions, but holds {stored:,} bytes")
     return metadata["agent"], parameters, problem
 
 
 class Autosave:
-    """Saves every so many updates, or every so many seconds.
+    """Saves every given number of updates, or of seconds.
 
-    Looking at the clock takes as long as an update, so it is looked at after as many updates as an eighth of
-    the time is worth at the present rate, and after `MAX_UNSEEN` of them.
+    Reading the clock takes as long as an update, so it is read only after about an eighth of the time at the
+    current rate, and at the latest after `MAX_UNSEEN` updates.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], updates: int | None, seconds: float | None, done: int
     ) -> None:
         if (updates is None) == (seconds is None):
-            raise InputError("autosave: give updates= or seconds=, one of them")
-        self.path = Path(path).absolute()  # a daemon may change its folder
+            raise InputError("autosave: give either updates= or seconds=")
+        self.path = Path(path).absolute()  # a daemon may change its working folder
         if not self.path.parent.is_dir():  # now, and not at the first save
             raise InputError(f"autosave: there is no folder {self.path.parent}")
         self.updates = None if updates is None else cast_value(updates, Count, "autosave: updates")
@@ -129,7 +127,7 @@ class Autosave:
         self.seen_updates, self.seen_time = done, self.saved_time
 
     def next_due(self, updates: int, save: Callable[[Path], None]) -> int:
-        """Save if it is time, and return at which update to ask again."""
+        """Save if it is time, and return the update at which to ask again."""
         now = time.monotonic()
         if self.updates is not None:
             if updates >= self.saved_updates + self.updates:
@@ -144,11 +142,14 @@ class Autosave:
         return updates + max(1, min(MAX_UNSEEN, 2 * new, int(new * wanted / max(elapsed, 1e-9))))
 
     def _save(self, updates: int, now: float, save: Callable[[Path], None]) -> None:
-        self.saved_updates, self.saved_time = updates, now  # first: a full disk is not tried at each update
+        self.saved_updates, self.saved_time = (
+            updates,
+            now,
+        )  # first, so that a full disk is not retried at every update
         save(self.path)
 
     def save_at_exit(self, agent: Any) -> None:
-        """Save what is new when Python exits, if the agent lives until then."""
+        """Save any unsaved updates when Python exits, if the agent still exists."""
         reference = weakref.ref(agent)
 
         def save() -> None:

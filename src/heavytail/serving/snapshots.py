@@ -1,4 +1,4 @@
-"""An agent as it is now: what it would do in every state, and what it believes of rewards, as tables."""
+"""Snapshots of an agent: its action in every state, and its beliefs about rewards, as tables."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,23 +16,23 @@ from heavytail.mdp.problem import Problem
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_INTERPRETED = 2000  # actions; to ask for more in plain Python takes longer than compiling does
+MAX_INTERPRETED = 2000  # actions; for more than this, plain Python takes longer than compiling
 BAD_ACTION = "the agent chose an action that does not exist; `act` must return 0 to A - 1"
 
 
 class FrozenPolicy(NamedTuple):
-    """What an agent would do."""
+    """A snapshot of an agent's policy."""
 
     actions: Ints  # [H or 1, S]
-    is_random: bool  # whether it draws its actions: these are one draw then
+    is_random: bool  # whether it draws its actions; if so, `actions` is one draw
 
     def to_record(self, agent: Record) -> Record:
-        """Return a record that acts so for ever; one for all agents, unless they draw."""
+        """Return a record that always acts this way; of one class for all agents, unless they draw."""
         return agent if self.is_random else Optimal(self.actions.astype(np.uint32))
 
 
 def freeze_policy(agent: Record, problem: Problem, stream: Stream) -> FrozenPolicy:
-    """Ask an agent for its action in every state, at every step of an episode; nothing is changed."""
+    """Ask an agent for its action in every state, at every step, without changing the agent."""
     shape = (max(problem.horizon, 1), problem.n_states)
     require_memory(f"a policy of {shape[0]:,} steps and {shape[1]:,} states", 8.0 * shape[0] * shape[1])
     actions, drawn = np.zeros(shape, np.int64), stream.copy()
@@ -52,8 +52,8 @@ def _fill(agent: Record, actions: Ints, rng: Stream) -> None:
 
 
 def tabulate_beliefs(name: str, agent: Record, states: Labels, actions: Labels) -> "pd.DataFrame":
-    """Return what the agent of this name believes of each state and action, by their labels."""
-    import pandas as pd  # here, because it takes a third of a second
+    """Return an agent's beliefs about each state and action, by their labels."""
+    import pandas as pd  # imported here: it takes a third of a second
 
     if not hasattr(agent, "beliefs"):
         raise InputError(f"{name} keeps no beliefs about rewards; heavy_psrl does")

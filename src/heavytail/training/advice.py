@@ -1,4 +1,4 @@
-"""What a learner says by itself: a moment that is too small, a policy for each step of an episode."""
+"""Unasked advice from a learner: `moment` is too small, or the policy has one table per step."""
 
 import logging
 import math
@@ -12,8 +12,8 @@ from heavytail.mdp.problem import Problem
 from heavytail.planning.reward_moments import largest_moment
 from heavytail.training.runners import GymRunner, MDPRunner
 
-MAX_SHARE = 0.5  # of rewards truncated, beyond which a moment of the user's is called in question
-MIN_STEPS = 1000  # before that; thresholds are small at first
+MAX_SHARE = 0.5  # of rewards truncated; above it, the user's moment is questioned
+MIN_STEPS = 1000  # before any advice; thresholds are small at first
 MIN_VISITS = 10  # of a state and action whose rewards count
 
 log = logging.getLogger("heavytail")
@@ -23,9 +23,9 @@ _said: set[str] = set()  # in this process
 def question_moment(
     name: str, parameters: Mapping[str, Any], runner: MDPRunner | GymRunner, truncated: float, steps: int
 ) -> str | None:
-    """Say that a moment that was given is too small, if most rewards were truncated; None if it is not.
+    """Warn that the given moment is too small if most rewards were truncated; None if it is not.
 
-    One that is learnt, or taken from the MDP, is right.
+    A moment that is learnt, or taken from the MDP, is not questioned.
     """
     moment, epsilon = parameters.get("moment"), parameters.get("epsilon")
     if moment is None or steps < MIN_STEPS or truncated <= MAX_SHARE * steps:
@@ -40,12 +40,12 @@ def question_moment(
         return None
     return (
         f"{name} truncated {truncated / steps:.0%} of all rewards: moment={moment:g} is too small; of"
-        f" order {order:g} {source} {suggested:.3g}; without moment= it finds one by itself"
+        f" order {order:g} {source} {suggested:.3g}; without moment= the agent learns it"
     )
 
 
 def suggest_moment(order: float, rewards: Iterable[tuple[Any, float]]) -> float:
-    """Estimate the largest moment E|r|**order of those states and actions that were visited often enough.
+    """Estimate the largest moment E|r|**order over the states and actions visited often enough.
 
     >>> suggest_moment(1.5, [(cell, reward) for cell, reward in [(0, 1.0), (1, -4.0)] for _ in range(10)])
     8.0
@@ -59,9 +59,9 @@ def suggest_moment(order: float, rewards: Iterable[tuple[Any, float]]) -> float:
 
 
 def note_policy_per_step(name: str, agent: Record, problem: Problem) -> None:
-    """Say once in a process that an agent learns a policy for each step, if it does.
+    """Mention once per process that an agent learns a policy for each step, if it does.
 
-    By logging, not as a warning: nothing is wrong.
+    This is logged, not warned: nothing is wrong.
     """
     if problem.horizon > 1 and not _said and _has_table_per_step(agent, problem):
         _said.add("policy per step")
@@ -73,7 +73,7 @@ def note_policy_per_step(name: str, agent: Record, problem: Problem) -> None:
 
 
 def _has_table_per_step(record: Record, problem: Problem) -> bool:
-    """Tell whether a record, or one inside it, holds an array that begins with steps and states."""
+    """Return whether a record, or one inside it, holds an array whose first axes are steps and states."""
     shape = (problem.horizon, problem.n_states)
     return any(
         _has_table_per_step(value, problem) if hasattr(value, "_fields") else np.shape(value)[:2] == shape

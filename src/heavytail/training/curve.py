@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Spacing = Literal["even", "log"]
 EXPECTED, DRAWN, BEST = "#0072B2", "#9AA3AD", "#009E73"  # Okabe and Ito's blue and green, and a grey
 GREY = "#444444"
-SHOWN = (0.05, 0.95)  # quantiles of the drawn rewards that must be in the picture
+SHOWN = (0.05, 0.95)  # quantiles of the drawn rewards that must be visible
 MARGIN = 0.08  # of the height, above and below
 
 
@@ -29,7 +29,7 @@ MARGIN = 0.08  # of the height, above and below
 class Curve:
     """Cumulative rewards at checkpoints, counted from the start of the learner's life.
 
-    `mean_reward` sums the expected rewards of what was done, which is what regret is measured with;
+    `mean_reward` sums the expected rewards of the actions taken, from which regret is computed;
     `realised_reward` sums the rewards that were drawn.
     """
 
@@ -38,7 +38,7 @@ class Curve:
     mean_reward: Floats
     realised_reward: Floats
     counters: Mapping[str, Floats]
-    mdp: ChangingMDP | None = field(default=None, compare=False)  # in which it was learnt, where there is one
+    mdp: ChangingMDP | None = field(default=None, compare=False)  # the MDP it was learnt in, if any
 
     def __repr__(self) -> str:
         if not len(self.at):
@@ -67,7 +67,7 @@ class Curve:
     def regret(self) -> Floats:
         """Compute the regret: what the best policy would have earned on average, less `mean_reward`.
 
-        Known in an MDP, which is planned when this is first read.
+        It is known in an MDP; the optimal policy is planned when this is first read.
 
         >>> import heavytail as ht
         >>> curve = ht.make_agent(ht.make_mdp("six_arms"), "optimal").learn(episodes=1000, checkpoints=2)
@@ -76,8 +76,8 @@ class Curve:
         """
         if self._best_reward is None:
             raise InputError(
-                "regret: nobody knows the best policy of this environment; learn in an MDP, such as"
-                " mdp_from_gymnasium makes of toy_text environments"
+                "regret: the best policy of this environment is unknown; learn in an MDP, such as"
+                " mdp_from_gymnasium makes from toy_text environments"
             )
         return self._best_reward - self.mean_reward
 
@@ -106,7 +106,7 @@ def make_curve(
     counter_names: Sequence[str],
     mdp: ChangingMDP | None,
 ) -> Curve:
-    """Make the curve as far as it is recorded."""
+    """Make the curve from the checkpoints recorded so far."""
     n = int(checkpoints.reached[0])
     values = checkpoints.values[:n].copy()
     counters = {name: values[:, FIRST_COUNTER + i] for i, name in enumerate(counter_names)}
@@ -131,8 +131,7 @@ def place_checkpoints(first: int, last: int, checkpoints: int | Sequence[int], s
     at = given.astype(np.int64) if whole else np.empty(0, np.int64)
     if not len(at) or (np.diff(at) <= 0).any() or at[0] <= first or at[-1] > last:
         raise InputError(
-            f"checkpoints must be a number of them, or whole numbers that ascend from {first + 1} to"
-            f" at most {last}"
+            f"checkpoints must be a count, or ascending whole numbers between {first + 1} and {last}"
         )
     return np.union1d(at, [last])
 
@@ -154,7 +153,7 @@ def _space_checkpoints(first: int, last: int, count: int, spacing: Spacing) -> I
 
 
 def _draw_curve(curve: Curve, best: Floats | None) -> "Figure":
-    """Draw the reward of an episode, or of a step, and the regret where that of the best policy is known."""
+    """Draw the reward per episode or step, and the regret if the best policy is known."""
     from matplotlib.figure import Figure  # here, because importing Matplotlib takes a while
 
     at, drawn, expected = curve.at, curve.realised_reward, curve.mean_reward
@@ -175,7 +174,7 @@ def _draw_curve(curve: Curve, best: Floats | None) -> "Figure":
 
 
 def _rates(at: Ints, total: Floats) -> Floats:
-    """The average since the checkpoint before; at the first, since the learner began."""
+    """Return the averages since the previous checkpoint; for the first, since the learner began."""
     with np.errstate(invalid="ignore"):  # infinite rewards of both signs
         return np.diff(total, prepend=0.0) / np.diff(at, prepend=0)
 
@@ -183,7 +182,7 @@ def _rates(at: Ints, total: Floats) -> Floats:
 def _draw_rewards(
     axes: "Axes", at: Ints, drawn: Floats, expected: Floats, best: Floats | None = None
 ) -> None:
-    """Draw all of them, at a height at which the lines are seen, whatever outliers there are."""
+    """Draw all rewards, scaled so that the lines stay visible whatever the outliers."""
     known, finite = not np.isnan(expected).any(), drawn[np.isfinite(drawn)]
     lines = [line for line in (expected if known else None, best) if line is not None]
     shown = np.concatenate([np.quantile(finite, SHOWN) if len(finite) else [], *lines])

@@ -1,7 +1,7 @@
-"""Evaluate a policy that stays as it is: what it earns, and how sure that is.
+"""Evaluate a fixed policy: its mean return, with a confidence interval.
 
 Returns may have no variance, so their mean is estimated as rewards are: by the sketch
-(`heavytail.estimators.sketch`), which needs to know nothing of them.
+(`heavytail.estimators.sketch`), which needs no prior knowledge of them.
 """
 
 import math
@@ -25,17 +25,17 @@ from heavytail.serving.snapshots import BAD_ACTION, FrozenPolicy
 from heavytail.training.runners import GymRunner
 
 BLOCKS = 50  # into which the steps of a continuing problem are divided
-STEPS_AT_ONCE = 2_000_000  # between two looks for Ctrl-C: about a tenth of a second
+STEPS_AT_ONCE = 2_000_000  # between checks for Ctrl-C: about a tenth of a second
 
 
 class Evaluation(NamedTuple):
-    """What a policy earns: a return is the reward of an episode, or of a step in a continuing problem."""
+    """The returns of a policy. A return is the reward of an episode, or of a step if continuing."""
 
     mean: float  # robust
     low: float
     high: float
     confidence: float  # that the mean return is between `low` and `high`
-    value: float | None  # the exact mean return, where the MDP is known and actions are not drawn
+    value: float | None  # the exact mean return, if the MDP is known and actions are not drawn
     returns: Floats  # of the episodes; in a continuing problem the averages of blocks of steps
 
     def __repr__(self) -> str:
@@ -47,13 +47,13 @@ class Evaluation(NamedTuple):
 def evaluate_in_mdp(
     agent: Record, policy: FrozenPolicy, mdp: MDP, units: int, seed: Seed, confidence: float
 ) -> Evaluation:
-    """Play so many episodes, or steps in a continuing problem, and compute the exact value."""
+    """Play this many episodes, or steps in a continuing problem, and compute the exact value."""
     returns = _play_in_mdp(policy.to_record(agent), mdp, units, streams(seed))
     return summarise_returns(returns, confidence, value_in_mdp(policy, mdp))
 
 
 def value_in_mdp(policy: FrozenPolicy, mdp: MDP) -> float | None:
-    """Compute the exact mean return of a policy; None where it draws its actions."""
+    """Compute the exact mean return of a policy; None if it draws its actions."""
     if policy.is_random:
         return None
     return policy_value(mdp, policy.actions) if mdp.horizon else policy_gain(mdp, policy.actions[0])
@@ -62,7 +62,7 @@ def value_in_mdp(policy: FrozenPolicy, mdp: MDP) -> float | None:
 def evaluate_in_gym(
     agent: Record, policy: FrozenPolicy, runner: GymRunner, episodes: int, seed: Seed, confidence: float
 ) -> Evaluation:
-    """Play so many episodes in a Gymnasium environment, from its next reset on."""
+    """Play this many episodes in a Gymnasium environment, from its next reset on."""
     rng, returns = streams(seed).predictions, np.zeros(episodes)
     for i in range(episodes):
         s, total = runner.reset(), 0.0
@@ -103,7 +103,7 @@ def _play_in_mdp(policy: Record, mdp: MDP, units: int, run_streams: Streams) -> 
 
 
 def _play(policy: Record, mdp: MDP, run_streams: Streams, state: Ints, length: int, totals: Floats) -> bool:
-    """Play an episode, or `length` steps of a problem that goes on, for each total; False: a bad action."""
+    """Play an episode, or `length` steps if continuing, for each total; False after a bad action."""
     s = as_int(state[0])
     for i in range(totals.size):
         if mdp.horizon > 0 or s < 0:

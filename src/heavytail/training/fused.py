@@ -1,8 +1,8 @@
 """The fused loop: agent, environment and reward law compiled into one, with no Python inside.
 
 It runs in chunks of about a tenth of a second and returns a status. Between chunks Python shows progress,
-handles Ctrl-C, enlarges pools and raises errors. All that a run remembers is in arrays (the agent's record,
-the random streams, the `RunState`), so where a chunk ends changes nothing.
+handles Ctrl-C, enlarges pools and raises errors. The whole state of a run is in arrays (the agent's record,
+the random streams, the `RunState`), so results do not depend on where a chunk ends.
 """
 
 import math
@@ -27,7 +27,7 @@ from heavytail.training.reward_batches import RewardBatch, new_reward_batch, ref
 
 CHUNK_SECONDS = 0.1
 NEVER = 2**62  # units
-FIRST_CHUNK = 50  # steps; planning among 100,000 states, one may take 20 ms
+FIRST_CHUNK = 50  # steps; one step that plans among 100,000 states may take 20 ms
 MEAN, REALISED, FIRST_COUNTER = 0, 1, 2  # columns of a curve: two cumulative rewards, then counters
 
 
@@ -52,8 +52,8 @@ class RunState(NamedTuple):
     totals: Floats  # [2] cumulative mean and realised rewards
 
     def ranges(self) -> dict[str, Range]:
-        """Say what is a count; what its environment allows, `check_run_state` knows."""
-        units = Range(0, 2**63 - 1)  # a lane that failed has no more of them to do
+        """Return the ranges of counts; `check_run_state` checks the rest against the environment."""
+        units = Range(0, 2**63 - 1)  # a lane that failed counts as having done all of them
         index = Range(0, 2**32 - 1)
         return {
             "steps": COUNT,
@@ -72,11 +72,11 @@ class Checkpoints(NamedTuple):
     values: Floats  # [C, FIRST_COUNTER + counters]
 
     def constant_fields(self) -> tuple[str, ...]:
-        """Name what never changes: where to record."""
+        """Name the fields that never change: where to record."""
         return ("at",)
 
     def ranges(self) -> dict[str, Range]:
-        """Say how many rows there can be."""
+        """Return the range of the number of rows."""
         return {"reached": Range(0, len(self.at))}
 
 
@@ -93,7 +93,7 @@ def new_run_state() -> RunState:
 
 
 def check_run_state(run_state: RunState, n_states: int, horizon: int) -> None:
-    """Raise a one-line error for a valid run state that is not one of this environment's."""
+    """Raise a one-line error for a valid run state that does not fit this environment."""
     in_episode, h = int(run_state.in_episode[0]), int(run_state.h[0])
     valid_h = h < max(horizon, 1) if in_episode else h <= horizon
     if not valid_h or run_state.state[0] >= n_states:
@@ -107,13 +107,13 @@ def new_checkpoints(at: Ints, agent: Record) -> Checkpoints:
 
 
 class Progress(NamedTuple):
-    """What a few steps change besides the agent; the compiler keeps it in registers."""
+    """The variables a few steps change besides the agent; the compiler keeps them in registers."""
 
     s: int
-    k: int  # steps of the episode so far; in a continuing problem, of these few
+    k: int  # steps of the episode so far; in a continuing problem, steps of this call
     mean_total: float
     realised_total: float
-    ended: bool  # whether the episode has
+    ended: bool  # whether the episode has ended
     status: int
 
 
@@ -121,7 +121,7 @@ class Progress(NamedTuple):
 def play(
     agent: Record, mdp: MDP, streams: Streams, batch: RewardBatch, start: Progress, stop: int
 ) -> Progress:
-    """Make steps until there are `stop` of them, or the episode ends."""
+    """Make steps until `stop` of them are made in this episode or batch, or the episode ends."""
     s, k, mean_total, realised_total, ended, status = start
     offset, prefilled = batch.used[0] - k, batch.prefilled[0] == 1
     while k < stop:
@@ -164,7 +164,7 @@ def record_checkpoint(
 
 @kernel
 def next_checkpoint(checkpoints: Checkpoints) -> int:
-    """Return at how many units the next row is due; NEVER after the last."""
+    """Return the number of units at which the next row is due; NEVER after the last."""
     reached = checkpoints.reached[0]
     return checkpoints.at[reached] if reached < checkpoints.at.size else NEVER
 
@@ -227,7 +227,7 @@ def run(
     until: int,
     on_chunk: Callable[[Record], None] = lambda agent: None,
 ) -> Record:
-    """Learn until `until` units are done, and return the agent: another record if its pools grew.
+    """Learn until `until` units are done, and return the agent: a new record if its pools grew.
 
     `on_chunk` is called with the agent after each chunk.
     """
@@ -251,9 +251,9 @@ def run(
 
 
 def next_chunk(steps: int, made: int, seconds: float, aim: float = CHUNK_SECONDS) -> int:
-    """Choose how many steps to try next, given that `made` of the last `steps` took so many seconds.
+    """Choose the size of the next chunk, given that `made` of the last `steps` took `seconds`.
 
-    As many as take `aim` seconds, changed by at most a factor of ten (the first chunk includes compilation).
+    It aims at `aim` seconds and changes by at most a factor of ten (the first chunk includes compilation).
     """
     if made < steps:
         return steps

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 class Learner:
-    """An agent at work in an environment. Made by `make_agent`.
+    """An agent learning in an environment. Made by `make_agent`.
 
     Attributes:
         name: the agent's id.
-        parameters: what the agent was built with.
+        parameters: the parameters the agent was built with.
         agent: the agent's record of arrays.
         runner: its environment, and the loop that runs it there.
         streams: its random streams.
-        run_state: how far it is.
-        curve: the curve of the last `learn`, also after an interruption.
+        run_state: its progress.
+        curve: the curve of the last `learn`, even after an interruption.
         in_use: whether it is learning now.
     """
 
@@ -76,7 +76,7 @@ class Learner:
 
     @property
     def mdp(self) -> MDP:
-        """Return the MDP in which it learns now; an error in a Gymnasium environment, which has none."""
+        """Return the MDP it is learning in; an error in a Gymnasium environment, which has none."""
         if isinstance(self.runner, GymRunner):
             raise InputError("this learner is in a Gymnasium environment; see learner.runner.env")
         changing = self.runner.changing_mdp
@@ -84,7 +84,7 @@ class Learner:
 
     @property
     def unit(self) -> Literal["episodes", "steps"]:
-        """Return what this learner counts: episodes, or steps in a continuing problem."""
+        """Return the unit this learner counts: episodes, or steps in a continuing problem."""
         return "episodes" if self.problem.horizon else "steps"
 
     def learn(
@@ -96,16 +96,16 @@ class Learner:
         spacing: Spacing = "even",
         progress: bool = False,
     ) -> Curve:
-        """Learn for so many more episodes, or steps in a continuing problem.
+        """Learn for this many more episodes, or steps in a continuing problem.
 
         ``learn(a)`` and then ``learn(b)`` leave the same learner as ``learn(a + b)``, bit for bit. Ctrl-C
-        stops it between two steps: nothing is lost, `curve` holds what was recorded, and the next ``learn``
-        continues from there.
+        stops it between two steps: nothing is lost, `curve` holds the checkpoints recorded so far, and the
+        next ``learn`` continues from there.
 
         Args:
             episodes: how many more episodes, in an episodic problem.
             steps: how many more steps, in a continuing problem.
-            checkpoints: how many points of the curve to record, or at which.
+            checkpoints: how many points of the curve to record, or a list of where to record them.
             spacing: "even", or "log" for points ever further apart.
             progress: show a progress bar.
 
@@ -150,7 +150,7 @@ class Learner:
     def predict(self, observation: int, step: int = 0) -> int:
         """Return the action that the agent would take in a state, at a step of the episode.
 
-        It is by the plan that it has, as `policy` is. Learning is not affected.
+        Like `policy`, it uses the agent's current plan. Learning is not affected.
         """
         s = Labels(range(self.problem.n_states)).code(self.runner.to_state(observation), "state")
         h = Labels(range(max(self.problem.horizon, 1))).code(step, "step")
@@ -162,9 +162,9 @@ class Learner:
     def policy(self) -> Ints:
         """Return the action that the agent would take in each state: [H, S], or [S] in a continuing problem.
 
-        It is the policy of this moment: what `predict` says, for all states at once. An agent that explores
-        by drawing policies, as "heavy_psrl" does, has the one it drew last; one that draws actions gives one
-        draw. Learning is not affected.
+        This is the current policy: the answers of `predict` for all states at once. For an agent that
+        explores by drawing policies, such as "heavy_psrl", it is the policy drawn last; for one that draws
+        actions, it is one draw. Learning is not affected.
 
         >>> import heavytail as ht
         >>> ht.make_agent(ht.make_mdp("six_arms"), "optimal").policy().shape
@@ -182,15 +182,15 @@ class Learner:
         confidence: float = 0.95,
         env: Any = None,
     ) -> Evaluation:
-        """Play episodes, or steps in a continuing problem, with the policy as it is now.
+        """Play episodes, or steps in a continuing problem, with the current policy.
 
-        Learning is not affected, bit for bit. The mean return has an interval that holds it with probability
-        `confidence` also if returns have no variance; in an MDP the policy's `value` is computed exactly.
+        Learning is not affected, bit for bit. The interval contains the mean return with probability
+        `confidence`, even if returns have no variance; in an MDP the policy's `value` is computed exactly.
 
         Args:
             episodes: how many, in an episodic problem.
             steps: how many, in a continuing problem.
-            seed: of the random streams of the evaluation, which are its own.
+            seed: of the evaluation's own random streams.
             confidence: of the interval.
             env: a Gymnasium environment to play in; by default a copy of the learner's own.
 
@@ -209,9 +209,9 @@ class Learner:
         return evaluate_in_mdp(self.agent, policy, self.mdp, units, seed, confidence)
 
     def policy_value(self) -> float | None:
-        """Compute the exact mean return of the policy as it is now; None where actions are drawn.
+        """Compute the exact mean return of the current policy; None if actions are drawn.
 
-        Known in an MDP. A return is the reward of an episode, or of a step in a continuing problem.
+        It is known in an MDP. A return is the reward of an episode, or of a step in a continuing problem.
 
         >>> import heavytail as ht
         >>> round(ht.make_agent(ht.make_mdp("six_arms", law="normal"), "optimal").policy_value(), 2)
@@ -223,11 +223,11 @@ class Learner:
         return freeze_policy(self.agent, self.problem, self.streams.predictions)
 
     def beliefs(self) -> "pd.DataFrame":
-        """Return what the agent believes of the rewards of each state and action, one row each.
+        """Return the agent's beliefs about the rewards of each state and action, one row each.
 
-        For agents that keep such beliefs, as "heavy_psrl": the samples n, the robust mean with a 90%
-        interval, the probability that the law is skewed, and the tail index of each side with a 90% interval,
-        infinite for a light tail. What is not known yet is NaN.
+        For agents that keep such beliefs, such as "heavy_psrl": the number n of samples, the robust mean with
+        a 90% interval, the probability that the law is skewed, and the tail index of each side with a 90%
+        interval, infinite for a light tail. Values not known yet are NaN.
 
         >>> import heavytail as ht
         >>> learner = ht.make_agent(ht.make_mdp("six_arms"), seed=0)
@@ -241,19 +241,19 @@ class Learner:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file.
 
-        That is the agent, its random streams, its progress and, where it is an MDP record, the environment.
+        That is the agent, its random streams, its progress and, if it is an MDP, the environment.
         """
         parts = self.name, self.parameters, self.agent, self.runner, self.streams, self.run_state
         write_learner(path, *parts)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], env: Any = None) -> "Learner":
-        """Read what `save` wrote; learning continues as if it had never stopped.
+        """Read a file written by `save`; learning continues as if it had never stopped.
 
         Args:
             path: the file.
-            env: its Gymnasium environment, if it was in one, which is not in the file: needed to learn on,
-                from a reset, and not to predict.
+            env: its Gymnasium environment, if it had one; the file does not hold it. It is needed to learn
+                on, from a reset, but not to predict.
         """
         return cls(*read_learner(path, env))
 

@@ -1,4 +1,4 @@
-"""Files of learners: what one holds is checked when it is read."""
+"""Files of learners, whose contents are checked when they are read."""
 
 import math
 import os
@@ -36,7 +36,7 @@ def write_learner(
     run_streams: Streams,
     run_state: fused.RunState,
 ) -> None:
-    """Write the file, with the environment where it is an MDP, or leave the old one."""
+    """Write the file, including the environment if it is an MDP; on failure the old file stays."""
     problem = runner.problem._replace(mdp=None)._asdict()
     metadata: dict[str, Any] = {"agent": name, "parameters": parameters, "problem": problem}
     records = {"agent": agent, "streams": run_streams, "run_state": run_state}
@@ -56,13 +56,13 @@ def read_learner(path: str | os.PathLike[str], env: Any) -> Parts:
     metadata, arrays = read_agent_file(path)
     try:
         return _restore(metadata, arrays, env)
-    except Exception as error:  # whatever a builder or a check says of numbers from a file
+    except Exception as error:  # any error of a builder or check, on numbers from a file
         raise InputError(f"{os.fspath(path)} cannot be used: {one_line(error)}") from error
 
 
 def _restore(metadata: dict[str, Any], arrays: Arrays, env: Any) -> Parts:
     if metadata.get("kind") is not None:
-        raise InputError("it is no learner's: it holds an agent for a loop of your own; read it with ht.load")
+        raise InputError("it is not a learner's file: it holds an agent for your own loop; use ht.load")
     name, parameters, problem = read_metadata(metadata, arrays)
     run_state = restore_valid("run_state", fused.new_run_state(), arrays)
     run_streams = restore_valid("streams", streams(0), arrays)
@@ -78,7 +78,7 @@ def _restore(metadata: dict[str, Any], arrays: Arrays, env: Any) -> Parts:
         runner = _stored_runner(metadata, arrays)
     if runner.problem[:3] != problem[:3]:
         raise InputError(
-            f"it is for {problem[:3]} states, actions and steps, and the environment has {runner.problem[:3]}"
+            f"it is for {problem[:3]} states, actions and steps, but the environment has {runner.problem[:3]}"
         )
     template = find("agent", name).builder(problem._replace(mdp=runner.problem.mdp), **parameters)
     agent = restore_valid("agent", template, arrays)
@@ -104,5 +104,5 @@ def _stored_runner(metadata: dict[str, Any], arrays: Arrays) -> MDPRunner:
     smallest = mdp_from_slots([0], [0], [1.0], [0.0], n_states=1, n_actions=1)
     count = len(metadata["changes"]) + 1
     mdps = [restore(f"mdp{i}", smallest, arrays, same_shape=False) for i in range(count)]
-    runner = MDPRunner(changing_mdp(mdps, metadata["changes"]))  # which checks them
+    runner = MDPRunner(changing_mdp(mdps, metadata["changes"]))  # checks them
     return MDPRunner(regret_by_gaps(runner.changing_mdp)) if metadata.get("by_gaps") else runner

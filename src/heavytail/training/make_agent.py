@@ -1,8 +1,7 @@
 """Make a learner by the name of its agent.
 
-The word "true" in the place of a number is computed from the MDP: ``moment="true"`` is the largest moment of
-the rewards, of the order and kind that the agent needs; ``changes="true"`` is l, the number of MDPs that
-follow each other.
+The word "true" in place of a number is computed from the MDP: ``moment="true"`` is the largest moment of the
+rewards, of the order and kind that the agent needs; ``changes="true"`` is l, the number of successive MDPs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,17 +34,17 @@ def make_agent(
     """Make an agent that learns in an environment.
 
     Args:
-        env: its environment: an MDP or a changing one, where learning is fused and fast, or a Gymnasium
-            environment with discrete spaces, one step at a time.
+        env: its environment: an MDP or a changing one, in which learning is fused and fast, or a Gymnasium
+            environment with discrete spaces, run one step at a time.
         name: the agent's id; ``heavytail.registered("agent")`` lists them. "heavy_psrl" needs no prior
             knowledge of the rewards.
-        seed: of its random streams; the same seed gives the same run, and two agents with one seed meet the
-            same noise. None draws a new one.
+        seed: of its random streams; the same seed gives the same run, and two agents with the same seed
+            meet the same noise. None draws a new one.
         horizon: steps in an episode, for a Gymnasium environment that does not say, or to cut its episodes
-            shorter.
+            short.
         **parameters: the agent's own; ``ht.describe("q_learning")``, or ``heavytail list q_learning`` in a
-            shell, says what each means, with its type and default. ``moment="true"`` is computed from the
-            laws of an MDP.
+            shell, explains each, with its type and default. ``moment="true"`` is computed from the laws of
+            an MDP.
 
     >>> import heavytail as ht
     >>> ht.make_agent(ht.make_mdp("six_arms"), "q_learning", seed=1)
@@ -64,13 +63,13 @@ def make_agent(
 def with_true_values(
     agent: str, parameters: Mapping[str, Any], problem: Problem, mdps: Sequence[MDP]
 ) -> dict[str, Any]:
-    """Replace "true" among an agent's parameters by what it stands for.
+    """Replace "true" among an agent's parameters by the number it stands for.
 
     Args:
         agent: its id.
-        parameters: its parameters, those that are given.
+        parameters: its given parameters.
         problem: of the environment.
-        mdps: of the environment, in turn; none where it does not show any.
+        mdps: of the environment, in turn; empty if it shows none.
 
     >>> import heavytail as ht
     >>> learner = ht.make_agent(ht.make_mdp("six_arms"), "heavy_q_learning", epsilon=0.05, moment="true")
@@ -81,7 +80,7 @@ def with_true_values(
     for name in ("changes", "moment"):
         if isinstance(given.get(name), str) and given[name] == TRUE and not mdps:
             raise InputError(
-                f"{name} is 'true', and this environment is no MDP that would tell; give a number"
+                f"{name} is 'true', but this environment is not an MDP to compute it from; give a number"
             )
     if given.get("changes") == TRUE:
         given["changes"] = len(mdps)
@@ -96,21 +95,21 @@ def _true_moment(agent: str, parameters: Mapping[str, Any], problem: Problem, md
     built = entry.builder(problem, **{**parameters, "moment": 1.0})
     if "epsilon" not in entry.parameters:
         raise InputError(
-            f"moment is 'true', but {agent} has no epsilon that would say of which order; give a number"
+            f"moment is 'true', but {agent} has no epsilon that would give its order; give a number"
         )
     kind: Literal["central", "raw"] = "central" if "central" in set(_moment_kinds(built)) else "raw"
     epsilon = parameters.get("epsilon", entry.parameters["epsilon"].default)
     order, moment = largest_moment(mdps, epsilon, kind)
     if not np.isfinite(moment):
         raise InputError(
-            f"moment is 'true', and the rewards have no finite moment of order {order}; epsilon must be"
-            " smaller"
+            f"moment is 'true', but the rewards have no finite moment of order {order}; choose a smaller"
+            " epsilon"
         )
     return moment
 
 
 def _moment_kinds(record: Any) -> Iterator[str]:
-    """The kinds of moment that the estimators in a record, and in the records in it, need."""
+    """Yield the kinds of moment needed by the estimators in a record and the records inside it."""
     if hasattr(record, "moment_kind"):
         yield record.moment_kind()
     elif isinstance(record, tuple):

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Place(NamedTuple):
-    """How far a run is."""
+    """The progress of a run."""
 
-    units: int  # episodes or steps, of which the bar is made
+    units: int  # episodes or steps, shown by the bar
     steps: int
 
 
@@ -16,8 +16,8 @@ class Place(NamedTuple):
 def progress_bar(
     name: str, unit: str, place: Callable[[], Place], until: int
 ) -> Iterator[Callable[[], None]]:
-    """Show a progress bar on the terminal; yields a function that redraws it."""
-    from rich import progress  # here, because most runs show no bar and it is slow to import
+    """Show a progress bar on the terminal; yield a function that redraws it."""
+    from rich import progress  # imported here: it is slow, and most runs show no bar
 
     first = place()
     columns = (

@@ -1,14 +1,14 @@
 """Batches of rewards: standard variates of stable and normal laws, drawn before they are needed.
 
-A loop over 256 draws becomes vector code and costs a quarter of 256 single ones. So the fused loop takes
-rewards in batches of 256 steps, and the variates of all pairs of a batch may be prepared at its start. That
-changes no result: the k-th reward is made of the k-th pair of the stream by the same operations as in
+A loop over 256 draws becomes vector code and costs a quarter of 256 single draws. So the fused loop takes
+rewards in batches of 256 steps, and the variates of all pairs of a batch may be prepared at its start. This
+changes no result: the k-th reward is made from the k-th pair of the stream by the same operations as in
 `heavytail.mdp.mdp.reward`, and when a chunk ends, `rewind` sets the stream back to the last pair that was
-used. So the size of a batch, and where it begins, are no part of a result, and no file holds one.
+used. So results do not depend on the size of a batch or where it begins, and batches are not saved.
 
-Laws that differ only in location and scale share a standard variate: all normal laws do, and of the stable
-laws those with the index and skewness of most stable slots. Other laws draw by themselves. A family is
-prepared only while a good part of the rewards belongs to it: otherwise single draws are cheaper.
+Laws that differ only in location and scale share a standard variate: all normal laws do, and so do the stable
+laws with the index and skewness of most stable slots. Other laws draw one at a time. A family is prepared
+only while a good part of the rewards belongs to it: otherwise single draws are cheaper.
 """
 
 from typing import NamedTuple
@@ -35,15 +35,15 @@ from heavytail.mdp import MDP, locate_slot
 
 BATCH = 256
 MIN_SHARE = 0.25  # a family is prepared if more than this share of the previous batch belonged to it
-STABLE, NORMAL, OTHER, FIXED = 0, 1, 2, 3  # families; only the first two have variates that can be prepared
+STABLE, NORMAL, OTHER, FIXED = 0, 1, 2, 3  # families; variates can be prepared for the first two only
 
 
 class RewardBatch(NamedTuple):
-    """A batch of B pairs of random numbers, and the variates made of them."""
+    """A batch of B pairs of random numbers, and the variates made from them."""
 
     start: Stream  # [4] the stream where the batch begins
     used: Ints  # [1] how many pairs are used up
-    demand: Ints  # [4] how many of them by each family
+    demand: Ints  # [4] how many of them each family used
     prepared: Ints  # [4] whether a family's variates are prepared
     prefilled: Ints  # [1] whether all pairs are drawn, and the stream is at the end of the batch
     first: Stream  # [B] the raw draws of the pairs
@@ -60,7 +60,7 @@ class RewardBatch(NamedTuple):
 
 
 def new_reward_batch(mdp: MDP) -> RewardBatch:
-    """Make the batch of an MDP, with nothing prepared yet."""
+    """Make an MDP's batch, with nothing prepared yet."""
     laws = mdp.laws
     stable = _commonest_stable(laws, np.bincount(mdp.law, minlength=len(laws.code)))
     family = np.select(
@@ -88,7 +88,7 @@ def new_reward_batch(mdp: MDP) -> RewardBatch:
 
 
 def _commonest_stable(table: LawTable, slots: Ints) -> Bools:
-    """Select the stable rows that have the index and skewness of most slots."""
+    """Select the stable rows with the index and skewness of most slots."""
     stable = (table.code == law_code("alpha_stable")) & (table.parameters[:, 2] != 1.0)
     if not stable.any():
         return stable
@@ -99,7 +99,7 @@ def _commonest_stable(table: LawTable, slots: Ints) -> Bools:
 
 @kernel
 def refill(batch: RewardBatch, rewards: Stream) -> None:
-    """Start the next batch: decide by the demand of the last one which variates to prepare, and do so."""
+    """Start the next batch, preparing the variates that the demand of the last one suggests."""
     batch.used[0], batch.prefilled[0] = 0, 0
     for family in range(OTHER):
         batch.prepared[family] = 1 if batch.demand[family] > MIN_SHARE * batch.first.size else 0
@@ -114,7 +114,7 @@ def refill(batch: RewardBatch, rewards: Stream) -> None:
 
 @kernel
 def _prepare(batch: RewardBatch) -> None:
-    """Prepare the variates of all pairs, in short loops of which the processor overlaps many iterations."""
+    """Prepare the variates of all pairs, in short loops whose iterations the processor overlaps."""
     B, variates = batch.first.size, batch.variates[STABLE]
     for k in range(B):
         batch.exponentials[k] = to_open_uniform(batch.second[k])
@@ -134,7 +134,7 @@ def _prepare(batch: RewardBatch) -> None:
 
 @kernel
 def _to_logs(x: Floats, reduced: Floats, series: Floats, factor: float) -> None:
-    """Replace each number by its logarithm times a factor: `log` in three loops, which overlap better."""
+    """Replace each number by its logarithm times a factor: `log` as three loops, which overlap better."""
     for k in range(x.size):
         reduced[k] = artanh_argument(x[k])
     for k in range(x.size):
@@ -145,7 +145,7 @@ def _to_logs(x: Floats, reduced: Floats, series: Floats, factor: float) -> None:
 
 @kernel
 def _to_exps(x: Floats, reduced: Floats, series: Floats, factors: Floats) -> None:
-    """Replace each number by its exponential times its factor: `exp` in three loops."""
+    """Replace each number by its exponential times its factor: `exp` as three loops."""
     for k in range(x.size):
         reduced[k] = exp_remainder(x[k])
     for k in range(x.size):
@@ -156,7 +156,7 @@ def _to_exps(x: Floats, reduced: Floats, series: Floats, factors: Floats) -> Non
 
 @kernel
 def rewind(batch: RewardBatch, rewards: Stream) -> None:
-    """Set the stream to where it would be without batches, and drop the rest of the batch."""
+    """Set the stream to where it would be without batches, and discard the rest of the batch."""
     if batch.prefilled[0] == 1:
         for i in range(4):
             rewards[i] = batch.start[i]
@@ -169,7 +169,7 @@ def rewind(batch: RewardBatch, rewards: Stream) -> None:
 def reward_in_batch(
     mdp: MDP, slot: int, batch: RewardBatch, prefilled: bool, k: int, rewards: Stream
 ) -> float:
-    """Return the reward of a slot, from pair k of the batch."""
+    """Return a slot's reward, made from pair k of the batch."""
     i = as_int(mdp.law[slot])
     family = U(batch.family[i])
     if family == FIXED:
@@ -198,7 +198,7 @@ def step_in_batch(
     k: int,
     rewards: Stream,
 ) -> tuple[int, float, bool, float]:
-    """Make a step as `heavytail.mdp.mdp.step` does, with the reward from pair k of the batch."""
+    """Make a step like `heavytail.mdp.mdp.step`, with the reward from pair k of the batch."""
     row, slot = locate_slot(mdp, s, a, h, transitions)
     return (
         as_int(mdp.successors[slot]),

@@ -28,12 +28,12 @@ from heavytail.training import fused, step_loop
 
 # Gymnasium's wrappers that leave rewards unchanged
 REWARD_PRESERVING_WRAPPERS = ("TimeLimit", "OrderEnforcing", "PassiveEnvChecker", "RecordEpisodeStatistics")
-SAMPLE = 10_000  # of the first rewards of a Gymnasium environment, to advise with
+SAMPLE = 10_000  # first rewards of a Gymnasium environment kept, to base advice on
 OnChunk = Callable[[Record], None]
 
 
 class MDPRunner:
-    """The fused loop in an MDP that may change; most never do."""
+    """The fused loop in an MDP, which may change over time."""
 
     def __init__(self, mdp: ChangingMDP) -> None:
         self.changing_mdp = mdp
@@ -51,7 +51,7 @@ class MDPRunner:
         """Learn until `until` units are done, from change to change of the MDP."""
         changing = self.changing_mdp
         for mdp in changing.played:
-            check_mdp(mdp)  # arrays can be edited at any time, and compiled code trusts them
+            check_mdp(mdp)  # arrays can be edited at any time; compiled code trusts them
         while run_state.episodes_or_steps[0] < until:
             units = int(run_state.episodes_or_steps[0])
             mdp, change = changing.played[changing.which(units)], changing.until(units)
@@ -59,24 +59,24 @@ class MDPRunner:
             agent = fused.run(agent, mdp, streams, run_state, recorded, stop, on_chunk)
 
     def to_state(self, observation: Any) -> Any:
-        """Return the state of an observation: here they are the same."""
+        """Return the state for an observation: here they are the same."""
         return observation
 
     def to_action(self, a: int) -> int:
-        """Return the action as the environment counts it: here as the agent does."""
+        """Return the environment's number for an action: here the agent's own."""
         return a
 
 
 class GymRunner:
     """The stepwise loop in a Gymnasium environment with discrete observations and actions.
 
-    Its own random numbers come from `seed` at the first reset; they are not part of an agent file. An episode
-    that was interrupted is not continued: the next `learn` starts with a new one.
+    The environment is seeded from `seed` at the first reset; its random state is not part of an agent file.
+    An interrupted episode is not continued: the next `learn` starts a new one.
     """
 
     def __init__(self, env: Any, horizon: int | None, seed: int) -> None:
         self.env = env
-        self.changing_mdp = None  # nobody knows it
+        self.changing_mdp = None  # unknown
         self.problem = _make_problem(env, horizon)
         self.own_horizon = horizon is None  # the environment's, not the user's
         self.sample: list[tuple[tuple[int, int], float]] = []  # the first rewards: (s, a), r
@@ -106,7 +106,7 @@ class GymRunner:
         return self.to_state(observation)
 
     def step(self, s: int, a: int, h: int) -> tuple[int, float, bool, float]:
-        """Make one transition; the expected reward is that of `info`, or NaN where it is unknown."""
+        """Make one transition; the expected reward comes from `info`, or is NaN if unknown."""
         observation, reward, terminated, self.truncated, info = check_step(self.env.step(self.to_action(a)))
         if len(self.sample) < SAMPLE:
             self.sample.append(((s, a), reward))
@@ -114,13 +114,13 @@ class GymRunner:
         return self.to_state(observation), reward, terminated, mean
 
     def twin(self, env: Any, seed: Seed) -> "GymRunner":
-        """Make a runner of another environment of these sizes, or of a copy of this one."""
+        """Make a runner of another environment of the same sizes, or of a copy of this one."""
         if env is None:
             try:
                 env = copy.deepcopy(self.env)
-            except Exception as error:  # whatever its libraries say
+            except Exception as error:  # of any library it uses
                 raise InputError(
-                    f"evaluate: this environment cannot be copied ({one_line(error)}); give env=, another one"
+                    f"evaluate: this environment cannot be copied ({one_line(error)}); pass another as env="
                 ) from error
         runner = make_runner(env, self.problem.horizon, seed)
         if not isinstance(runner, GymRunner) or runner.problem[:3] != self.problem[:3]:
@@ -138,13 +138,12 @@ class GymRunner:
             s = -1
         if not 0 <= s < self.problem.n_states:
             raise InputError(
-                f"{observation!s:.60} is none of the observations of this environment,"
-                f" {self.env.observation_space}"
+                f"{observation!s:.60} is not an observation of this environment, {self.env.observation_space}"
             )
         return s
 
     def to_action(self, a: int) -> int:
-        """Return an action as the environment counts it."""
+        """Return the environment's number for an action."""
         return a + self._first_action
 
 
@@ -158,15 +157,14 @@ def _make_problem(env: Any, horizon: int | None) -> Problem:
         if not isinstance(space, Discrete):
             raise InputError(
                 f"make_agent: the {what} of this environment are {short_repr(space)}; tabular agents need"
-                " Discrete ones, so make them discrete with a wrapper, or take a deep agent:"
+                " Discrete ones, so make them discrete with a wrapper, or use a deep agent:"
                 " ht.deep.robust_dqn(env)"
             )
     limit = max_episode_steps(env)
     steps = limit if horizon is None else parse_horizon(horizon, 1)
     if steps is None:
         raise InputError(
-            "make_agent: this environment has no limit of steps; give horizon=, the number of steps"
-            " in an episode"
+            "make_agent: this environment has no step limit; give horizon=, the number of steps in an episode"
         )
     if limit is not None and steps > limit:
         raise InputError(
@@ -178,14 +176,14 @@ def _make_problem(env: Any, horizon: int | None) -> Problem:
 
 
 def _reward_shift(env: Any) -> float | None:
-    """Return by how much wrappers shift expected rewards, or None where that is unknown.
+    """Return the amount by which wrappers shift expected rewards; None if unknown.
 
-    A wrapper says so by an attribute `mean_reward_shift` of its class; others may do anything to rewards.
+    A wrapper declares it as the class attribute `mean_reward_shift`; others may do anything to rewards.
     """
     shift = 0.0
     while env is not env.unwrapped:
         if type(env).__name__ not in REWARD_PRESERVING_WRAPPERS:
-            own_shift = getattr(env, "mean_reward_shift", None)  # wrappers that know it say so
+            own_shift = getattr(env, "mean_reward_shift", None)  # declared by wrappers that know it
             if own_shift is None:
                 return None
             shift += own_shift
@@ -199,7 +197,8 @@ def make_runner(env: Any, horizon: int | None, seed: Seed) -> MDPRunner | GymRun
         changing = as_changing(env)
         if horizon not in (None, own := changing.mdps[0].horizon or None):
             raise InputError(
-                f"make_agent: horizon is {horizon}, but an MDP has its own, {own}; build it with another one"
+                f"make_agent: horizon is {horizon}, but an MDP has its own, {own}; set it when building"
+                " the MDP"
             )
         return MDPRunner(changing)
     if not all(hasattr(env, name) for name in ("reset", "step", "observation_space", "action_space")):

@@ -17,7 +17,7 @@ from heavytail.training.fused import FIRST_COUNTER, MEAN, REALISED, Checkpoints,
 
 
 class StepEnv(Protocol):
-    """The interface of an environment that the stepwise loop needs."""
+    """The interface that the stepwise loop needs from an environment."""
 
     truncated: bool  # whether the last step ended the episode although the state is not terminal
 
@@ -44,7 +44,7 @@ class MDPStepper:
     def __init__(self, mdp: MDP, streams: Streams) -> None:
         self.mdp = mdp
         self.streams = streams
-        self.truncated = False  # an MDP ends its episodes by its horizon, or not at all
+        self.truncated = False  # an MDP's episodes end at its horizon, or never
         self._packed = Packed(_Dynamics(mdp, streams.transitions, streams.rewards))
         self._first_state = self._packed.entry(_first_state)
         self._step = self._packed.entry(_step, INDEX, INDEX, INDEX)

@@ -1,4 +1,4 @@
-"""Files of agents for a loop of one's own: values, shapes, labels and other metadata, bytes."""
+"""Files of agents for your own loop: values, shapes, labels and other metadata, bytes."""
 
 import itertools
 from collections.abc import Callable, Iterator

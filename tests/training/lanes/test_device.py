@@ -24,7 +24,7 @@ def not_installed(patch: pytest.MonkeyPatch) -> None:
 
 
 def without_bindings(patch: pytest.MonkeyPatch) -> None:
-    """numba-cuda is there, and what it imports is not."""
+    """numba-cuda is installed, but something it imports is missing."""
     patch.setattr(device, "find_spec", lambda name: object())
 
     def missing(name: str) -> Any:
@@ -48,7 +48,10 @@ CASES: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
     (not_installed, f"lanes need numba-cuda; {INSTALL}"),
     (
         without_bindings,
-        (f"numba-cuda is there, but what it needs is not (No module named 'cuda.bindings'); {INSTALL}"),
+        (
+            "numba-cuda is installed, but something it needs is missing"
+            f" (No module named 'cuda.bindings'); {INSTALL}"
+        ),
     ),
     (
         without_driver,
@@ -114,7 +117,7 @@ def test_too_little_memory_is_said_in_a_line(error: Exception, monkeypatch: pyte
         device.to_device(np.zeros(3))
     assert str(caught.value) == (
         "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or free"
-        " it (nvidia-smi says who uses it)"
+        " it (nvidia-smi shows what uses it)"
     )
 
 

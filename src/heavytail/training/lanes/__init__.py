@@ -1,1 +1,1 @@
-"""Agents in lanes on a GPU, one run per thread, with the bits of the CPU."""
+"""Agents in lanes on a GPU: one run per thread, bit-identical to the CPU."""

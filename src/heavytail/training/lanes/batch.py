@@ -1,8 +1,8 @@
-"""Runs in lanes: tens of thousands of them, one per thread of a GPU, with the kernels of the CPU.
+"""Runs in lanes: tens of thousands at once, one per GPU thread, with the CPU's kernels.
 
-Lanes of a batch have one class of agent and one shape of MDP; they may differ in every number of both, and in
-their seed. The GPU works in chunks of a second, or of a fraction where it also draws a desktop and must not
-be busy for long; between chunks Python handles Ctrl-C, reports progress, enlarges pools and may save
+The lanes of a batch share one agent class and one MDP shape; all numbers in both may differ, and so may the
+seeds. The GPU works in chunks of a second, or of a fraction of one if it also draws a desktop and must not
+stay busy for long; between chunks Python handles Ctrl-C, reports progress, enlarges pools and may save
 everything to a file.
 """
 
@@ -44,26 +44,26 @@ from heavytail.training.lanes.layout import (
 )
 
 FIRST_CHUNK = 200  # steps
-WIDE = 65_536  # beyond so many lanes, widths are multiples of it
-MEMORY_SHARE = 0.8  # of the free memory is used, since pools may grow
+WIDE = 65_536  # above this many lanes, widths are multiples of it
+MEMORY_SHARE = 0.8  # of the free memory; pools may grow into the rest
 MAX_UNITS = np.iinfo(np.int64).max
 
 
 def bytes_per_lane(agent: Record, checkpoints: int) -> int:
-    """Return the memory that a lane needs."""
+    """Return the bytes of memory that one lane needs."""
     recorded = new_checkpoints(np.arange(checkpoints), agent)
     return sum(map(lane_bytes, (agent, new_run_state(), recorded))) + 4 * 4 * 8  # four streams
 
 
 def lanes_that_fit(free_bytes: int, agent: Record, checkpoints: int) -> int:
-    """Return how many lanes fit into so much free memory; at least one."""
+    """Return how many lanes fit into this much free memory; at least one."""
     return max(1, int(MEMORY_SHARE * free_bytes) // bytes_per_lane(agent, checkpoints))
 
 
 def width_for(lanes: int) -> int:
-    """Return the width of arrays for so many lanes, some of which may be unused.
+    """Return the width of arrays for this many lanes; some columns may stay unused.
 
-    Kernels are compiled for a width, so there are few of them.
+    Each width needs its own compiled kernels, so there are only a few widths.
 
     >>> [width_for(n) for n in (3, 200, 65_536, 65_537)]
     [128, 256, 65536, 131072]
@@ -78,7 +78,7 @@ def _pad(records: Deduplicated) -> Deduplicated:
 
 
 class LaneState(NamedTuple):
-    """All that lanes remember, in the memory of the GPU."""
+    """The whole state of the lanes, in GPU memory."""
 
     agents: Record
     streams: Streams
@@ -94,7 +94,7 @@ class Lanes:
 
         Args:
             agents: records of agents.
-            mdps: changing MDPs, which change at the same times.
+            mdps: changing MDPs that all change at the same times.
             streams: random streams.
             at: checkpoints, in episodes or steps; the last is the end.
         """
@@ -104,7 +104,7 @@ class Lanes:
         checkpoints = Deduplicated([new_checkpoints(at, agents.unique[0])], same)
         records = (agents, streams, run_states, checkpoints)
         self.state = LaneState(*(in_lanes(_pad(record)) for record in records))
-        self.error_status = np.zeros(self.size, np.int64)  # what stopped a lane early, else 0
+        self.error_status = np.zeros(self.size, np.int64)  # the status that stopped a lane early, else 0
 
     def run(self, on_chunk: Callable[[], None] = lambda: None) -> None:
         """Run to the end; `on_chunk` is called after each chunk."""
@@ -114,7 +114,7 @@ class Lanes:
             self._run_until(in_lanes(_pad(current)), min(until, int(self.at[-1])), on_chunk)
 
     def share(self) -> float:
-        """Return which share of all episodes or steps is done."""
+        """Return the share of all episodes or steps that is done."""
         units = to_host(self.state.run_states.episodes_or_steps)[0, : self.size]
         return float(np.minimum(units, self.at[-1]).mean() / self.at[-1])
 
@@ -123,32 +123,32 @@ class Lanes:
         return int(to_host(self.state.run_states.steps).sum())
 
     def values(self) -> Floats:
-        """Return what was recorded, [L, C, columns of `heavytail.training.fused`]."""
+        """Return the recorded values, [L, C, columns of `heavytail.training.fused`]."""
         values = to_host(self.state.checkpoints.values)
         return np.ascontiguousarray(np.moveaxis(values, -1, 0)[: self.size])
 
     def arrays(self) -> Arrays:
-        """Copy all that lanes remember to the host, for `restore`."""
+        """Copy the whole state of the lanes to the host, for `restore`."""
         own = {path: to_host(array) for path, array in own_arrays("lanes", self.state)}
         return {"error_status": self.error_status, **own}
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue from the `arrays` of other lanes, which were made with the same arguments.
+        """Continue from the `arrays` of other lanes made with the same arguments.
 
-        Where they do not fit it is a one-line error, and these lanes stay as they were.
+        Arrays that do not fit raise a one-line error and leave these lanes unchanged.
         """
         begun = on_host(self.state)
         if set(arrays) != {"error_status", *dict(own_arrays("lanes", begun))}:
             raise InputError(
-                "these lanes were left by another version of heavytail, which remembered other"
-                " things; remove their file to start them again"
+                "these lanes were saved by another version of heavytail, with other arrays;"
+                " remove their file to start them again"
             )
         self._check(arrays, begun)
         own = {path: to_device(arrays[path]) for path, _ in own_arrays("lanes", begun)}
         self.error_status, self.state = arrays["error_status"], with_arrays("lanes", self.state, own)
 
     def _check(self, arrays: Arrays, begun: LaneState) -> None:
-        """Check the arrays of other lanes, one lane after the other: compiled code trusts them."""
+        """Check the arrays of other lanes, lane by lane: compiled code trusts them."""
         error_status = find_array("error_status", arrays, self.error_status)
         if not np.isin(error_status, [0, *ERROR_MESSAGES]).all():
             raise InputError("error_status names an error that does not exist")
@@ -207,7 +207,7 @@ class Lanes:
 
 
 def with_pool_sizes(agents: Record, larger: Record) -> Record:
-    """Return the agents of all lanes with pools as large as those of the agent `larger`."""
+    """Return the agents of all lanes with pools as large as those of `larger`."""
     fields: list[Any] = []
     for value, template in zip(agents, larger, strict=True):
         if hasattr(template, "_fields"):

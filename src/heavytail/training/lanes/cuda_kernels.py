@@ -1,11 +1,11 @@
-"""The kernels of a GPU: the loop of one lane, that of all, and how they are compiled to give the CPU's bits.
+"""GPU kernels: the loop of one lane, the loop of all lanes, and their bit-exact compilation.
 
-`heavytail.training.fused` prepares rewards in batches, which is faster where one core computes eight at a
-time. A thread of a GPU computes one at a time, beside thirty-one others that do the same, so here each reward
-is drawn when it is needed. Both loops give the same bits: tests compare them on the CPU.
+`heavytail.training.fused` prepares rewards in batches, which is faster on a core that computes eight at a
+time. A GPU thread computes one at a time, beside thirty-one others doing the same, so here each reward is
+drawn when it is needed. Both loops give the same bits: tests compare them on the CPU.
 
-Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of
-NumPy: that is how it is tested where there is no GPU.
+Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs slowly on the CPU, on NumPy arrays:
+that is how it is tested without a GPU.
 """
 
 import math
@@ -40,7 +40,7 @@ from heavytail.training.lanes.device import find_cuda, has_cuda, simulated
 from heavytail.training.lanes.layout import compile_reader, reader_source
 
 MAX_REGISTERS = 128  # of a thread, so that 16 warps fit a multiprocessor
-cuda: Any = find_cuda() if has_cuda() else None  # tools import every module, also without numba-cuda
+cuda: Any = find_cuda() if has_cuda() else None  # tools import every module, even without numba-cuda
 
 
 def run_lane(
@@ -115,7 +115,7 @@ def _run_compiled(
     until: int,
     max_steps: int,
 ) -> int:
-    """Call the compiled and cached `run_lane`, as the simulator is Python."""
+    """Call the compiled, cached `run_lane`; the simulator itself is Python."""
     with _compiling:  # the simulator starts all threads at once, and one compilation is enough
         run = entry(run_lane, agent, mdp, streams, run_state, checkpoints)
     return run(agent, mdp, streams, run_state, checkpoints, until, max_steps)
@@ -125,9 +125,9 @@ run_one: Any = _run_compiled if simulated() else kernel(run_lane)
 
 
 def lanes_kernel(*records: Record) -> Any:
-    """Return the kernel for lanes laid out as these records.
+    """Return the kernel for lanes laid out like these records.
 
-    They are agents, MDPs, streams, run states and checkpoints.
+    The records are agents, MDPs, streams, run states and checkpoints.
     """
     return _lanes_kernel(tuple(reader_source(record) for record in records))
 
@@ -176,12 +176,12 @@ def _lanes_kernel(readers: tuple[Any, ...]) -> Any:
 
 
 _compiling = threading.Lock()
-_users = 0  # how many threads are in `exact_arithmetic`
+_users = 0  # threads now inside `exact_arithmetic`
 
 
 @contextmanager
 def exact_arithmetic() -> Iterator[None]:
-    """Compile kernels without fused multiply-add, in all threads while any thread is in this context."""
+    """Compile kernels without fused multiply-add, in all threads while any is in this context."""
     if simulated():
         yield
         return
@@ -193,8 +193,8 @@ def exact_arithmetic() -> Iterator[None]:
 
 
 def _enter(change: int) -> None:
-    # The one thing of a dependency that is replaced: numba-cuda has an option for the opposite only.
-    global _users  # noqa: PLW0603 - the compiler is one for the whole process
+    # The only patch to a dependency: numba-cuda has an option only for the opposite.
+    global _users  # noqa: PLW0603 - the whole process shares one compiler
     nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
     with _compiling:
         _users += change

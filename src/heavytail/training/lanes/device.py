@@ -1,7 +1,7 @@
-"""The GPU: whether there is one, how much memory it has, and copying arrays to and from it.
+"""The GPU: finding it, its free memory, and copying arrays to and from it.
 
-Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs on the CPU, slowly, with arrays of
-NumPy: that is how it is tested where there is no GPU.
+Under numba's simulator (``NUMBA_ENABLE_CUDASIM=1``) the same code runs slowly on the CPU, on NumPy arrays:
+that is how it is tested without a GPU.
 """
 
 import os
@@ -19,11 +19,9 @@ from heavytail.errors import InputError, install_extra
 from heavytail.kernels.compiling import config
 
 DeviceArray: TypeAlias = Any  # an array in the memory of the GPU
-BLOCK = (
-    8 if config.ENABLE_CUDASIM else 128
-)  # threads that are started together; the simulator's are slow to start
+BLOCK = 8 if config.ENABLE_CUDASIM else 128  # threads started together; the simulator's are slow to start
 INSTALL = install_extra("cuda")
-CHUNK_SECONDS, DESKTOP_SECONDS = 1.0, 0.2  # that the GPU may be busy at a time; and where it draws a desktop
+CHUNK_SECONDS, DESKTOP_SECONDS = 1.0, 0.2  # longest time to keep the GPU busy; shorter if it draws a desktop
 
 
 class Device(NamedTuple):
@@ -34,25 +32,26 @@ class Device(NamedTuple):
 
 
 def has_cuda() -> bool:
-    """Tell whether numba's CUDA, or its simulator, is installed."""
+    """Return whether numba-cuda, or its simulator, is installed."""
     return simulated() or find_spec("numba_cuda") is not None
 
 
 def find_cuda() -> Any:
-    """Return numba's CUDA module; a one-line error says what is missing."""
+    """Return numba's CUDA module; raise a one-line error that says what is missing."""
     if not has_cuda():
         raise InputError(f"lanes need numba-cuda; {INSTALL}")
     try:
         return _import_cuda()
     except ImportError as error:
         raise InputError(
-            f"numba-cuda is there, but what it needs is not ({' '.join(str(error).split())}); {INSTALL}"
+            "numba-cuda is installed, but something it needs is missing"
+            f" ({' '.join(str(error).split())}); {INSTALL}"
         ) from None
 
 
 @cache
 def _import_cuda() -> Any:
-    # So that batches in different threads do not wait for each other
+    # So batches in different threads do not wait for each other
     os.environ.setdefault("CUDA_PYTHON_CUDA_PER_THREAD_DEFAULT_STREAM", "1")
     # Small studies are legitimate, so they need no warning
     os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
@@ -62,23 +61,23 @@ def _import_cuda() -> Any:
 
 
 def numba_cuda(name: str) -> Any:
-    """Import a module of numba-cuda, which need not be installed."""
+    """Import a module of numba-cuda, an optional dependency."""
     return import_module(f"numba.cuda.{name}")
 
 
 def simulated() -> bool:
-    """Tell whether numba's simulator stands in for a GPU."""
+    """Return whether numba's simulator stands in for a GPU."""
     return bool(config.ENABLE_CUDASIM)
 
 
 def find_device() -> Device:
-    """Return the GPU; a one-line error says why there is none."""
+    """Return the GPU; raise a one-line error that says why none can be used."""
     cuda = find_cuda()
     if simulated():
         return Device("numba's simulator", 2**30)
     try:
         context = cuda.current_context()
-    except Exception as error:  # noqa: BLE001 - drivers fail in many ways, and numba has a class for each
+    except Exception as error:  # noqa: BLE001 - drivers fail in many ways, each with its own class
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
             f"no NVIDIA GPU can be used here ({reason}); use --engine local, or install its driver and"
@@ -89,10 +88,10 @@ def find_device() -> Device:
 
 
 def chunk_seconds() -> float:
-    """Return how long a kernel should take: between kernels all lanes wait for the last of them."""
+    """Return how long a kernel should take: between kernels all lanes wait for the slowest."""
     if simulated():
         return DESKTOP_SECONDS
-    draws_desktop = find_cuda().current_context().device.KERNEL_EXEC_TIMEOUT  # where its driver sets a limit
+    draws_desktop = find_cuda().current_context().device.KERNEL_EXEC_TIMEOUT  # the driver sets a limit
     return DESKTOP_SECONDS if draws_desktop else CHUNK_SECONDS
 
 
@@ -108,13 +107,13 @@ def to_host(array: DeviceArray) -> npt.NDArray[Any]:
 
 
 def blocks(lanes: int) -> int:
-    """Count the blocks of threads that so many lanes need."""
+    """Return the number of thread blocks that this many lanes need."""
     return (lanes + BLOCK - 1) // BLOCK
 
 
 def _allocating(make: Any, *arguments: Any) -> DeviceArray:
-    """Call `make`; too little memory on the GPU is a one-line error."""
-    from numba.cuda.cudadrv.driver import CudaAPIError  # here, because it is there with numba-cuda only
+    """Call `make`; raise a one-line error if the GPU has too little memory."""
+    from numba.cuda.cudadrv.driver import CudaAPIError  # here, because only numba-cuda has it
 
     try:
         return make(*arguments)
@@ -123,12 +122,12 @@ def _allocating(make: Any, *arguments: Any) -> DeviceArray:
             raise
         raise InputError(
             "the GPU has too little memory left for these lanes; run fewer at once with --lanes, or"
-            " free it (nvidia-smi says who uses it)"
+            " free it (nvidia-smi shows what uses it)"
         ) from None
 
 
 def broadcast(few: npt.NDArray[Any], which: Ints) -> DeviceArray:
-    """Make on the GPU the array [..., L] of all lanes, of which lane i has ``few[which[i]]``."""
+    """Make on the GPU the array [..., L] of all lanes; lane i gets ``few[which[i]]``."""
     if simulated():
         return np.ascontiguousarray(np.moveaxis(few[which], 0, -1))
     flat = few.reshape(len(few), -1)

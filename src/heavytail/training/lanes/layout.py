@@ -1,13 +1,13 @@
 """The layout of tens of thousands of records in GPU memory, and how a thread reads its own.
 
 Neighbouring threads should read neighbouring words. So L numbers become an array [L], and L arrays [H, S, A]
-become one array [H, S, A, L]. (To keep the rows of each lane together halves the traffic while lanes are in
-different states, but asks the first cache for 32 lines at each read instead of a few: slower, measured.)
-Arrays that never change (`heavytail.kernels.pools.constant_fields`) are mostly the same in many lanes: each
-of them is stored once, with the index of the one that a lane has.
+become one array [H, S, A, L]. (Keeping the rows of each lane together would halve the traffic while lanes
+are in different states, but each read would touch 32 lines of the L1 cache instead of a few: slower when
+measured.) Arrays that never change (`heavytail.kernels.pools.constant_fields`) are mostly the same in many
+lanes: each distinct one is stored once, and each lane has its index.
 
-Lanes begin as copies of a few records: many differ in their seed alone. So a record in lanes is made from the
-unique ones and their index in each lane.
+Lanes begin as copies of a few records: many differ only in their seed. So a record in lanes is made from the
+unique records and the index of each lane's.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ class IndexedArrays(NamedTuple):
 
 
 class Deduplicated(NamedTuple):
-    """Objects, each of them once, and which of them each lane has."""
+    """Unique objects, and the index of each lane's."""
 
     unique: Sequence[Any]
     which: Ints  # [L]
@@ -67,7 +67,7 @@ def in_lanes(records: Deduplicated) -> Record:
 def _own(values: Sequence[Any], which: Ints) -> DeviceArray:
     few, index = _by_content(values)
     if len(few) == 1 and isinstance(few[0], int):
-        return few[0]  # a size or a choice, which becomes a constant of the kernel
+        return few[0]  # a size or a choice: a constant of the kernel
     return broadcast(np.stack([np.asarray(value) for value in few]), index[which])
 
 
@@ -94,7 +94,7 @@ def deduplicate(items: Sequence[Any], keys: Sequence[Hashable]) -> Deduplicated:
 
 
 def record_shape(record: Record) -> tuple[Any, ...]:
-    """Return the class of a record and the shapes of its arrays: equal ones can share lanes."""
+    """Return a record's class and array shapes: records equal in both can share lanes."""
     shapes = (record_shape(value) if hasattr(value, "_fields") else np.shape(value) for value in record)
     return (type(record), *shapes)
 
@@ -110,7 +110,7 @@ def lane_bytes(record: Record) -> int:
 
 
 def own_arrays(prefix: str, record: Record) -> Iterator[tuple[str, DeviceArray]]:
-    """Yield the arrays that lanes have of their own, each with its path."""
+    """Yield the arrays that each lane has its own copy of, with their paths."""
     for name, value in zip(record._fields, record, strict=True):
         if isinstance(value, (SharedArray, IndexedArrays, int)):
             continue
@@ -119,7 +119,7 @@ def own_arrays(prefix: str, record: Record) -> Iterator[tuple[str, DeviceArray]]
 
 
 def with_arrays(prefix: str, record: Record, arrays: Mapping[str, DeviceArray]) -> Record:
-    """Return the record with these arrays in place of what lanes have of their own."""
+    """Return the record with these arrays in place of the lanes' own."""
     fields = []
     for name, value in zip(record._fields, record, strict=True):
         path = f"{prefix}/{name}"
@@ -131,7 +131,7 @@ def with_arrays(prefix: str, record: Record, arrays: Mapping[str, DeviceArray]) 
 
 
 def pool_paths(prefix: str, record: Record) -> Iterator[str]:
-    """Yield the paths of the arrays that may be longer than they were."""
+    """Yield the paths of the arrays that may have grown."""
     yield from (f"{prefix}/{name}" for name in pool_fields(record))
     for name, value in zip(record._fields, record, strict=True):
         if hasattr(value, "_fields") and not isinstance(value, (SharedArray, IndexedArrays)):
@@ -146,7 +146,7 @@ def on_host(record: Record) -> Record:
 
 
 def read_lane(record: Record, i: int) -> Record:
-    """Copy the record of one lane back to the host; `compile_reader` does so on the GPU."""
+    """Copy the record of one lane back to the host; `compile_reader` reads it on the GPU."""
     if isinstance(record, SharedArray):
         return to_host(record.array)
     if isinstance(record, IndexedArrays):
@@ -159,23 +159,23 @@ def read_lane(record: Record, i: int) -> Record:
     return type(record)(*(read_lane(value, i) for value in record))
 
 
-# Reading a lane in a thread. Of an array of all lanes it sees a *view* of its part, with shape and strides
-# known at compile time: so the compiler unrolls a loop over six actions, computes addresses beforehand and
-# keeps the rest in registers. Ordinary views know both at run time only, and a step takes half as many
-# instructions again.
+# Reading a lane in a thread. The thread sees its part of an array of all lanes as a *view* whose shape and
+# strides are known at compile time: so the compiler unrolls a loop over six actions, computes addresses in
+# advance and keeps the rest in registers. Ordinary views know both only at run time, and a step takes half
+# as many instructions again.
 
 
 class View(NamedTuple):
     """The place of a lane's array in the array of all lanes. Strides are in bytes."""
 
-    shape: tuple[int | None, ...]  # None where it may grow: only the array itself knows it
+    shape: tuple[int | None, ...]  # None along an axis that may grow: only the array itself knows it
     strides: tuple[int, ...]
-    lane: int  # stride from one lane to the next; 0 where all see the same
+    lane: int  # stride from one lane to the next; 0 if all lanes share it
     axis: int  # of the lanes
 
 
 def as_global_pointer(builder: Any, pointer: Any) -> Any:
-    """Return the same pointer, marked for the compiler as one into global memory."""
+    """Return the same pointer, marked for the compiler as pointing into global memory."""
     marked = builder.addrspacecast(pointer, pointer.type.pointee.as_pointer(1))
     return builder.addrspacecast(marked, pointer.type)
 
@@ -219,7 +219,7 @@ def view_intrinsic(view: View) -> Callable[[Any, int], Any]:
 
 
 class ReaderSource(NamedTuple):
-    """The source of a kernel that reads a lane, and the classes and views that it names."""
+    """The source of a kernel that reads a lane, and the classes and views it names."""
 
     text: str
     classes: tuple[type, ...]
@@ -275,7 +275,7 @@ def compile_reader(source: ReaderSource) -> Callable[[Record, int], Record]:
     names: dict[str, Any] = {f"class{k}": cls for k, cls in enumerate(source.classes)}
     names |= {f"view{k}": make_view(view) for k, view in enumerate(source.views)}
     exec(source.text, names)  # noqa: S102 - it consists of names of fields
-    # The simulator is Python, to which a kernel cannot return a view.
+    # The simulator is Python, and a kernel cannot return a view to Python.
     return names["lane"] if simulated() else kernel(names["lane"])
 
 

@@ -261,7 +261,7 @@ def test_what_another_version_left_is_refused() -> None:
     lanes = make_lanes(points_and_seeds(sequence(ht.make_mdp("six_arms"))))
     arrays = lanes.arrays()
     arrays["lanes/agents/elsewhere"] = arrays.pop("lanes/agents/truncated")
-    with pytest.raises(InputError, match="left by another version"):
+    with pytest.raises(InputError, match="saved by another version"):
         lanes.restore(arrays)
 
 
