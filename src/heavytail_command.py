@@ -1,6 +1,6 @@
 """The command ``heavytail`` before heavytail is imported.
 
-Importing takes a moment in which Ctrl-C would end in a traceback, so that this is a module of its own.
+Importing takes a moment in which Ctrl-C would end in a traceback, so this is a separate module.
 """
 
 import os

@@ -181,7 +181,7 @@ def test_a_plugins_agent_that_does_not_say_what_is_valid_is_not_loaded(
     monkeypatch.setitem(registry._table, ("agent", "keeper"), Registered("agent", "keeper", build, "", {}))
     metadata, arrays = saved(tmp_path / "agent.npz", "keeper")
     message = refused(tmp_path / "same.npz", {**metadata, "format": FORMAT}, arrays)
-    assert "agent/best cannot be trusted: Keeper does not say what it may hold" in message
+    assert "agent/best cannot be checked: Keeper does not declare its range" in message
 
 
 def _terabytes() -> bytes:
@@ -193,9 +193,9 @@ def _terabytes() -> bytes:
 @pytest.mark.parametrize(
     ("name", "content", "packing", "says", "message"),
     [
-        (METADATA, bytes(10**7), zipfile.ZIP_DEFLATED, None, r"bytes would become 10,000,000$"),
+        (METADATA, bytes(10**7), zipfile.ZIP_DEFLATED, None, r"bytes would unpack to 10,000,000$"),
         ("q", bytes(10**7), zipfile.ZIP_DEFLATED, 100, "it is compressed"),
-        ("q", _terabytes(), zipfile.ZIP_STORED, None, r"q\.npy is not as long as it says"),
+        ("q", _terabytes(), zipfile.ZIP_STORED, None, r"q\.npy is not as long as its header says"),
     ],
     ids=["bomb", "one that says it is small", "a header that asks for terabytes"],
 )

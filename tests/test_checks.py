@@ -90,7 +90,7 @@ def test_what_does_not_fit_is_one_line_with_the_numbers() -> None:
     require_memory("a small table", 1000)
     with pytest.raises(InputError) as caught:
         require_memory("a large table", 10**400)
-    assert str(caught.value).startswith("a large table would take 1e+282 EB of memory; here are ")
+    assert str(caught.value).startswith("a large table would take 1e+282 EB of memory; there is ")
 
 
 def test_a_limit_of_the_process_or_of_its_container_counts(
@@ -110,5 +110,5 @@ def test_memory_that_runs_out_in_a_builder_is_one_line() -> None:
     def build(size: int) -> object:
         return np.zeros(size)
 
-    with pytest.raises(InputError, match=r"^big does not fit the memory: Unable to allocate 7\.11 PiB"):
+    with pytest.raises(InputError, match=r"^big does not fit in memory: Unable to allocate 7\.11 PiB"):
         checks.checked_builder("big", build)(10**15)

@@ -27,7 +27,7 @@ def test_the_same_figure_is_the_same_bytes(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("a.gif", "'a.gif' is no name for a picture; it must end in .svg, .pdf or .png"),
+        ("a.gif", "'a.gif' is not a name for a picture; it must end in .svg, .pdf or .png"),
         ("none/a.svg", "none/a.svg cannot be written: there is no folder"),
         ("folder.svg", "folder.svg is a folder; name a file in it"),
     ],
@@ -72,7 +72,7 @@ def test_arrays_come_back_and_other_files_are_refused_in_one_line(tmp_path: Path
     write_arrays(path, {"x": np.arange(3)})
     assert read_arrays(path, "agent file")["x"].tolist() == [0, 1, 2]
     path.write_text("something else")
-    with pytest.raises(InputError, match=r"a\.npz is no agent file, or a damaged one"):
+    with pytest.raises(InputError, match=r"a\.npz is not a valid agent file"):
         read_arrays(path, "agent file")
     with pytest.raises(InputError, match="cannot be read: No such file"):
         read_arrays(tmp_path / "b.npz", "agent file")

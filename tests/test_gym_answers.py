@@ -94,7 +94,7 @@ def test_a_second_thread_is_told_at_once() -> None:
     thread = threading.Thread(target=learner.learn, args=(3,))
     thread.start()
     inside.wait(timeout=PATIENCE)
-    with pytest.raises(InputError, match="this learner is learning already, in another thread"):
+    with pytest.raises(InputError, match="this learner is already learning, in another thread"):
         learner.learn(1)
     over.set()
     thread.join()

@@ -61,25 +61,25 @@ def test_studies_are_opened_from_their_folder_and_packed(tmp_path: Path) -> None
         assert isinstance(loaded, ht.Study)
         assert len(loaded.curves()) == len(study.curves())
         assert repr(loaded) == f"Study('s', {str(path)!r})"
-    with pytest.raises(InputError, match="is a study, which knows its environments; leave env out"):
+    with pytest.raises(InputError, match="is a study, which has its own environments; leave env out"):
         ht.load(packed, lake())
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is no file of heavytail, or a damaged one"),
-        (b"hello", "is no file of heavytail, or a damaged one"),
+        (b"", "is not a valid file of heavytail"),
+        (b"hello", "is not a valid file of heavytail"),
         (b"PAR1hello", "."),
-        ({"format": FORMAT}, "is no file that this version of heavytail knows"),
+        ({"format": FORMAT}, "is not a file that this version of heavytail knows"),
         ({"format": 99, "agent": "random"}, "has format 99"),
-        ({"format": FORMAT, "wrapper": "os"}, "is of 'os', which is no wrapper of heavytail"),
-        ({"format": FORMAT, "wrapper": ["MDPEnv"]}, "which is no wrapper of heavytail"),
-        ({"format": FORMAT, "wrapper": "MDPEnv"}, "which is no wrapper of heavytail"),
+        ({"format": FORMAT, "wrapper": "os"}, "is of 'os', which is not heavytail's"),
+        ({"format": FORMAT, "wrapper": ["MDPEnv"]}, "which is not heavytail's"),
+        ({"format": FORMAT, "wrapper": "MDPEnv"}, "which is not heavytail's"),
         ({"format": FORMAT, "wrapper": "TruncateReward"}, "cannot be used: KeyError: 'options'"),
         ({"format": FORMAT, "wrapper": "TruncateReward", "options": 3}, "cannot be used: TypeError"),
         ({"format": FORMAT, "agent": "random"}, "cannot be used"),
-        (None, "is no file of heavytail: it does not say what it is"),
+        (None, "is not a file of heavytail: it has no description"),
     ],
 )
 def test_anything_else_is_one_line(content: Any, message: str, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@
 >>> learner.predict(0) in range(6)
 True
 
-Names are imported when they are first used, so that ``import heavytail`` is quick. The import registers
-Gymnasium's ids: ``gymnasium.make("heavytail/SixArms-v0")``.
+Names are imported on first use, so that ``import heavytail`` is quick. The import registers Gymnasium ids:
+``gymnasium.make("heavytail/SixArms-v0")``.
 """
 
 from importlib import import_module

@@ -1,8 +1,8 @@
-"""Files of agents, and of wrappers: arrays in one ``.npz``, with JSON metadata that says what they are.
+"""Files of agents and wrappers: arrays in one ``.npz``, with JSON metadata that describes them.
 
-No pickle is written or read. A file is written under a temporary name and renamed when it is complete, so
-that an interruption leaves the old one. Each array carries the checksum of the zip format; a file that does
-not fit what it claims to be is refused.
+No pickle is written or read. A file is written under a temporary name and renamed when complete, so an
+interruption leaves the old one. Each array carries the checksum of the zip format; a file whose contents do
+not match its description is refused.
 """
 
 import json
@@ -18,7 +18,7 @@ from heavytail.arrays import Record
 from heavytail.errors import InputError, short_repr
 from heavytail.files import Arrays, read_arrays, write_arrays
 
-FORMAT = 5  # rises with every change of the name or type of an array
+FORMAT = 5  # increases with every change of an array's name or type
 METADATA = "heavytail.json"  # the entry of the metadata
 
 
@@ -46,9 +46,9 @@ def find_array(
     same_shape: bool = True,
     grows: bool = False,
 ) -> npt.NDArray[Any]:
-    """Return the array of this path, if its type and shape are those expected; one that grows may be longer.
+    """Return the array at this path if its type and shape are as expected; one that grows may be longer.
 
-    Without `same_shape` only the number of axes counts.
+    Without `same_shape` only the number of axes is checked.
     """
     if path not in arrays:
         raise InputError(f"{path} is missing")
@@ -72,18 +72,18 @@ def write_agent_file(path: str | os.PathLike[str], file: AgentFile) -> None:
 def read_agent_file(
     path: str | os.PathLike[str], what: str = "agent file", written_by: str = "learner.save(path)"
 ) -> AgentFile:
-    """Read the file; a damaged or foreign file is a one-line error, which says `what` it should be."""
+    """Read the file; a damaged or foreign one raises a one-line error that names `what` it should be."""
     arrays = read_arrays(path, what)
     if METADATA not in arrays:
-        raise InputError(f"{Path(path)} is no {what} of heavytail; write one with {written_by}")
+        raise InputError(f"{Path(path)} is not a heavytail {what}; write one with {written_by}")
     return AgentFile(_pop_metadata(Path(path), arrays), arrays)
 
 
 def read_description(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read only what the file says it is."""
+    """Read only the file's description."""
     arrays = read_arrays(path, "file of heavytail", only=METADATA)
     if METADATA not in arrays:
-        raise InputError(f"{Path(path)} is no file of heavytail: it does not say what it is")
+        raise InputError(f"{Path(path)} is not a file of heavytail: it has no description")
     return _pop_metadata(Path(path), arrays)
 
 

@@ -1,4 +1,4 @@
-"""Names for the arrays that records hold: one dtype each, so that one compiled signature serves."""
+"""Names for the arrays in records: one dtype each, so that one compiled signature is enough."""
 
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Indices: TypeAlias = npt.NDArray[np.uint32]
 Bools: TypeAlias = npt.NDArray[np.bool_]
 Stream: TypeAlias = npt.NDArray[np.uint64]
-U = np.uint64  # an index of this type spares compiled code the question whether it counts from the end
+U = np.uint64  # with an index of this type, compiled code need not check for negative indices
 Record: TypeAlias = Any
 """A NamedTuple of arrays, scalars and other such records; Python's types have no name for any NamedTuple."""
 

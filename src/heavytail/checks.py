@@ -1,4 +1,4 @@
-"""Cast arguments to the one type that a signature names, or refuse them in one line."""
+"""Cast arguments to the type that a signature names, or refuse them in one line."""
 
 import inspect
 import math
@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a number of Python's, as a file has them; True and False are none."""
+    """Return whether a value is a Python number, as read from a file; True and False are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -50,13 +50,13 @@ def as_floats(name: str, value: Any) -> Floats:
     if array.dtype.kind not in "biuf":
         raise InputError(f"{name} must be a regular array of numbers, got {short_repr(value)}")
     floats = array.astype(np.float64)
-    if np.ma.is_masked(value):  # what is masked is missing, and its number anything
+    if np.ma.is_masked(value):  # masked entries are missing, and their numbers arbitrary
         floats[np.ma.getmaskarray(value)] = np.nan
     return floats
 
 
 def as_finite_floats(name: str, value: Any, each: str = "reward") -> Floats:
-    """Cast an argument to an array of finite numbers, each of which is such a thing."""
+    """Cast an argument to an array of finite numbers; errors call an entry `each`."""
     array = as_floats(name, value)
     for place in np.argwhere(~np.isfinite(array))[:1]:
         raise InputError(
@@ -83,7 +83,7 @@ def as_count(name: str, value: Any) -> int:
 
 
 def as_bool(name: str, value: Any) -> bool:
-    """Cast an argument to true or false: of Python's, of NumPy's, or 0 or 1."""
+    """Cast an argument to a bool: Python's or NumPy's True or False, or 0 or 1."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
     with suppress(InputError):
@@ -107,21 +107,21 @@ CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of a container
 
 
 def require_memory(what: str, n_bytes: float) -> None:
-    """Raise InputError if `what` would take more memory than there is; called before it is allocated.
+    """Raise InputError if `what` would take more memory than there is; call it before allocating.
 
     >>> require_memory("a table of 10 numbers", 80)
     """
     if n_bytes > (most := max_memory()):
-        raise InputError(f"{what} would take {show_bytes(n_bytes)} of memory; here are {show_bytes(most)}")
+        raise InputError(f"{what} would take {show_bytes(n_bytes)} of memory; there is {show_bytes(most)}")
 
 
 def max_memory() -> int:
-    """Return the bytes that this process may have: the machine's, or fewer if it has a limit."""
+    """Return the bytes of memory this process may use: the machine's, or its own limit if lower."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     soft, _ = resource.getrlimit(resource.RLIMIT_AS)
     if soft != resource.RLIM_INFINITY:
         limits.append(soft)
-    with suppress(OSError, ValueError):  # there is none, or it says "max"
+    with suppress(OSError, ValueError):  # no such file, or it says "max"
         limits.append(int(CGROUP_LIMIT.read_text()))
     return min(limits)
 
@@ -135,11 +135,11 @@ OpenProbability: TypeAlias = Annotated[float, Gt(0), Lt(1)]
 MomentOrder: TypeAlias = Annotated[float, Gt(0), Le(1)]  # epsilon: rewards have a moment of order 1 + epsilon
 MAX_COUNT = 2**62  # of anything: compiled code counts in 64 bits
 Count: TypeAlias = Annotated[int, Ge(1), Le(MAX_COUNT)]
-Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # where JAX counts, in 32 bits
+Count32: TypeAlias = Annotated[int, Ge(1), Lt(2**31)]  # for JAX, which counts in 32 bits
 
 
 def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a builder, so that its arguments are checked against its annotations and cast to them."""
+    """Wrap a builder so that its arguments are checked against its annotations and cast."""
 
     @wraps(builder)
     def build(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -149,11 +149,11 @@ def checked_builder(name: str, builder: Callable[P, R]) -> Callable[P, R]:
 
 
 def call_bound(name: str, builder: Callable[..., R], bound: inspect.BoundArguments) -> R:
-    """Call a builder with arguments that are checked."""
+    """Call a builder with checked arguments."""
     try:
         return builder(*bound.args, **bound.kwargs)
     except MemoryError as error:
-        raise InputError(f"{name} does not fit the memory: {str(error) or 'there is none left'}") from None
+        raise InputError(f"{name} does not fit in memory: {str(error) or 'there is none left'}") from None
 
 
 def bind_arguments(
@@ -161,11 +161,11 @@ def bind_arguments(
 ) -> inspect.BoundArguments:
     """Bind arguments to a builder's signature: checked, cast and with the defaults filled in."""
     signature = inspect.signature(builder)
-    # A builder that hands its arguments on to another has **kwargs and takes any name.
+    # A builder that passes its arguments on to another has **kwargs and takes any name.
     open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for key in kwargs:
         if key not in signature.parameters and not open_ended:
-            others = list(signature.parameters)[len(args) :]  # the caller's to give by name
+            others = list(signature.parameters)[len(args) :]  # to be given by name
             remedy = suggestion(key, others) if others else "it takes none"
             raise InputError(f"{name} has no parameter {short_repr(key)}; {remedy}")
     if missing := _find_missing(signature, len(args), kwargs):
@@ -192,7 +192,7 @@ def _find_missing(signature: inspect.Signature, n_given: int, kwargs: Mapping[st
 
 
 def _describe_missing(name: str, doc: str, missing: list[str]) -> str:
-    """Say what is missing and what it means, as the builder's docstring does."""
+    """Describe the missing parameters, with their meanings from the builder's docstring."""
     texts = parameter_texts(doc)
     meanings = [
         f"{key}= ({short_text(texts[key].rstrip('.'))})" if key in texts else f"{key}=" for key in missing
@@ -201,7 +201,7 @@ def _describe_missing(name: str, doc: str, missing: list[str]) -> str:
 
 
 def parameter_texts(doc: str) -> dict[str, str]:
-    r"""Return what a docstring (as `inspect.getdoc` gives it) says of each parameter, each on one line.
+    r"""Return the text for each parameter in a docstring (from `inspect.getdoc`), each on one line.
 
     >>> parameter_texts("Draw.\n\nArgs:\n    mean: of the\n        law.\n    **others: its own.\n")
     {'mean': 'of the law.', 'others': 'its own.'}
@@ -217,7 +217,7 @@ def _hints(builder: Callable[..., Any]) -> dict[str, Any]:
 
 
 def cast_value(value: Any, hint: Any, where: str) -> Any:
-    """Cast a value to what its annotation says, or raise a one-line error.
+    """Cast a value to the type of its annotation, or raise a one-line error.
 
     >>> cast_value(1, float, "scale")
     1.0
@@ -317,4 +317,4 @@ def read_bound(bound: Any) -> Bound:
             return Bound(operator.lt, "below", limit)
         case Le(le=limit):
             return Bound(operator.le, "at most", limit)
-    raise TypeError(f"an annotation has the bound {bound!r}, which is none of Gt, Ge, Lt, Le")
+    raise TypeError(f"an annotation has the bound {bound!r}, which is not one of Gt, Ge, Lt, Le")

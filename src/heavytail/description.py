@@ -1,7 +1,7 @@
-"""What can be built by name, in words: its parameters, their types and defaults, and what each means.
+"""Descriptions of things built by name: their parameters, with types, defaults and meanings.
 
-All of it is read from the builder: texts from the ``Args:`` of its docstring, types and defaults from its
-signature. So whatever is registered is described.
+Everything is read from the builder: texts from the ``Args:`` of its docstring, types and defaults from its
+signature. So everything registered has a description.
 """
 
 import inspect
@@ -17,7 +17,7 @@ from heavytail.registry import FOLDERS, Kind, Registered, registered
 
 WIDTH = 100
 NOT_GIVEN = ("problem",)  # parameters that heavytail fills in, not the user
-# Others are words already
+# Other kinds are words already
 KINDS = {"env": "environment", "deep_agent": "deep agent", "deep_env": "compiled environment"}
 WORDS = {
     float: "number",
@@ -34,7 +34,7 @@ class ParameterDescription(NamedTuple):
 
     name: str
     type: str
-    default: str  # empty where it must be given
+    default: str  # empty if required
     text: str
 
 
@@ -55,19 +55,19 @@ class Description(NamedTuple):
     def __repr__(self) -> str:
         lines = [self.title, "", self.about]
         for each in self.parameters:
-            default = f" = {each.default}" if each.default else ", to be given"
+            default = f" = {each.default}" if each.default else ", required"
             text = textwrap.fill(each.text, WIDTH, initial_indent="    ", subsequent_indent="    ")
             lines += ["", f"{each.name}: {each.type}{default}", text]
         return "\n".join(lines)
 
 
 def describe(name: str, kind: Kind | None = None) -> Description:
-    """Describe what is registered under a name: what it is, and each of its parameters.
+    """Describe what is registered under a name, and each of its parameters.
 
     Args:
         name: of an agent, an environment, a law, an estimator or anything else that is built by name.
-        kind: which, where several things have the name; the first of ``heavytail.registry.FOLDERS`` if left
-            out.
+        kind: its kind, if several things share the name; by default the first of
+            ``heavytail.registry.FOLDERS``.
 
     >>> import heavytail as ht
     >>> ht.describe("constant")
@@ -84,7 +84,7 @@ def describe(name: str, kind: Kind | None = None) -> Description:
 def find_descriptions(
     name: str, kind: Kind | None = None, other_names: Iterable[str] = ()
 ) -> list[Description]:
-    """Describe everything that has a name, an agent before a bound; an error if nothing has it.
+    """Describe everything with this name, an agent before a bound; an error if there is nothing.
 
     The error suggests what is registered, or one of `other_names`.
     """
@@ -114,7 +114,7 @@ def _describe(entry: Registered) -> Description:
 
 
 def summary(doc: str) -> str:
-    r"""Return what a docstring says before its sections and examples.
+    r"""Return the part of a docstring before its sections and examples.
 
     >>> summary("Draw a law.\n\nAnd more.\n\nArgs:\n    mean: of the law.")
     'Draw a law.\n\nAnd more.'
@@ -124,7 +124,7 @@ def summary(doc: str) -> str:
 
 
 def type_in_words(hint: Any) -> str:
-    """Say which values an annotation allows.
+    """Describe the values that an annotation allows.
 
     >>> from heavytail.checks import MomentOrder
     >>> type_in_words(MomentOrder | None), type_in_words(Literal["hoeffding", "bernstein"])

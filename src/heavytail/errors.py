@@ -1,4 +1,4 @@
-"""Errors that a user can remedy, and the pieces of which their one-line messages are made."""
+"""Errors that a user can fix, and helpers for their one-line messages."""
 
 import re
 from collections.abc import Iterable
@@ -6,16 +6,15 @@ from difflib import get_close_matches
 from typing import Any
 
 MAX_MESSAGE = 1000  # characters; a path may be long
-MAX_CHOICES = 30  # that a message names
-# control characters, line ends, changes of the direction of writing, and halves of characters
+MAX_CHOICES = 30  # listed in a message
+# control characters, line ends, changes of writing direction, and surrogates
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class InputError(ValueError):
-    """A mistake in what was given to heavytail; the message is one line and names the remedy.
+    """A mistake in the user's input; the message is one line and names the remedy.
 
-    Whatever it repeats of the input, it stays one line that a terminal can show, of at most `MAX_MESSAGE`
-    characters.
+    Whatever input it quotes, it stays one line that a terminal can show, of at most `MAX_MESSAGE` characters.
     """
 
     def __init__(self, message: str) -> None:
@@ -24,7 +23,7 @@ class InputError(ValueError):
 
 
 def printable(text: str) -> str:
-    r"""Write text from outside as one line that a terminal shows as it is: control characters as escapes.
+    r"""Write outside text as one line that is safe in a terminal: control characters become escapes.
 
     >>> printable("two\nlines")
     'two\\nlines'
@@ -33,7 +32,7 @@ def printable(text: str) -> str:
 
 
 def install_extra(extra: str) -> str:
-    """Say how to install what is optional; heavytail is on no index yet, so that its clone is named.
+    """Return how to install an extra, from a clone: heavytail is not on a package index yet.
 
     >>> install_extra("deep")
     "install heavytail's extra 'deep', in its clone by: pip install '.[deep]'"
@@ -54,13 +53,13 @@ def short_repr(value: Any) -> str:
     """Show a value in a message: on one line, in at most 60 characters."""
     try:
         text = repr(value)
-    except (ValueError, RecursionError):  # a number with thousands of digits, a list that holds itself
+    except (ValueError, RecursionError):  # a number with thousands of digits, or a list that contains itself
         text = f"a {type(value).__name__} too large to show"
     return " ".join(text.split())[:60]
 
 
 def short_text(text: str, length: int = 200) -> str:
-    """Show in a message what another message says: its first line, with its middle left out if it is long.
+    """Quote another message: its first line, with the middle cut out if it is long.
 
     >>> short_text("a very long message", length=11)
     'a ve...sage'
@@ -71,7 +70,7 @@ def short_text(text: str, length: int = 200) -> str:
 
 
 def one_line(error: BaseException) -> str:
-    """Show an error in a message of one's own.
+    """Show an error inside another message.
 
     >>> one_line(KeyError("agent"))
     "KeyError: 'agent'"
@@ -91,7 +90,7 @@ def show_count(n: int) -> str:
 
 
 def and_more(n: int) -> str:
-    """Say that there are `n` more than those that a message names.
+    """Return the end of a list in a message that leaves out `n` items.
 
     >>> f"row 7{and_more(1200)}", f"row 7{and_more(0)}"
     ('row 7 and 1,200 more', 'row 7')
@@ -105,7 +104,7 @@ def show_bytes(n: float) -> str:
     >>> show_bytes(4096), show_bytes(23.6e9), show_bytes(10**400)
     ('4.1 kB', '23.6 GB', '1e+282 EB')
     """
-    n = min(n, 1e300)  # larger whole numbers are no floats
+    n = min(n, 1e300)  # larger whole numbers do not fit in a float
     for unit, size in (("EB", 1e18), ("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
         if n >= size:
             return f"{float(f'{n / size:.3g}'):,g} {unit}"
@@ -113,7 +112,7 @@ def show_bytes(n: float) -> str:
 
 
 def show_duration(seconds: float) -> str:
-    """Show a time.
+    """Show a duration.
 
     >>> [show_duration(x) for x in (0.31, 42.0, 372.0, 7300.0, 1e6, 1e12)]
     ['0.3 s', '42 s', '6 min 12 s', '2 h 1 min', '12 days', '31,688 years']
@@ -130,7 +129,7 @@ def show_duration(seconds: float) -> str:
 
 
 def suggestion(word: str, choices: Iterable[str]) -> str:
-    """End an error message with the nearest valid choice, or with all of them, if they are not too many.
+    """Return the end of an error message: the nearest valid choice, or all if there are not too many.
 
     >>> suggestion("q_lerning", ["q_learning", "random"])
     "did you mean 'q_learning'?"

@@ -36,7 +36,7 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
 
     An interruption leaves the old file as it was. The temporary name ends in `suffix`.
     """
-    # Named before it is made, so that no interruption can come between the two.
+    # Named before it is created, so that no interruption can leave it behind.
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}{suffix}")
     try:
         with temporary.open("xb") as out:
@@ -51,7 +51,7 @@ def write_whole(target: Path, write: Callable[[BinaryIO], object], suffix: str =
 
 @contextmanager
 def one_line_write_errors(target: Path) -> Iterator[None]:
-    """Say in one line that a file cannot be written, and why; links and devices are not replaced."""
+    """Turn errors in writing a file into one line; refuse to replace links and devices."""
     try:
         if target.is_dir() and not target.is_symlink():
             raise InputError(f"{target} is a folder; name a file in it")
@@ -63,7 +63,7 @@ def one_line_write_errors(target: Path) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, if it is not there; no link is followed: in a folder of others it may lead anywhere."""
+    """Make a folder if it is missing; follow no link, which may lead anywhere in a shared folder."""
     refuse_link(folder)
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -71,9 +71,7 @@ def make_folder(folder: Path) -> None:
 def refuse_link(path: Path) -> None:
     """Raise InputError if a path is a link."""
     if path.is_symlink():
-        raise InputError(
-            f"{path} is a link, and links are not followed here; put what it leads to in its place"
-        )
+        raise InputError(f"{path} is a link, and links are not followed here; replace it by its target")
 
 
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
@@ -84,8 +82,8 @@ def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
 
 
 def pack_arrays(out: BinaryIO, arrays: Arrays) -> None:
-    """Write the content of an ``.npz`` file into a file that is open, or into memory."""
-    # Stored arrays, not deflated ones: they are mostly noise, and loading should be fast. `np.savez` would do
+    """Write the content of an ``.npz`` file to an open file, or to memory."""
+    # Arrays are stored, not deflated: they are mostly noise, and loading should be fast. `np.savez` would do
     # the same, but only newer versions of NumPy can be told not to pickle objects.
     with zipfile.ZipFile(out, "w") as archive:
         for name, array in arrays.items():
@@ -94,9 +92,9 @@ def pack_arrays(out: BinaryIO, arrays: Arrays) -> None:
 
 
 def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None) -> Arrays:
-    """Read an ``.npz`` file, or one array of it; anything wrong with it is a one-line error.
+    """Read an ``.npz`` file, or one array of it; anything wrong with it raises a one-line error.
 
-    The error says `what` it should be.
+    The error names `what` it should be.
     """
     target = Path(path)
     try:
@@ -106,11 +104,11 @@ def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error
     except Exception as error:
         why = short_text(next(iter(str(error).splitlines()), type(error).__name__))
-        raise InputError(f"{target} is no {what}, or a damaged one: {why}") from error
+        raise InputError(f"{target} is not a valid {what}: {why}") from error
 
 
 def unpack_arrays(source: BinaryIO, only: str | None = None) -> Arrays:
-    """Read the content of an ``.npz`` file, or one array of it, from a file that is open or from memory."""
+    """Read the content of an ``.npz`` file, or one array of it, from an open file or from memory."""
     size = source.seek(0, os.SEEK_END)
     with zipfile.ZipFile(source) as archive:
         _check_unpacked_size(archive, size)
@@ -122,31 +120,31 @@ def unpack_arrays(source: BinaryIO, only: str | None = None) -> Arrays:
 
 
 def _check_unpacked_size(archive: zipfile.ZipFile, size: int) -> None:
-    """Refuse a file that would be larger unpacked; what `write_arrays` writes is not packed at all."""
+    """Refuse a file that would be larger unpacked; `write_arrays` does not compress."""
     unpacked = sum(entry.file_size for entry in archive.filelist)
     if unpacked > size:
-        raise InputError(f"its {size:,} bytes would become {unpacked:,}")
+        raise InputError(f"its {size:,} bytes would unpack to {unpacked:,}")
     if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.filelist):
-        raise InputError("it is compressed")  # and may unpack to more than it says
+        raise InputError("it is compressed")  # and may unpack to more than it claims
 
 
 def _read_array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> npt.NDArray[Any]:
-    """Read an array, if its header asks for no more than there is."""
+    """Read an array, if its header claims no more data than the file has."""
     npy = np.lib.format
     with archive.open(entry) as stored:
-        # NumPy has a function for each version of the header; that of the third is no public one.
+        # NumPy has a function for each version of the header; the one for version 3 is not public.
         old = npy.read_magic(stored) == (1, 0)
         header = npy.read_array_header_1_0(stored) if old else npy.read_array_header_2_0(stored)
         shape, is_fortran, dtype = header
         if dtype.hasobject:
             raise InputError("Object arrays cannot be loaded when allow_pickle=False")
         if math.prod(shape) * dtype.itemsize != entry.file_size - stored.tell():
-            raise InputError(f"{entry.filename} is not as long as it says")
+            raise InputError(f"{entry.filename} is not as long as its header says")
         return np.ndarray(shape, dtype, bytearray(stored.read()), order="F" if is_fortran else "C")
 
 
 def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
-    """Write a figure as SVG, PDF or PNG, by the end of the file's name: the same bytes for the same figure.
+    """Write a figure as SVG, PDF or PNG, by the file's suffix: the same bytes for the same figure.
 
     Args:
         figure: any matplotlib figure.
@@ -158,7 +156,7 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
     target = Path(path)
     kind = target.suffix.lower()
     if kind not in METADATA:
-        raise InputError(f"{target.name!r} is no name for a picture; it must end in .svg, .pdf or .png")
+        raise InputError(f"{target.name!r} is not a name for a picture; it must end in .svg, .pdf or .png")
     if not target.parent.is_dir():
         raise InputError(f"{target} cannot be written: there is no folder {target.parent}")
     with one_line_write_errors(target):
@@ -169,8 +167,8 @@ def save_figure(figure: "Figure", path: str | os.PathLike[str]) -> Path:
 def write_figure(
     figure: "Figure", out: BinaryIO, kind: str, settings: Mapping[str, str] | None = None
 ) -> None:
-    """Write a figure as svg, pdf or png, with some of matplotlib's settings."""
-    import matplotlib as mpl  # here, because it is slow to import and most files are no figures
+    """Write a figure as svg, pdf or png, with the given matplotlib settings."""
+    import matplotlib as mpl  # here, because it is slow to import and most files are not figures
 
     options: dict[str, Any] = {"format": kind, "dpi": DPI, "metadata": METADATA[f".{kind}"]}
     chosen: dict[Any, Any] = {"svg.hashsalt": "heavytail", **(settings or {})}

@@ -1,4 +1,4 @@
-"""Guards around long calls: Ctrl-C waits until stopping is safe, one thread learns at a time, no garbage."""
+"""Guards around long calls: deferred Ctrl-C, one learning thread at a time, paused garbage collection."""
 
 import gc
 import signal
@@ -16,7 +16,7 @@ _claiming = threading.Lock()
 
 @contextmanager
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
-    """Defer Ctrl-C; yields a function to call where stopping is safe, which raises a deferred one.
+    """Defer Ctrl-C; yield a function to call where stopping is safe, which raises a deferred one.
 
     Only the main thread receives Ctrl-C, so in other threads this does nothing.
     """
@@ -44,18 +44,19 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
 
 
 class Owned(Protocol):
-    """What one thread at a time may use."""
+    """An object that one thread at a time may use."""
 
     in_use: bool
 
 
 @contextmanager
 def one_thread(owned: Owned) -> Iterator[None]:
-    """Refuse a second thread, or a call of `learn` from inside another, at once."""
+    """Refuse at once a second thread, or a nested call of `learn`."""
     with _claiming:
         if owned.in_use:
             raise InputError(
-                "this learner is learning already, in another thread or further up; make one for each thread"
+                "this learner is already learning, in another thread or in an outer call; make one for each"
+                " thread"
             )
         owned.in_use = True
     try:
@@ -66,9 +67,9 @@ def one_thread(owned: Owned) -> Iterator[None]:
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collect no garbage inside the block, so that the first run in a process starts sooner.
+    """Pause garbage collection inside the block, so that the first run in a process starts sooner.
 
-    Importing numba makes half a million objects that stay; going through them takes a tenth of the import.
+    Importing numba makes half a million objects that stay; scanning them takes a tenth of the import.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The answers of Gymnasium environments: one that is not as Gymnasium says is an error of one line."""
+"""Checks of the answers of Gymnasium environments; an invalid one raises a one-line error."""
 
 import numbers
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from heavytail.errors import InputError, short_repr
 
 
 class GymStep(NamedTuple):
-    """What a step of an environment gives."""
+    """The result of an environment's step."""
 
     observation: Any
     reward: float
@@ -23,7 +23,7 @@ class GymStep(NamedTuple):
 
 
 def check_step(answer: Any) -> GymStep:
-    """Return what ``env.step(action)`` gave, as numbers and booleans of Python.
+    """Return the result of ``env.step(action)``, as Python numbers and booleans.
 
     >>> check_step((3, 10**400, False, False, {}))
     Traceback (most recent call last):
@@ -60,13 +60,13 @@ def check_reset(answer: Any) -> Any:
 
 def to_float(name: str, value: Any) -> float:
     """Return a number that an environment gave as a float."""
-    if isinstance(value, float):  # as most are
+    if isinstance(value, float):  # as most rewards are
         return float(value)
     if not isinstance(value, numbers.Real) and (np.ndim(value) or not hasattr(value, "__float__")):
         raise InputError(f"the environment gave the {name} {short_repr(value)}; it must be a number")
     try:
         return float(value)
-    except (TypeError, ValueError):  # a span of time, or NaN that signals
+    except (TypeError, ValueError):  # a time span, or a signalling NaN
         raise InputError(
             f"the environment gave the {name} {short_repr(value)}; it must be a number"
         ) from None
@@ -76,19 +76,19 @@ def to_float(name: str, value: Any) -> float:
 
 
 class AbsentEnv(gymnasium.Env[Any, Any]):
-    """The environment of a learner that was loaded without it: one to predict for, not to play in."""
+    """The environment of a learner loaded without one: it can predict, but not play."""
 
     def __init__(self, observations: Space[Any], actions: Space[Any]) -> None:
         self.observation_space = observations
         self.action_space = actions
 
     def reset(self, **given: Any) -> NoReturn:
-        """Say what is missing."""
+        """Raise InputError: there is no environment."""
         raise InputError(
             "this learner was loaded without its environment and can only predict; to learn, load it with"
             " one: ht.load(path, env)"
         )
 
     def step(self, action: Any) -> NoReturn:
-        """Say what is missing."""
+        """Raise InputError: there is no environment."""
         self.reset()

@@ -1,4 +1,4 @@
-"""One way to load everything that heavytail writes, by what the file says it is."""
+"""One function that loads everything heavytail writes."""
 
 import os
 from pathlib import Path
@@ -21,15 +21,15 @@ StrPath: TypeAlias = str | os.PathLike[str]
 
 
 def load(path: StrPath, env: Any = None) -> "Loaded":
-    """Load what heavytail wrote, by what the file says it is.
+    """Load anything that heavytail wrote, as the type its file declares.
 
-    That is a learner, an agent for a loop of one's own, an MDP, deep runs, a wrapper with its counts, or a
-    study. For type checkers, ``Learner.load``, ``OnlineAgent.load`` and ``Study.open`` load one of them.
+    That is a learner, an agent for your own loop, an MDP, deep runs, a wrapper with its counts, or a study.
+    For type checkers, ``Learner.load``, ``OnlineAgent.load`` and ``Study.open`` each load one type.
 
     Args:
-        path: a file of ``save``, the folder of a study, or the Parquet file in which one was packed.
-        env: the environment, where it is not in the file: Gymnasium's, for wrappers and for learners that
-            were in one; without it they predict, and do not learn.
+        path: a file written by ``save``, the folder of a study, or the Parquet file a study was packed into.
+        env: the environment, if it is not in the file: a Gymnasium one, for wrappers and for learners that
+            had one; without it such learners can predict, but not learn.
 
     >>> import heavytail as ht, os, tempfile
     >>> path = os.path.join(tempfile.mkdtemp(), "agent.npz")
@@ -41,7 +41,7 @@ def load(path: StrPath, env: Any = None) -> "Loaded":
     if _first_bytes(path, len(PARQUET)) in (None, PARQUET):
         from heavytail.studies.study import Study  # here, as below: each is slow to import
 
-        _refuse_env(env, f"{name} is a study, which knows its environments")
+        _refuse_env(env, f"{name} is a study, which has its own environments")
         return Study.open(name)
     from heavytail.agent_file import read_description
 
@@ -57,7 +57,7 @@ def load(path: StrPath, env: Any = None) -> "Loaded":
             _refuse_env(env, f"{name} is complete")
             return OnlineAgent.load(path)
         case {"kind": kind}:
-            raise InputError(f"{name} is of kind {short_repr(kind)}, which is none of heavytail's")
+            raise InputError(f"{name} is of kind {short_repr(kind)}, which is not one of heavytail's")
         case {"wrapper": wrapper}:
             return _load_wrapper(path, env, wrapper)
         case {"deep": _}:
@@ -68,7 +68,7 @@ def load(path: StrPath, env: Any = None) -> "Loaded":
             from heavytail.training.learner import Learner
 
             return Learner.load(path, env)
-    raise InputError(f"{name} is no file that this version of heavytail knows")
+    raise InputError(f"{name} is not a file that this version of heavytail knows")
 
 
 def _refuse_env(env: Any, why: str) -> None:
@@ -77,7 +77,7 @@ def _refuse_env(env: Any, why: str) -> None:
 
 
 def _first_bytes(path: StrPath, count: int) -> bytes | None:
-    """Read how a file begins; None for a folder."""
+    """Read the first bytes of a file; None for a folder."""
     try:
         with Path(path).open("rb") as file:
             return file.read(count)
@@ -93,7 +93,7 @@ def _load_wrapper(path: StrPath, env: Any, wrapper: Any) -> "FilterReward":
 
     known = getattr(gym, wrapper) if wrapper in gym.__all__ else None
     if not (isinstance(known, type) and issubclass(known, FilterReward)):
-        raise InputError(f"{os.fspath(path)} is of {short_repr(wrapper)}, which is no wrapper of heavytail")
+        raise InputError(f"{os.fspath(path)} is of {short_repr(wrapper)}, which is not heavytail's")
     if env is None:
         raise InputError(
             f"{os.fspath(path)} is the state of {wrapper}; give its environment: load(path, env)"

@@ -1,6 +1,6 @@
-"""What arrays of a record may hold: the words in which records say what makes them valid.
+"""Ranges and facts, with which records declare what their arrays may hold.
 
-`heavytail.kernels.validity` says how, and checks it.
+`heavytail.kernels.validity` explains how, and checks them.
 """
 
 import math
@@ -11,21 +11,21 @@ import numpy.typing as npt
 
 from heavytail.arrays import Bools, Ints
 
-Fact: TypeAlias = tuple[str, bool | np.bool_]  # what is wrong otherwise, and whether all is well
+Fact: TypeAlias = tuple[str, bool | np.bool_]  # an error message, and whether all is well
 
 
 class Range(NamedTuple):
-    """The least and the largest number that an array may hold; NaN is in no range."""
+    """The least and the largest number an array may hold; NaN is in no range."""
 
     low: float
     high: float
 
     def holds(self, array: npt.NDArray[Any]) -> Bools:
-        """Tell for each entry whether it is in the range."""
+        """Return for each entry whether it is in the range."""
         return np.asarray((array >= self.low) & (array <= self.high))
 
 
-MAX_COUNT = 2**53  # whole numbers up to it are floats too, and far from those that overflow
+MAX_COUNT = 2**53  # whole numbers up to it are exact as floats, and far from overflow
 COUNT = Range(0, MAX_COUNT)
 FLAG = Range(0, 1)
 NUMBER = Range(-math.inf, math.inf)  # anything but NaN
@@ -38,7 +38,7 @@ def below(n: float) -> Range:
 
 
 def blocks_fit(start: Ints, length: Ints, used: int) -> bool:
-    """Tell whether blocks lie within the first `used` places of a pool, and none of them overlap.
+    """Return whether blocks lie within the first `used` places of a pool without overlapping.
 
     >>> blocks_fit(np.array([4, 0]), np.array([2, 4]), used=6)
     True

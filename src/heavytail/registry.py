@@ -1,4 +1,4 @@
-"""Names for what can be built: one decorator on one function in one file adds one thing.
+"""The registry of names: one decorator on one function in one file adds one thing to build.
 
 ``@register(kind, name)`` on a builder is all that a new thing needs. The kinds, and the folder in which
 heavytail's own modules of each kind are found (`FOLDERS`):
@@ -16,16 +16,16 @@ heavytail's own modules of each kind are found (`FOLDERS`):
     figure     report/figures/    a figure of a report
 
 A builder is a plain function; its signature is the schema. A registered builder checks every argument against
-its annotation and casts it to that one type, so that ``alpha=1`` and ``alpha=1.0`` compile to the same code,
-and says in one line what is wrong. Bounds are written as ``Annotated[float, Gt(0)]``; `heavytail.checks` has
-the usual ones, such as `Positive`.
+its annotation and casts it to that type, so that ``alpha=1`` and ``alpha=1.0`` compile to the same code, and
+raises a one-line error if something is wrong. Bounds are written as ``Annotated[float, Gt(0)]``;
+`heavytail.checks` has the usual ones, such as `Positive`.
 
 Modules are found, not listed: looking up the agent "q_learning" imports ``heavytail.agents.q_learning``, and
 listing a kind imports every module of its folder whose name does not begin with an underscore. Code outside
 heavytail registers in the same way, as soon as its module is imported: as an entry point of the group
-``heavytail.plugins`` of an installed package (when something is first listed, or looked up that heavytail
-does not have), through ``plugins = ["module"]`` in the spec of a study, or by an ``import`` in a script.
-Worker processes import `plugin_modules` first.
+``heavytail.plugins`` of an installed package (at the first listing, or the first lookup of a name that
+heavytail does not have), through ``plugins = ["module"]`` in the spec of a study, or by an ``import`` in a
+script. Worker processes import `plugin_modules` first.
 """
 
 import importlib
@@ -93,7 +93,7 @@ class Registered(NamedTuple):
         return call_bound(self.name, builder, bound), _by_name(bound)
 
     def arguments(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Return what the builder would be called with."""
+        """Return the arguments the builder would be called with."""
         return _by_name(bind_arguments(self.name, inspect.unwrap(self.builder), args, kwargs))
 
 
@@ -102,7 +102,7 @@ def _by_name(bound: inspect.BoundArguments) -> dict[str, Any]:
 
 
 _table: dict[tuple[str, str], Registered] = {}
-_given: dict[tuple[str, str], Registered] = {}  # found, but in no list
+_given: dict[tuple[str, str], Registered] = {}  # found by `find`, but never listed
 
 
 def register(
@@ -114,7 +114,7 @@ def register(
         kind: what it builds.
         name: its id.
         example: values for the parameters that have no default, with which tests and lists build it.
-        version: of an agent, raised by hand when its results change: stored ones of others stay as they are.
+        version: of an agent, raised by hand when its results change; stored results of others are kept.
     """
     _check_kind(kind)
 
@@ -130,7 +130,7 @@ def register(
 
 
 def give(kind: Kind, name: str, value: Any) -> None:
-    """Let `find` find a value that is built already, in this process; lists leave it out."""
+    """Let `find` return an already built value, in this process; lists leave it out."""
     _check_kind(kind)
 
     def build() -> Any:
@@ -140,12 +140,12 @@ def give(kind: Kind, name: str, value: Any) -> None:
 
 
 def is_given(kind: Kind, name: str) -> bool:
-    """Tell whether a value was given under a name."""
+    """Return whether a value was given under a name."""
     return (kind, name) in _given
 
 
 def find(kind: Kind, name: str) -> Registered:
-    """Return what is registered under a name; an unknown one is an error that suggests the nearest."""
+    """Return what is registered under a name; for an unknown one, raise an error with a suggestion."""
     if not isinstance(name, str):
         raise InputError(f"the name of a {kind} must be a string, got {short_repr(name)}")
     if (kind, name) in _given:
@@ -160,7 +160,7 @@ def find(kind: Kind, name: str) -> Registered:
 
 
 def version_of(kind: Kind, name: str) -> int:
-    """Return the version of what is registered under a name; 1 where there is none."""
+    """Return the version of what is registered under a name; 1 if there is nothing."""
     _import_module_of(kind, name)
     return _table[kind, name].version if (kind, name) in _table else 1
 
@@ -171,7 +171,7 @@ def _import_module_of(kind: Kind, name: str) -> None:
 
 
 def is_registered(kind: Kind, name: str) -> bool:
-    """Tell whether something of a kind has this name."""
+    """Return whether something of a kind has this name."""
     if (kind, name) not in _table:
         _import_own(kind)
         _import_plugins()
@@ -179,7 +179,7 @@ def is_registered(kind: Kind, name: str) -> bool:
 
 
 def registered(kind: Kind) -> list[Registered]:
-    """List everything of a kind by name: heavytail's own, the plugins', and what was imported by hand."""
+    """List everything of a kind by name: heavytail's own, the plugins', and manually imported ones."""
     _check_kind(kind)
     _import_own(kind)
     _import_plugins()
@@ -220,14 +220,14 @@ def _import_own(kind: Kind) -> None:
 
 @cache
 def _import_plugins() -> tuple[str, ...]:
-    """Import the plugins of installed packages; warn of those that cannot be, and return what was said."""
+    """Import the plugins of installed packages; warn about failures, and return the messages."""
     from importlib.metadata import entry_points  # here, because it reads the metadata of every package
 
     broken = []
     for point in entry_points(group=PLUGINS):
         try:
             point.load()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - it is not ours, and the others go on
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - not our code; others still load
             reason = short_repr(error)
             broken.append(f"the plugin {point.name} ({point.value}) cannot be imported: {reason}")
             warnings.warn(broken[-1], stacklevel=2)

@@ -1,10 +1,11 @@
-"""Tables in files: columns of CSV and Parquet, read with a limit on what they take in memory.
+"""Tables in files: columns of CSV and Parquet, read with a limit on memory.
 
 A Parquet file of a few bytes may hold a long text and repeat it in a million rows. So texts are read as
-dictionaries, which hold each text once, and what the columns take is counted from the file's header and again
-while they are read. A table may take `SMALL_TABLE` bytes, or `MAX_GROWTH` times its file where that is more.
+dictionaries, which hold each text once, and the memory for the columns is computed from the file's header and
+again while they are read. A table may take `SMALL_TABLE` bytes, or `MAX_GROWTH` times its file if that is
+more.
 
-CSV files are read in the dialects of spreadsheets: those of many countries write 1,5;2,5.
+CSV files are read in the dialects of spreadsheets, which in many countries write 1,5;2,5.
 """
 
 import math
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 SMALL_TABLE = 1 << 28
 MAX_GROWTH = 1000
-COPIES = 4  # of what is read, while it is put in order
+COPIES = 4  # of the data in memory, while it is put in order
 DELIMITERS = (",", ";", "\t")
 SAMPLE_BYTES = 1 << 16
 QUOTED = re.compile('"[^"]*"')
@@ -38,11 +39,11 @@ def read_columns(
     """Read columns of a CSV or Parquet file.
 
     Args:
-        path: the file; whether it is Parquet is told by how it begins.
-        numbers: columns of numbers. Of a Parquet file they may be of any type.
-        labels: other columns. Texts are dictionary arrays, and a CSV file has texts only,
-        guess_types: unless all texts of a column are numbers, or true and false: then it holds those. An
-            empty text is missing then.
+        path: the file; its first bytes tell whether it is Parquet.
+        numbers: columns of numbers. In a Parquet file they may have any type.
+        labels: other columns. Texts become dictionary arrays, and all labels of a CSV file are texts.
+        guess_types: convert such a column if all its texts are numbers, or all are true or false. An empty
+            text then counts as missing.
 
     Raises:
         InputError: the file cannot be read, has no such column, or would take too much memory.
@@ -55,7 +56,7 @@ def read_columns(
 
 
 def require_columns(table: str, names: Sequence[str], there: Sequence[str]) -> None:
-    """Refuse a table in which a column is missing, or is there twice."""
+    """Refuse a table in which a column is missing or appears twice."""
     for name in names:
         if name not in there:
             shown = ", ".join(map(repr, there[:MAX_CHOICES])) + and_more(len(there) - MAX_CHOICES)
@@ -73,9 +74,7 @@ def _one_line_errors(path: Path) -> Iterator[None]:
     except IsADirectoryError:
         raise InputError(f"{path} is a folder; name one CSV or Parquet file in it") from None
     except (ArrowException, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} is no table as CSV or Parquet, or a damaged one: {one_line(error)}"
-        ) from None
+        raise InputError(f"{path} is not a valid CSV or Parquet table: {one_line(error)}") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or one_line(error)}") from None
 
@@ -127,7 +126,7 @@ def _bytes_without_texts(rows: int, kinds: "Iterable[pa.DataType]") -> int:
 
 
 def _bytes_of_texts(metadata: Any, texts: list[str]) -> int:
-    """Count the bytes of the texts of a file, as its header has it."""
+    """Count the bytes of the texts of a file, from its header."""
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
     columns = [group.column(i) for group in groups for i in range(group.num_columns)]
     return sum(c.total_uncompressed_size for c in columns if c.path_in_schema in texts)
@@ -148,9 +147,9 @@ def _require_size(path: Path, rows: int, n_bytes: int) -> None:
 
 
 def require_unpacked_size(content: bytes, most: float = math.inf) -> None:
-    """Raise ValueError if a Parquet file in memory would take more than `most` bytes, or what a table may.
+    """Raise ValueError if a Parquet file would take more than `most` bytes, or than a table may.
 
-    Texts are counted as often as they stand in rows, which a dictionary in the file does not show.
+    Texts are counted once per row, which a dictionary in the file does not show.
     """
     import pyarrow as pa
     from pyarrow import parquet
@@ -191,17 +190,16 @@ def _text_bytes(array: "pa.Array") -> int:
 
 
 class Dialect(NamedTuple):
-    """How the fields of a CSV file are told apart, and what stands before decimals."""
+    """The delimiter and the decimal mark of a CSV file."""
 
     delimiter: str = ","
     decimal: str = "."
 
 
 def find_dialect(file: Path) -> Dialect:
-    """Tell the dialect of a file by its header and its first rows.
+    """Find the dialect of a file from its header and its first rows.
 
-    The delimiter is the one that the header has most of; where it is no comma, a comma may stand before
-    decimals.
+    The delimiter is the most frequent one in the header; if it is not a comma, the decimal mark may be one.
     """
     with file.open("rb") as opened:
         sample = opened.read(SAMPLE_BYTES)
@@ -216,7 +214,7 @@ def find_dialect(file: Path) -> Dialect:
             f"{file} begins with {short_repr(header)}; it must begin with the names of its columns"
         )
     delimiter = max(DELIMITERS, key=header.count)
-    if delimiter not in header:  # a single column, in which a comma stands for decimals or is an error
+    if delimiter not in header:  # a single column, in which a comma is the decimal mark or an error
         delimiter = ";"
     return Dialect(delimiter, "." if delimiter == "," else _find_decimal(lines[1:], delimiter))
 
@@ -251,7 +249,7 @@ def _read_csv(path: Path, names: list[str], numbers: Sequence[str], *, guess_typ
 
     try:
         table = read(names, pa.float64())
-    except pa.ArrowInvalid:  # which says of a word neither its row nor the name of its column
+    except pa.ArrowInvalid:  # its message names neither the row nor the column of a bad word
         words = read(list(dict.fromkeys(numbers)), pa.string())
         for name in numbers:
             _check_words(words[name].to_pylist(), dialect.decimal, f"{path}: column {name!r}")
@@ -272,7 +270,7 @@ def _check_words(words: Iterable[str | None], decimal: str, where: str) -> None:
 
 
 def _guess_type(column: "pa.ChunkedArray", decimal: str) -> "pa.Array":
-    """Turn texts into numbers, or true and false, where all of them are."""
+    """Convert texts to numbers, or to true and false, if all of them are."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -281,7 +279,7 @@ def _guess_type(column: "pa.ChunkedArray", decimal: str) -> "pa.Array":
     if decimal != ".":
         words = compute.replace_substring(words, decimal, ".")
     is_whole = compute.all(compute.match_substring_regex(words, WHOLE_NUMBER), min_count=0).as_py()
-    # Whole numbers too long for 64 bits stay texts: as floats, different ones would be the same.
+    # Whole numbers too long for 64 bits stay texts: as floats, different ones could become equal.
     for kind in (pa.int64(), pa.uint64(), *(() if is_whole else (pa.float64(), pa.bool_()))):
         try:
             return words.cast(kind).take(texts.indices)

@@ -76,7 +76,7 @@ def test_bounds_of_a_file_are_those_of_its_mdp(tmp_path: Path) -> None:
         (["two_state", "--changes", "0"], "changes must be a whole number, at least 1, got 0.0"),
         (
             ["two_state", "--plot", "a.txt"],
-            "'a.txt' is no name for a picture; it must end in .svg, .pdf or .png",
+            "'a.txt' is not a name for a picture; it must end in .svg, .pdf or .png",
         ),
     ],
 )

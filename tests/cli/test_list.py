@@ -39,7 +39,7 @@ def test_one_thing_is_explained_with_every_parameter(name: str) -> None:
     words = " ".join(done.output.split())
     for parameter in description.parameters:
         assert parameter.text.split()[0] in words
-        assert (parameter.default or "to be given") in words
+        assert (parameter.default or "required") in words
 
 
 def test_an_explanation_is_machine_readable() -> None:

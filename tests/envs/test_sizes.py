@@ -86,6 +86,6 @@ def test_the_schedule_of_restarts_has_a_limit() -> None:
 @pytest.mark.parametrize("agent", ["q_learning", "ucbvi"])
 def test_an_agent_whose_tables_do_not_fit_is_one_line(agent: str) -> None:
     mdp = ht.make_mdp("six_arms", horizon=10**12)
-    with pytest.raises(InputError, match=f"^{agent} does not fit the memory: Unable to allocate") as caught:
+    with pytest.raises(InputError, match=f"^{agent} does not fit in memory: Unable to allocate") as caught:
         ht.make_agent(mdp, agent)
     assert "\n" not in str(caught.value)

@@ -339,13 +339,13 @@ def test_a_file_that_is_wrong_is_told_in_one_line_and_changes_nothing(tmp_path: 
             np.savez(out, **{METADATA: np.frombuffer(b'{"format": %d}' % FORMAT, np.uint8), **arrays})
     for wrapper, file, message in [
         (env, tmp_path / "nowhere", r"nowhere cannot be read: No such file or directory"),
-        (env, files["text"], r"text is no file of a wrapper, or a damaged one: File is not a zip file"),
-        (env, files["cut"], r"cut is no file of a wrapper, or a damaged one: .*"),
+        (env, files["text"], r"text is not a valid wrapper file: File is not a zip file"),
+        (env, files["cut"], r"cut is not a valid wrapper file: .*"),
         (
             env,
             files["pickle"],
             (
-                r"pickle is no file of a wrapper, or a damaged one: Object arrays cannot be loaded when"
+                r"pickle is not a valid wrapper file: Object arrays cannot be loaded when"
                 r" allow_pickle=False"
             ),
         ),

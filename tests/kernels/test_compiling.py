@@ -324,7 +324,7 @@ def test_a_process_that_compiles_for_long_says_so_once(
     compiling._say_that_it_compiles.cache_clear()
     with compiling._said_if_long(tmp_path if kept else None):
         line = lines.get(timeout=PATIENCE)
-        assert line.startswith(f"heavytail: compiling, some seconds for each agent; {words}")
+        assert line.startswith(f"heavytail: compiling, a few seconds for each agent; {words}")
     compiling._say_that_it_compiles(kept)
     assert lines.empty()
 

@@ -73,7 +73,7 @@ def test_another_machines_rounding_is_valid() -> None:
 
 def test_whole_numbers_of_which_a_record_says_nothing_are_not_trusted() -> None:
     silent = Silent(np.zeros(2), np.zeros(2, np.int64))
-    with pytest.raises(InputError, match=r"Silent does not say what it may hold; its method ranges\(\) must"):
+    with pytest.raises(InputError, match=r"Silent does not declare its range; its method ranges\(\) must"):
         check_record("agent", silent, silent)
 
 

@@ -266,7 +266,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("agents/heavy/parameters/epsilon", 0.5,
      "agents.heavy (moment = 'true') on arms: moment is 'true', but the rewards have no finite moment"),
     ("envs/arms/parameters/horizon", 10**15,
-     "agents.optimistic (transition_scale = 0.01) on arms: q_learning does not fit the memory: "),
+     "agents.optimistic (transition_scale = 0.01) on arms: q_learning does not fit in memory: "),
     ("claims/0/conditions/1/value", None,
      "claims.0.conditions.1: 'at_least' needs value=, a share of the optimum"),
     ("claims/0/conditions/4/value", None,

@@ -81,8 +81,8 @@ def test_categories_and_dates_tell_groups_apart(tmp_path: Path) -> None:
         ("reward,x\n1,2\n,3\n", "column 'reward' is empty in row 2; every reward must be a finite number"),
         ("reward\n1\nnan\n", "in row 2; every reward must be a finite number"),
         ("reward\n1\n-inf\n", "column 'reward' is -inf in row 2; every reward must be a finite number"),
-        ("reward,x\n1\n", "log is no table as CSV or Parquet, or a damaged one"),
-        ("PAR1 and no more", "log is no table as CSV or Parquet, or a damaged one"),
+        ("reward,x\n1\n", "log is not a valid CSV or Parquet table"),
+        ("PAR1 and no more", "log is not a valid CSV or Parquet table"),
         ("\x89PNG\r\n\x1a\n\x00", "log has no column 'reward'"),
     ],
 )

@@ -270,15 +270,15 @@ def _zip_of_a_text(path: Path) -> None:
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (lambda path: path.write_bytes(b""), "is no agent file, or a damaged one"),
-        (lambda path: path.write_bytes(b"hello"), "is no agent file, or a damaged one: File is not a zip"),
-        (lambda path: path.write_bytes(b"\x80\x04K\x01."), "is no agent file, or a damaged one"),
-        (lambda path: np.savez(path, x=np.zeros(3)), "is no agent file of heavytail"),
+        (lambda path: path.write_bytes(b""), "is not a valid agent file"),
+        (lambda path: path.write_bytes(b"hello"), "is not a valid agent file: File is not a zip"),
+        (lambda path: path.write_bytes(b"\x80\x04K\x01."), "is not a valid agent file"),
+        (lambda path: np.savez(path, x=np.zeros(3)), "is not a heavytail agent file"),
         (
             lambda path: np.savez(path, x=np.array([{}], dtype=object)),
-            "is no agent file, or a damaged one: Object arrays cannot be loaded",
+            "is not a valid agent file: Object arrays cannot be loaded",
         ),
-        (_zip_of_a_text, "is no agent file"),
+        (_zip_of_a_text, "is not a valid agent file"),
     ],
 )
 def test_a_foreign_file_is_one_line(write: Callable[[Path], Any], message: str, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def _explain(name: str, as_json: bool) -> None:
 
 def _as_rows(description: Description) -> list[dict[str, Any]]:
     rows = [each._asdict() for each in description.parameters]
-    return [{**row, "default": row["default"] or "to be given"} for row in rows]
+    return [{**row, "default": row["default"] or "required"} for row in rows]
 
 
 def _rows(what: What) -> list[dict[str, Any]]:

@@ -154,7 +154,7 @@ class FilterReward(Adapted):  # type: ignore[misc]
 
         Nothing changes if the file is invalid.
         """
-        metadata, arrays = read_agent_file(path, "file of a wrapper", "env.save(path)")
+        metadata, arrays = read_agent_file(path, "wrapper file", "env.save(path)")
         try:
             self.load_state_dict(arrays)
         except InputError as error:
@@ -165,7 +165,7 @@ class FilterReward(Adapted):  # type: ignore[misc]
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], env: Any) -> Self:
         """Make a saved wrapper again around an environment; `heavytail.load` finds its class."""
-        metadata, arrays = read_agent_file(path, "file of a wrapper", "env.save(path)")
+        metadata, arrays = read_agent_file(path, "wrapper file", "env.save(path)")
         try:
             wrapper = cls(env, **metadata["options"])
             wrapper.load_state_dict(arrays)

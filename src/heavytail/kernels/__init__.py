@@ -1,13 +1,13 @@
-"""Building blocks of compiled code: the door for authors of agents, estimators and laws.
+"""Building blocks of compiled code: the interface for authors of agents, estimators and laws.
 
 *Verbs* (`act`, `update`, `reset` and, where wanted, `begin`, `full`, `write_counters`; for estimators `push`,
 `mean`, `radius`): give a record a verb by registering a kernel for its class, and call the verbs of the
-records inside it. *Random draws* take the stream that a kernel is handed. *Operations on arrays* are those
-that NumPy would allocate for. `kernel` compiles a helper that several verbs share, `subroutine` a larger one,
+records inside it. *Random draws* take the stream passed to a kernel. *Operations on arrays* replace those for
+which NumPy would allocate. `kernel` compiles a helper that several verbs share, `subroutine` a larger one,
 which is called instead of inlined.
 
-A record with arrays of whole numbers says in a method ``ranges()`` what they may hold, or else no file of it
-is loaded: `heavytail.kernels.validity`.
+A record with arrays of whole numbers declares in a method ``ranges()`` what they may hold; otherwise its
+files are not loaded: `heavytail.kernels.validity`.
 
 >>> from heavytail.kernels import act, argmax_row, integer, reset, uniform, update
 """

@@ -7,7 +7,7 @@ import numpy as np
 from heavytail.arrays import Floats, U
 from heavytail.kernels.compiling import kernel
 
-SURE = 1.0 - 1e-12  # a value this far below a threshold is below it whatever the rounding
+SURE = 1.0 - 1e-12  # a value this far below a threshold is below it despite rounding
 
 
 @kernel
@@ -21,7 +21,7 @@ def as_int(x: int) -> int:
 
 @kernel
 def as_index(x: int | np.integer[Any]) -> int:
-    """Return x, which is from 0 to 2**32 - 1; a GPU that knows computes addresses in half the steps."""
+    """Return x, from 0 to 2**32 - 1, as a type that lets a GPU compute addresses in half the steps."""
     return int(np.int64(np.uint32(x)))
 
 
@@ -39,7 +39,7 @@ def max_row(table: Floats, h: int, s: int) -> float:
 def argmax_row(table: Floats, h: int, s: int) -> int:
     """Return the first index of table[h, s] whose entry is not below the largest."""
     best, where = max_row(table, h, s), 0
-    # A branch, which the processor can predict; an index kept with the maximum must be waited for.
+    # A branch can be predicted; an index tracked with the maximum would have to be waited for.
     while table[U(h), U(s), U(where)] < best:
         where += 1
     return where

@@ -9,15 +9,15 @@ the loop lives in one file and the agent inlined into it in another, so an edite
 the old machine code. So entries are kept in a folder named by a fingerprint of every piece of code that can
 end up inside: the entry, the kernels it names, the kernels those name, the methods of the records' classes,
 and the constants that any of them reads; and of the compiler and the processor. The fingerprint is taken from
-the code objects that are loaded, not from the files: a file edited while a process runs cannot mislabel what
-that process compiled, and an edited comment recompiles nothing.
+the loaded code objects, not from the files: a file edited while a process runs cannot mislabel what that
+process compiled, and an edited comment recompiles nothing.
 
-Where several processes need the same entry at once, one compiles it and the others wait and load it. What
+If several processes need the same entry at once, one compiles it and the others wait and load it. Code that
 cannot be loaded is compiled again.
 
 The folder is ``$HEAVYTAIL_CACHE_DIR``, or ``heavytail`` in the user's cache folder. It holds machine code and
-is readable by its owner alone. Who can write to it decides what this process runs, so that one that others
-can write to is not used. A folder that no process has used for a month is removed.
+is readable only by its owner. Anyone who can write to it controls what this process runs, so a folder that
+others can write to is not used. A folder that no process has used for a month is removed.
 """
 
 import fcntl
@@ -94,11 +94,11 @@ def interpret(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 class Entry:
-    """A function that Python calls, compiled when it is first called, or loaded from its folder.
+    """A function that Python calls, compiled on the first call or loaded from its folder.
 
     Attributes:
-        dispatcher: numba's, which holds the compiled forms.
-        folder: where its machine code is kept, if it is.
+        dispatcher: numba's dispatcher, which holds the compiled signatures.
+        folder: where its machine code is kept, or None.
     """
 
     def __init__(self, function: Callable[..., Any], folder: Path | None, *, nogil: bool) -> None:
@@ -126,16 +126,16 @@ class Entry:
         return self.dispatcher(*arguments)
 
     def is_ready(self, signature: tuple[Any, ...]) -> bool:
-        """Tell whether nothing has to be compiled: it is done, or kept on the disk."""
+        """Return whether nothing needs compiling: the code is loaded or on disk."""
         kept = self.folder is not None and any(self.folder.glob("*/*.nbi"))
         return kept or signature in self.dispatcher.overloads
 
     def compile(self, signature: tuple[Any, ...]) -> Callable[..., Any]:
-        """Compile it for arguments of these types, or load it; return what Python calls then.
+        """Compile it for arguments of these types, or load it; return a function for Python to call.
 
-        While one process compiles, others that need the same code wait, and load it from the disk.
+        While one process compiles, others that need the same code wait, then load it from disk.
         """
-        with _said_if_long(self.folder), _locked(self.folder), gc_paused():  # a tenth of compiling
+        with _said_if_long(self.folder), _locked(self.folder), gc_paused():  # saves a tenth of the time
             try:
                 return self._compile(signature)
             except NumbaError:
@@ -157,7 +157,7 @@ class Entry:
         return compiled
 
     def _forget(self) -> None:
-        """Throw away what is kept, because it cannot be loaded."""
+        """Discard the kept code, because it cannot be loaded."""
         for kept in self.folder.iterdir() if self.folder else ():
             shutil.rmtree(kept, ignore_errors=True)
         self.dispatcher = self._new_dispatcher()
@@ -172,7 +172,7 @@ def entry(function: Callable[..., Any], *records: Any) -> Entry:
 
 
 def entry_with_gil(function: Callable[..., Any], *records: Any) -> Entry:
-    """Do as `entry` does, for a function so short that it keeps the GIL, which takes time to hand over."""
+    """Do as `entry` does, but keep the GIL: for short functions, releasing it costs too much."""
     return _entry(function, record_classes(*records), nogil=False)
 
 
@@ -182,14 +182,14 @@ def _entry(function: Callable[..., Any], classes: tuple[type, ...], *, nogil: bo
     keepable = not config.DISABLE_JIT and function.__module__ in sys.modules and source.is_file()
     folder = None
     if keepable and all(map(_importable, classes)):
-        found = source.stat()  # numba looks at it too: it loads nothing that a file of another time has left
+        found = source.stat()  # numba checks it too: it ignores code from a file of another time
         stamp = f"{fingerprint(function, classes)} {source} {found.st_mtime_ns} {found.st_size}"
         folder = _kept_folder(_digest(stamp))
     return Entry(function, folder, nogil=nogil)
 
 
 def record_classes(*records: Any) -> tuple[type, ...]:
-    """List the classes of the records and of the records nested in them, each once, in the order met."""
+    """List the distinct classes of the records and those nested in them, in order of appearance."""
     classes: dict[type, None] = {}
     waiting = list(reversed(records))
     while waiting:
@@ -201,7 +201,7 @@ def record_classes(*records: Any) -> tuple[type, ...]:
 
 
 def _importable(cls: type) -> bool:
-    """Tell whether another process finds this class under its name; if not, its code cannot be kept."""
+    """Return whether other processes can import this class by name; if not, its code is not kept."""
     module = sys.modules.get(cls.__module__)
     return cls.__module__ != "__main__" and getattr(module, cls.__qualname__, None) is cls
 
@@ -239,7 +239,7 @@ def _kept_folder(name: str) -> Path | None:
     return None
 
 
-@cache  # once in a process: numba forgets what was warned of
+@cache  # once per process: numba resets the registry of warnings
 def _warn_that_nothing_is_kept(reason: str) -> None:
     message = f"compiled code is not kept: {reason}"
     warnings.warn(f"{message}; set HEAVYTAIL_CACHE_DIR to a folder of your own, of mode 700", stacklevel=3)
@@ -253,7 +253,7 @@ def _others_can_write(folder: Path) -> bool:
 def _remove_unused(root: Path) -> None:
     oldest = time.time() - KEEP_UNUSED_SECONDS
     for folder in root.iterdir():
-        # By name, since a user may have chosen a folder that holds other things.
+        # Match by name, since the user's folder may hold other things.
         ours = folder.is_dir() and re.fullmatch(FINGERPRINT, folder.name)
         if ours and folder.stat().st_mtime < oldest:
             shutil.rmtree(folder, ignore_errors=True)
@@ -261,7 +261,7 @@ def _remove_unused(root: Path) -> None:
 
 @contextmanager
 def _said_if_long(folder: Path | None) -> Iterator[None]:
-    """Say that this process compiles, or waits for one that does, if it takes a while; once will do."""
+    """Log once that this process is compiling, or waiting for one that is, if that takes a while."""
     timer = threading.Timer(SECONDS_OF_SILENCE, _say_that_it_compiles, [folder is not None])
     timer.daemon = True
     timer.start()
@@ -275,19 +275,19 @@ def _said_if_long(folder: Path | None) -> Iterator[None]:
 def _say_that_it_compiles(kept: bool) -> None:
     where = f"kept for next time in {cache_root()}" if kept else "not kept, so in every process anew"
     is_worker = parent_process() is not None
-    level = logging.INFO if is_worker else logging.WARNING  # of many workers, who asks hears it
-    log.log(level, "heavytail: compiling, some seconds for each agent; %s", where)
+    level = logging.INFO if is_worker else logging.WARNING  # many workers would repeat it
+    log.log(level, "heavytail: compiling, a few seconds for each agent; %s", where)
 
 
 @contextmanager
 def _locked(folder: Path | None) -> Iterator[None]:
     try:
         handle = os.open(folder or "", os.O_RDONLY)
-    except OSError:  # there is none, or it was removed: nothing to share
+    except OSError:  # no folder, or it was removed: nothing to share
         yield
         return
     try:
-        with suppress(OSError):  # not every network disk knows locks
+        with suppress(OSError):  # not every network disk supports locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
@@ -300,7 +300,7 @@ def _locked(folder: Path | None) -> Iterator[None]:
 
 
 def fingerprint(function: Callable[..., Any], classes: tuple[type, ...] = ()) -> str:
-    """Name the machine code that `function` would become with records of these classes."""
+    """Return a name for the machine code of `function` with records of these classes."""
     lines = [*_compiler(), *map(_describe_value, classes)]
     seen: set[int] = set()
     waiting: list[Any] = [function]
@@ -328,10 +328,10 @@ def _digest(text: str) -> str:
 
 @cache
 def _compiler() -> list[str]:
-    """Describe what compiles, for which processor, and how."""
+    """Describe the compiler, its options and the processor."""
     versions = sys.version, numba.__version__, llvmlite.__version__
     processor = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    # NUMBA_BOUNDSCHECK=1: an index out of range is an error, in other code
+    # NUMBA_BOUNDSCHECK=1 compiles different code, in which an index out of range is an error
     settings = bool(config.BOUNDSCHECK), ENTRY_OPTIONS, KERNEL_OPTIONS, SUBROUTINE_OPTIONS
     return list(map(repr, (*versions, *processor, *settings)))
 
@@ -356,7 +356,7 @@ def _describe_code(code: types.CodeType) -> Iterator[str]:
 
 
 def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield what a function names outside itself: globals, attributes of modules, variables of closures."""
+    """Yield the outside names a function uses: globals, attributes of modules, closure variables."""
     names = _all_names(function.__code__)
     for name in names:
         if name in function.__globals__:
@@ -367,13 +367,13 @@ def _names_read(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _unfolded(name: str, value: Any, names: list[str], seen: set[int]) -> Iterator[tuple[str, Any]]:
-    """Yield a value; of a module, what is named of it and of modules in it (``package.module.CONSTANT``)."""
+    """Yield a value; for a module, the named values in it and its modules (``package.module.CONSTANT``)."""
     if not isinstance(value, types.ModuleType):
         yield name, value
     elif id(value) not in seen:
         seen.add(id(value))
         for attribute in names:
-            # Ours may import what they name when they are asked; NumPy warns of names that it had once
+            # Our modules may import names lazily; NumPy warns about names it no longer has
             if attribute in vars(value) or (not _is_library(value.__name__) and hasattr(value, attribute)):
                 yield from _unfolded(f"{name}.{attribute}", getattr(value, attribute), names, seen)
 

@@ -2,11 +2,11 @@
 
 `generic` makes a verb whose kernel is chosen by the *class* of its first argument: ``act(agent, ...)`` runs
 the method that ``@act.method(QLearning)`` registered. In Python the class is looked up at each call; in
-compiled code it is read from the record's type, so that nothing is left to choose at run time and verbs
-compose: an agent's method calls the verbs of the estimator inside it.
+compiled code it is read from the record's type, so nothing is left to choose at run time, and verbs compose:
+an agent's method calls the verbs of the estimator inside it.
 
-`switch` makes a verb whose kernel is chosen by a *number* at run time: for what is data and not a type, such
-as reward laws.
+`switch` makes a verb whose kernel is chosen by a *number* at run time, for things that are data rather than
+types, such as reward laws.
 """
 
 import inspect
@@ -42,7 +42,7 @@ class Verb(Protocol):
 def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
     """Make the decorated function a verb.
 
-    Where it is optional, its own body serves the classes that have no method.
+    If it is optional, its own body serves the classes that have no method.
 
     >>> from typing import NamedTuple
     >>> class Dice(NamedTuple):
@@ -80,7 +80,7 @@ def generic(*, optional: bool = False) -> Callable[[Callable[..., Any]], Verb]:
             return [choose, *chosen] if default is None else [choose, *chosen, default]
 
         @overload(call, jit_options=KERNEL_OPTIONS, strict=False)
-        # Numba wants names only.
+        # Numba allows names only.
         def choose(record, *arguments):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN002, ANN202
             return methods.get(getattr(record, "instance_class", None), default)
 
@@ -162,11 +162,11 @@ def _take_name(call: Callable[..., Any], stub: Callable[..., Any]) -> None:
 
 
 def _choose_among(cases: dict[int, Callable[..., Any]], signature: inspect.Signature) -> Callable[..., Any]:
-    """Write the function that runs one of the cases: compiled, one is much less than one each."""
+    """Write one function that runs any of the cases: it compiles much faster than one per case."""
     code, *others = signature.parameters
     arguments = ", ".join(others)
     lines = [f"def choose({code}, {arguments}):"]
-    # A CPU searches; a GPU asks one after the other, and of laws the last is stable, the paper's.
+    # A CPU searches; a GPU tests one after the other, and the last law is stable, the paper's.
     for number in sorted(cases, reverse=True):
         lines += [f"    if {code} == {number}:", f"        return case_{number}({arguments})"]
     lines.append("    return nan")

@@ -1,17 +1,17 @@
-"""Sine, logarithm, exponential and power, made of sums, products, quotients and shifts of bits only.
+"""Sine, logarithm, exponential and power, made only of sums, products, quotients and bit shifts.
 
-A library's functions stand in the way twice: a call to one keeps LLVM from computing eight draws at once, and
-another machine's or a GPU's give other last places. So kernels use these. `sin`, `log` and `exp` are a few
-lines without a branch, so a loop over them becomes vector code (AVX-512, AVX2 or whatever there is), and
-since LLVM may neither reorder them nor contract a product and a sum, they give the same bits alone, in a
-vector and as plain Python. `log` and `exp` are made of three functions each, so that a loop over many can be
-three short loops instead: a processor sees a few hundred operations ahead, and has the more turns of a loop
-in progress the shorter they are.
+Library functions have two drawbacks: a call keeps LLVM from computing eight draws at once, and another
+machine or a GPU gives different last digits. So kernels use these. `sin`, `log` and `exp` are a few lines
+without a branch, so a loop over them becomes vector code (AVX-512, AVX2 or whatever is available), and since
+LLVM may neither reorder them nor contract a product and a sum, they give the same bits alone, in a vector and
+as plain Python. `log` and `exp` consist of three functions each, so that a long loop can be split into three
+short ones: a processor looks a few hundred operations ahead, and the shorter an iteration, the more of them
+it overlaps.
 
-The polynomials interpolate at Chebyshev's points and leave a fraction of the last place. With rounding, `log`
-and `exp` are within one unit in the last place, `sin` is within two and `expm1` within three. `power`
-multiplies the error of the logarithm: it is within 1 + 3 |p log(x)| units, 12 digits of the largest powers
-and 14 of ordinary ones. Tests check all of these limits.
+The polynomials interpolate at Chebyshev's points with an error of a fraction of the last place. With
+rounding, `log` and `exp` are within one unit in the last place, `sin` is within two and `expm1` within three.
+`power` multiplies the error of the logarithm: it is within 1 + 3 |p log(x)| units, that is 12 correct digits
+for the largest powers and 14 for ordinary ones. Tests check all of these limits.
 """
 
 import math
@@ -60,7 +60,8 @@ def sin(x: float) -> float:
 def log(x: float) -> float:
     """Compute the logarithm of a positive normal x.
 
-    That of its fraction, from sqrt(1/2) to sqrt(2), is a series of artanh; that of its exponent is added.
+    The logarithm of its fraction, from sqrt(1/2) to sqrt(2), is a series for artanh; that of its exponent is
+    added.
     """
     s = artanh_argument(x)
     return log_from(x, s, artanh_series(s))

@@ -1,20 +1,19 @@
-"""Packed records: compiled code finds a record by its address, so that a call from Python costs little.
+"""Packed records: compiled code finds a record by its address, so that a call from Python is cheap.
 
-Numba unpacks a record at each call: every array of it, which takes microseconds. A service that asks for one
-action at a time would wait for nothing else. Here the record is written once, as the struct that compiled
-code sees, into a buffer; a call passes the buffer's address, and `unpack` reads the struct from there:
-about 100 ns.
+Numba unpacks a record at each call, array by array, which takes microseconds: most of the time of a service
+that asks for one action at a time. Here the record is written once into a buffer, as the struct that compiled
+code sees; a call passes the buffer's address, and `unpack` reads the struct from there: about 100 ns.
 
-A *packed entry* is compiled for one type of record and is called without looking at the types of its
-arguments, which are therefore of three kinds that are checked on their way in, by the rules of Python:
-`INDEX`, a whole number (what ``operator.index`` takes; `as_index` reads it, and numbers too large for 64 bits
-come out as the largest), `REAL` (what ``float`` takes, except text; `as_real` reads it) and `FLAG`, true or
-false. It keeps the GIL, which takes longer to hand over than most calls last.
+A *packed entry* is compiled for one type of record and is called without inspecting the types of its
+arguments. They are therefore of three kinds, checked on entry by Python's rules: `INDEX`, a whole number
+(anything ``operator.index`` takes; `as_index` reads it, and numbers too large for 64 bits become the
+largest), `REAL` (anything ``float`` takes, except text; `as_real` reads it) and `FLAG`, true or false. It
+keeps the GIL, because handing it over takes longer than most calls.
 
-The buffer must be packed again when the record becomes another one, as it does when its pools grow.
+The buffer must be packed again when the record is replaced, as happens when its pools grow.
 """
 
-# Numba wants the names of arguments only, and calls them by position.
+# Numba allows only the names of arguments, and passes them by position.
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
 # ruff: noqa: ANN001, ANN202, PLW0108
 import operator
@@ -33,7 +32,7 @@ from heavytail.kernels.compiling import KERNEL_OPTIONS, config, entry, entry_wit
 
 ALIGNMENT = 64
 _packing = Lock()
-typed_intrinsic: Any = intrinsic  # the context of its first argument is numba's to give
+typed_intrinsic: Any = intrinsic  # numba supplies its first argument, the context
 
 
 class PackedType(types.Type):
@@ -114,13 +113,13 @@ def _as_primitive(context, number):
 
 
 def _write(record: Record, address: int) -> int:
-    """Write a record's struct to an address, unless that is 0, and return its size."""
+    """Write a record's struct to an address, unless the address is 0, and return its size."""
     size: int = _write_record(record, address)
     return size
 
 
 class Packed:
-    """A record in a buffer. A function that is interpreted takes it as it is, a compiled one its address.
+    """A record in a buffer. An interpreted function takes it as it is, a compiled one its address.
 
     Attributes:
         record: the record; kept here, because the buffer points to its arrays.
@@ -133,7 +132,7 @@ class Packed:
 
     @property
     def address(self) -> Any:
-        """What to call a packed entry with."""
+        """The argument with which to call a packed entry."""
         if config.DISABLE_JIT:
             return self
         if self._address is None:
@@ -147,7 +146,7 @@ class Packed:
                 buffer = np.zeros(write(self.record, 0) + ALIGNMENT, np.uint8)
                 address = -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
                 write(self.record, address)
-                # Last: who has an address reads what is there
+                # Last, because other threads read through the address as soon as it is set
                 self._buffer, self._address = buffer, address
 
     def replace(self, record: Record) -> None:
@@ -157,17 +156,17 @@ class Packed:
             entry(_write, record)(record, self._address)
 
     def entry(self, function: Callable[..., Any], *kinds: types.Type) -> Callable[..., Any]:
-        """Compile a function of this record's address and of arguments of these kinds, or load it."""
+        """Compile or load a function of this record's address and of arguments of these kinds."""
         if config.DISABLE_JIT:
             return entry(function, self.record)
         return entry_with_gil(function, self.record).compile((self.kind, *kinds))
 
     def is_ready(self, function: Callable[..., Any], *kinds: types.Type) -> bool:
-        """Tell whether `entry` would return at once, or load what is kept."""
+        """Return whether `entry` would return at once or load kept code."""
         return config.DISABLE_JIT or entry_with_gil(function, self.record).is_ready((self.kind, *kinds))
 
     def compile_address(self) -> None:
-        """Compile what writes the record into the buffer."""
+        """Compile the function that writes the record into the buffer."""
         entry(_write, self.record).compile((typeof(self.record), types.int64))
 
     @property

@@ -1,13 +1,13 @@
 """Pools: arrays of a record that may grow while it learns.
 
 Kernels cannot allocate. A record whose data grow keeps them in *pools*, arrays whose first axis may be longer
-than what is used of it: its method ``pools()`` names them, and its method of the verb `full` says when the
-next update may exceed their capacity. The loop then stops, Python doubles the pools with `with_larger_pools`,
-and the loop goes on. Records inside an agent have pools of their own, so that an agent need not know whether
-its estimator has any.
+than the part in use: its method ``pools()`` names them, and its method of the verb `full` tells when the next
+update may exceed their capacity. The loop then stops, Python doubles the pools with `with_larger_pools`, and
+the loop goes on. Records inside an agent have their own pools, so an agent need not know whether its
+estimator has any.
 
-The opposite are arrays that never change: a record's method ``constant_fields()`` names them, and where many
-records lie side by side (`heavytail.training.lanes`) one copy serves all.
+Other arrays never change: a record's method ``constant_fields()`` names them, and when many records lie side
+by side (`heavytail.training.lanes`) one copy serves all.
 """
 
 from collections.abc import Callable
@@ -54,12 +54,12 @@ def _doubled(pool: Any) -> Any:
 
 
 def any_pool_full(record: Record) -> bool:
-    """Tell whether a record, or one inside it, is full."""
+    """Return whether a record, or one inside it, is full."""
     return full(record) or any(any_pool_full(value) for value in record if hasattr(value, "_fields"))
 
 
 @overload(any_pool_full, jit_options=KERNEL_OPTIONS, strict=False)
-# Numba wants the name only.
+# Numba allows the name only.
 def _any_pool_full(record):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
     if not isinstance(record, types.BaseNamedTuple):
         return None

@@ -1,9 +1,8 @@
 """Random streams: xoshiro256++ on a ``uint64[4]`` array, and the draws made from it.
 
-An array is cheap to pass, trivial to save and works on a GPU. A run owns three streams, so that what an agent
-draws never changes what its environment does, and two agents with one seed meet the same transitions and the
-same noise. A reward always consumes one *pair*, a uniform and an exponential, whatever its law: two raw
-draws.
+An array is cheap to pass, trivial to save and works on a GPU. A run has separate streams, so that an agent's
+draws never change what its environment does, and two agents with the same seed meet the same transitions and
+the same noise. Whatever its law, a reward consumes one *pair*, a uniform and an exponential: two raw draws.
 
 Blackman and Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47 (2021).
 """
@@ -22,7 +21,7 @@ from heavytail.ranges import Fact, Range
 
 
 class Streams(NamedTuple):
-    """The three streams of a run, and one for asking an agent what it would do."""
+    """The three streams of a run, and one for predictions."""
 
     transitions: Stream  # [4]
     rewards: Stream  # [4]
@@ -30,11 +29,11 @@ class Streams(NamedTuple):
     predictions: Stream  # [4]; never drawn from while learning
 
     def ranges(self) -> dict[str, Range]:
-        """Say that any bits will do."""
+        """Return the ranges of the streams: any bits are valid."""
         return dict.fromkeys(self._fields, Range(0, 2**64 - 1))
 
     def facts(self) -> Iterator[Fact]:
-        """Say what they must not be: xoshiro256++ stays at zero."""
+        """Check that no stream is all zeros, where xoshiro256++ would stay."""
         yield "a random stream is all zeros, and would stay so", all(stream.any() for stream in self)
 
 
@@ -42,9 +41,9 @@ Seed: TypeAlias = int | np.integer[Any] | np.random.SeedSequence
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
-    """Make a NumPy seed sequence of a seed; a sequence of the caller's is copied, not changed."""
+    """Make a NumPy seed sequence from a seed; the caller's own sequence is copied, not changed."""
     if isinstance(seed, np.random.SeedSequence):
-        # A SeedSequence counts its children: spawning from the caller's own would give others the next time.
+        # A SeedSequence counts its children: spawning from the caller's would give different ones next time.
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
     if not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InputError(
@@ -134,7 +133,7 @@ def open_uniform(rng: Stream) -> float:
 
 @kernel
 def to_open_uniform(raw: U) -> float:
-    """Make a float in (0, 1) of 64 random bits."""
+    """Make a float in (0, 1) from 64 random bits."""
     return from_bits((raw >> U(12)) | ONE) - (1.0 - 2.0**-53)  # exact: from [1, 2) down, and half a step up
 
 
@@ -166,7 +165,7 @@ def cos_2pi(u: float) -> float:
 
 @kernel
 def to_normal(u: float, e: float) -> float:
-    """Make a standard normal of a pair (Box and Muller)."""
+    """Make a standard normal from a pair (Box and Muller)."""
     return math.sqrt(2.0 * e) * cos_2pi(u)
 
 
@@ -189,7 +188,7 @@ def gamma(rng: Stream, shape: float) -> float:
     while True:
         x = normal(rng)
         v = 1.0 + c * x
-        if not v <= 0.0:  # a shape that is no number ends here too, as one
+        if not v <= 0.0:  # a NaN shape ends here too, and gives NaN
             v = v * v * v
             u = open_uniform(rng)
             # The first condition implies the second and mostly spares its logarithms.

@@ -1,16 +1,16 @@
-"""What makes a record valid. Compiled code trusts records, so those that come from a file are checked.
+"""Validation of records from files, because compiled code trusts the records it is given.
 
-A record says it beside its fields, in two methods that are plain Python:
+A record declares what is valid beside its fields, in two methods that are plain Python:
 
 - ``ranges()``: a dictionary from the names of its arrays to the `Range` of their entries. Every array of
-  whole numbers must be in it, since kernels use them as indices and counts; of other arrays those for which
-  it matters.
-- ``facts()``, where ranges do not say all: pairs of what is wrong otherwise and whether all is well, such as
-  ``yield "blocks overlap", blocks_fit(...)``. Each is asked for when all ranges and all facts before it hold,
-  also those of the records inside.
+  whole numbers must be in it, since kernels use them as indices and counts; other arrays only where it
+  matters.
+- ``facts()``, for conditions that ranges cannot express: pairs of an error message and whether all is well,
+  such as ``yield "blocks overlap", blocks_fit(...)``. Each is evaluated after all ranges and all facts before
+  it hold, including those of the records inside.
 
-Nothing need be said of the rest: numbers and what ``constant_fields()`` names must be as the record's builder
-makes them, up to rounding, and all types and shapes as well, but for the length of pools.
+The rest needs no declaration: numbers and the arrays named by ``constant_fields()`` must equal those that the
+record's builder makes, up to rounding, and all types and shapes must match, except for the length of pools.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,18 +26,18 @@ from heavytail.files import Arrays
 from heavytail.kernels.pools import constant_fields, pool_fields
 from heavytail.ranges import Fact, Range
 
-ROUNDING = 1e-6  # relative: other machines round otherwise, and an altered constant differs by more
+ROUNDING = 1e-6  # relative: machines round differently, but an altered constant differs by more
 
 
 def restore_valid(prefix: str, built: Record, arrays: Arrays) -> Record:
-    """Make a valid record from the arrays of a file, like one that is fresh from its builder."""
+    """Make a valid record from the arrays of a file, like `built`, fresh from its builder."""
     record = restore(prefix, built, arrays, same_shape=True)
     check_record(prefix, record, built)
     return record
 
 
 def restore(prefix: str, template: Record, arrays: Arrays, *, same_shape: bool) -> Record:
-    """Make a record like `template` from the arrays of a file; what they hold is not looked at.
+    """Make a record like `template` from the arrays of a file, without checking their contents.
 
     They must have the same types and, where `same_shape`, the same shapes except for pools, which may grow.
     """
@@ -60,7 +60,7 @@ def _check_pool_lengths(prefix: str, pools: tuple[str, ...], arrays: Arrays) -> 
 
 
 def check_record(path: str, record: Record, built: Record) -> None:
-    """Raise a one-line error if a record is not valid; `built` is the same record as its builder makes it."""
+    """Raise a one-line error if a record is not valid; `built` is the same record fresh from its builder."""
     changing = {}
     for name, value, own in zip(record._fields, record, built, strict=True):
         if hasattr(own, "_fields"):
@@ -69,14 +69,14 @@ def check_record(path: str, record: Record, built: Record) -> None:
             changing[name] = value
         elif not _same(np.asarray(value), np.asarray(own)):
             shown = f" is {value}, and" if np.ndim(value) == 0 else ""
-            raise InputError(f"{path}/{name}{shown} differs from what this agent is built with")
+            raise InputError(f"{path}/{name}{shown} differs from the value this agent is built with")
     ranges: Mapping[str, Range] = record.ranges() if hasattr(record, "ranges") else {}
     for name, array in changing.items():
         if name in ranges:
             _check_range(f"{path}/{name}", array, ranges[name])
         elif array.dtype.kind in "iu":
             raise InputError(
-                f"{path}/{name} cannot be trusted: {type(record).__name__} does not say what it may hold; its"
+                f"{path}/{name} cannot be checked: {type(record).__name__} does not declare its range; its"
                 f" method ranges() must name {name}"
             )
     facts: Callable[[], Iterator[Fact]] = getattr(record, "facts", lambda: iter(()))
@@ -89,7 +89,7 @@ def _check_range(path: str, array: npt.NDArray[Any], allowed: Range) -> None:
     outside = array[~allowed.holds(array)]
     if outside.size:
         raise InputError(
-            f"{path} holds {outside.flat[0]}; what it holds must be between {allowed.low} and {allowed.high}"
+            f"{path} holds {outside.flat[0]}; its entries must be between {allowed.low} and {allowed.high}"
         )
 
 

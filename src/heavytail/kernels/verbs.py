@@ -1,4 +1,4 @@
-"""The verbs of estimators and agents: what a record must know how to do.
+"""The verbs of estimators and agents: the operations a record must support.
 
 To give a record a verb, register a kernel for its class::
 
@@ -6,9 +6,9 @@ To give a record a verb, register a kernel for its class::
     def _act(agent, s, h, rng):
         return ...
 
-Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, what
-changes lives in its arrays, and an error is a state that Python reads afterwards. `begin`,
-`write_counters` and `full` are optional.
+Kernels allocate nothing, print nothing and raise nothing: scratch space is a field of the record, changing
+state lives in its arrays, and an error is a state that Python reads afterwards. `begin`, `write_counters` and
+`full` are optional.
 
 An agent sees states and actions as whole numbers, `h` as the step within the episode (always 0 in a
 continuing problem) and `rng` as the agent's own stream. `act` changes nothing but that stream.
@@ -25,9 +25,9 @@ def reset(record: Record) -> None:
 
 @generic(optional=True)
 def full(record: Record) -> bool:
-    """Tell whether the next update may exceed the record's own pools (`heavytail.kernels.pools`).
+    """Return whether the next update may exceed the record's own pools (`heavytail.kernels.pools`).
 
-    Results do not depend on when it says so.
+    Results do not depend on when it returns True.
     """
     return False
 
@@ -51,30 +51,30 @@ def update(
 ) -> None:
     """Learn from one transition.
 
-    Where `terminated`, the next state is terminal and no value follows it; none follows the last step of an
+    If `terminated`, the next state is terminal and no value follows it; none follows the last step of an
     episode either.
     """
 
 
 @generic(optional=True)
 def write_counters(agent: Record, out: Floats) -> None:
-    """Write what the agent counts into `out`, in the order of its class's method `counter_names`.
+    """Write the agent's counters into `out`, in the order of its class's method `counter_names`.
 
     Called at checkpoints only.
     """
 
 
 def counter_names(record: Record) -> tuple[str, ...]:
-    """List the names of what a record counts; none if its class has no method `counter_names`."""
+    """List the names of a record's counters; none if its class has no method `counter_names`."""
     return tuple(record.counter_names()) if hasattr(record, "counter_names") else ()
 
 
-# Estimators: one record serves many cells, each a mean of its own
+# Estimators: one record serves many cells, each with its own mean
 
 
 @generic()
 def push(estimator: Record, cell: int, x: float) -> None:
-    """Add an observation to a cell; at most once in an update, since `full` is asked once before each."""
+    """Add an observation to a cell; at most once per update, since `full` is checked once before each."""
 
 
 @generic()
@@ -84,11 +84,11 @@ def mean(estimator: Record, cell: int, log_confidence: float) -> float:  # type:
 
 @generic()
 def radius(estimator: Record, cell: int, log_confidence: float) -> float:  # type: ignore[empty-body]
-    """Return half the width of the interval around that estimate; infinite where none holds yet."""
+    """Return half the width of the interval around that estimate; infinite if none holds yet."""
 
 
 @generic(optional=True)
 def interval(estimator: Record, cell: int, log_confidence: float) -> tuple[float, float, float]:
-    """Return a cell's mean and the ends of its interval, to be shown; infinite where none holds yet."""
+    """Return a cell's mean and the ends of its interval, to be shown; infinite if none holds yet."""
     centre, reach = mean(estimator, cell, log_confidence), radius(estimator, cell, log_confidence)
     return centre, centre - reach, centre + reach
