@@ -73,7 +73,7 @@ def refused(path: Path, text: bytes | dict[str, Any], arrays: dict[str, Any]) ->
         ("parameters", {"delta": 1e-400}, "delta must be above 0"),
         ("parameters", {"x" * 10**5: 1}, "has no parameter 'xxx"),
         ("parameters", {"r_max": 10**400}, "r_max must be finite"),
-        ("parameters", {"delta": 0.1}, "agent/bonus/factor is .*, and differs from what this agent"),
+        ("parameters", {"delta": 0.1}, "agent/bonus/factor is .*, and differs from the value this agent"),
         ("problem", [4], "its problem must be a table of names and values, got .4."),
         ("problem", {"n_states": -3, "n_actions": 2, "horizon": 4, "r_max": 1.0}, "its n_states must be at"),
         (

@@ -58,7 +58,7 @@ def test_everything_registered_is_named_after_its_builder_and_documented() -> No
         ),
         (
             lambda: ht.make_agent(ht.make_mdp("six_arms", horizon=None), "q_learning"),
-            "q_learning learns in episodes and this problem is continuing; give it a horizon=",
+            "q_learning learns in episodes, but this problem is continuing; give it a horizon=",
         ),
         (
             lambda: ht.make_agent(3, "random"),

@@ -54,7 +54,7 @@ def test_the_unit_is_the_size_of_rewards(agent: str) -> None:
 
 
 def test_a_range_without_a_moment_is_refused() -> None:
-    with pytest.raises(InputError, match="give moment= with r_max=, or neither"):
+    with pytest.raises(InputError, match="give both moment= and r_max=, or neither"):
         learner("heavy_q_learning", r_max=1.0)
 
 

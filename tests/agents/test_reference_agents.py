@@ -62,13 +62,13 @@ def test_optimal_needs_an_mdp_that_stays() -> None:
         with pytest.raises(
             InputError,
             match=(
-                r"^optimal knows the MDP it plays in, and this environment is none, or one that changes;"
+                r"^optimal needs to know its MDP, but this environment is not an MDP, or one that changes;"
                 r" give it an MDP"
             ),
         ) as caught:
             ht.make_agent(env, "optimal")
         assert "\n" not in str(caught.value)
-    with pytest.raises(InputError, match=r"^optimal knows the MDP"):
+    with pytest.raises(InputError, match=r"^optimal needs to know its MDP"):
         ht.make_online(2, 2, "optimal", horizon=2)
     assert ht.make_agent(ht.changing_mdp([before], at=[]), "optimal", seed=0).learn(steps=10).steps[-1] == 10
 

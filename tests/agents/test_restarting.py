@@ -77,7 +77,7 @@ def test_a_schedule_that_never_comes_is_one_line() -> None:
     with pytest.raises(
         InputError,
         match=(
-            r"^restarting: with epsilon 0\.001 and changes 5 no restart would ever come; epsilon must be"
+            r"^restarting: with epsilon 0\.001 and changes 5 there would never be a restart; epsilon must be"
             r" larger$"
         ),
     ):

@@ -54,9 +54,9 @@ def outer() -> Outer:
     [
         ({"inner": Inner(np.array([3]), 3)}, "agent/inner/place holds 3; .* between 0 and 2"),
         ({"inner": Inner(np.array([-1]), 3)}, "agent/inner/place holds -1"),
-        ({"inner": Inner(np.array([3]), 4)}, "agent/inner/size is 4, and differs from what"),
-        ({"table": np.array([0.0, 1.0, 2.1])}, "agent/table differs from what"),
-        ({"table": np.array([0.0, 1.0, math.nan])}, "agent/table differs from what"),
+        ({"inner": Inner(np.array([3]), 4)}, "agent/inner/size is 4, and differs from the value"),
+        ({"table": np.array([0.0, 1.0, 2.1])}, "agent/table differs from the value"),
+        ({"table": np.array([0.0, 1.0, math.nan])}, "agent/table differs from the value"),
         ({"rate": 0.2}, "agent/rate is 0.2, and differs"),
         ({"free": np.array([math.nan, 0.0, 0.0])}, "agent does not fit together: the place is of nothing"),
     ],

@@ -58,7 +58,7 @@ def test_an_array_is_the_tuple_of_its_entries() -> None:
     [
         (0, "states is 0; it must be from 1 to 10,000,000"),
         (10**12, "states is 1000000000000; it must be"),
-        ("abc", "states is 'abc'; it must be how many there are, a list of them, or a discrete space"),
+        ("abc", "states is 'abc'; it must be their number, a list of them, or a discrete space"),
         (None, "states is None; it must be how many"),
         (True, "states is True; it must be how many"),
         ([], "states: there are no labels"),

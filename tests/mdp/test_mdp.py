@@ -172,7 +172,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         "mean_rewards have shape (1, 1); for 2 states and 1 actions they must be [2, 1] or [2, 1, 2]",
     ),
     ({"mean_rewards": [[0.0], [np.inf]]}, "mean_rewards[1, 0] is inf; every reward must be a finite number"),
-    ({"mean_rewards": None}, "an MDP needs either mean_rewards or laws, and not both"),
+    ({"mean_rewards": None}, "an MDP needs either mean_rewards or laws, not both"),
     (
         {"mean_rewards": None, "laws": [[0.0], [ht.laws.student_t(0.9)]]},
         "StudentT(df=0.9, loc=0.0, scale=1.0) has no finite mean",
@@ -239,7 +239,7 @@ def test_bad_arrays_are_one_line_that_names_the_place(changed: dict[str, Any], m
         ),
         ({"rows": [1, 0]}, "rows must ascend from 0 to 1"),
         ({"rows": [0, 2]}, "rows must ascend from 0 to 1"),
-        ({"probabilities": [1.0]}, "rows, successors and probabilities must be as long as each other"),
+        ({"probabilities": [1.0]}, "rows, successors and probabilities must have the same length"),
         ({"rewards": None}, "an MDP needs the rewards of its slots, or laws and which law each slot has"),
         (
             {"rewards": None, "law": [0, 1], "laws": [ht.laws.constant(1)]},

@@ -230,7 +230,7 @@ def test_counters_are_a_dictionary() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"states": "psrl"}, "states is 'psrl'; it must be how many there are"),
+        ({"states": "psrl"}, "states is 'psrl'; it must be their number"),
         ({"states": gymnasium.make("FrozenLake-v1")}, "states is <.*; it must be .* a discrete space"),
         ({"horizon": 0}, "horizon is 0; it must be a whole number, at least 1"),
         ({"name": "q_learning"}, "learns in episodes .* give it a horizon="),

@@ -333,9 +333,9 @@ def test_learning_through_a_change_in_parts_equals_learning_at_once(parts: list[
         ([_two(0)], [5], "1 MDPs need 0 change points, got 1"),
         ([], [], "mdps must be a sequence of MDPs, at least one"),
         ([_two(0), _two(0, 5)], [5], "all MDPs need the same states, actions and horizon"),
-        ([_two(0)] * 3, [5, 5], "change points must be whole numbers that ascend from 1"),
-        ([_two(0)] * 2, [0], "change points must be whole numbers that ascend from 1"),
-        ([_two(0)] * 2, [2.5], "change points must be whole numbers that ascend from 1"),
+        ([_two(0)] * 3, [5, 5], "change points must be ascending whole numbers from 1"),
+        ([_two(0)] * 2, [0], "change points must be ascending whole numbers from 1"),
+        ([_two(0)] * 2, [2.5], "change points must be ascending whole numbers from 1"),
     ],
 )
 def test_bad_changes_are_one_line(mdps: Any, at: Any, message: str) -> None:

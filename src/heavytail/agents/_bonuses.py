@@ -6,7 +6,7 @@ At the t-th visit of a cell, with iota = log(2 S A T / delta) and a constant c t
 
 *Hoeffding*: b_t = c r_max sqrt(H^3 iota / t).
 
-*Bernstein*: what matters is how much the value of the next state varies. With W_t the variance of the t
+*Bernstein*: the bonus depends on how much the value of the next state varies. With W_t the variance of the t
 values met so far,
 
     beta_t = min{ c1 (sqrt(H (W_t + H r_max^2) iota / t) + r_max sqrt(H^7 S A) iota / t),
@@ -16,9 +16,8 @@ values met so far,
 
 so that the bonuses, weighted as Q weighs them, add up to beta_t / 2. (None is negative: W_t is at least
 W_{t-1} (t-1)/t.) Jin et al. have rewards in [0, 1]; the powers of r_max make it equivariant under scaling.
-c1 = c2 = 2 c: then the largest possible W_t gives the sum that Hoeffding's bonus has at least. Note how large
-sqrt(H^7 S A) is: at the sizes of the paper the first branch comes into play after hundreds of millions of
-visits.
+c1 = c2 = 2 c: then the largest possible W_t gives the sum that Hoeffding's bonus at least has. Note how large
+sqrt(H^7 S A) is: at the paper's sizes the first branch matters only after hundreds of millions of visits.
 
 ``literal_epsilon`` gives the first branch of the paper's appendix (its equation for beta'), whose powers of
 r_max do not agree with each other and whose last term has H^((1+2 epsilon)/epsilon), 25^22 in its
@@ -40,26 +39,26 @@ from heavytail.kernels.verbs import reset
 def next_bonus(  # type: ignore[empty-body]
     record: Record, cell: int, t: float, rate: float, value: float
 ) -> float:
-    """Return the bonus of the t-th visit of a cell, and take in the value of the next state.
+    """Return the bonus of the t-th visit of a cell, and record the value of the next state.
 
-    Not called `bonus`, which is a parameter of the agents that use it. `rate` is the learning rate alpha_t.
+    It is not called `bonus`, which is a parameter of the agents. `rate` is the learning rate alpha_t.
     """
 
 
 class Hoeffding(NamedTuple):
-    """Hoeffding's bonus, which remembers nothing."""
+    """Hoeffding's bonus, which has no state."""
 
     factor: float  # c r_max sqrt(H^3 iota)
 
 
 class Bernstein(NamedTuple):
-    """Bernstein's bonus, which follows how much the values of next states vary."""
+    """Bernstein's bonus, which tracks how much the values of next states vary."""
 
     mean: Floats  # [H * S * A] of the values met
     spread: Floats  # [H * S * A] sum of their squared deviations
     previous: Floats  # [H * S * A] beta_{t-1}
     variance_factor: float  # (2 c)^2 H iota, or with r_max in the literal version
-    offset: float  # what is added to W_t
+    offset: float  # added to W_t
     decay: float  # over t
     largest: float  # over sqrt(t): the second branch
 
@@ -74,7 +73,7 @@ def new_bonus(
 ) -> Hoeffding | Bernstein:
     """Make the record of a bonus, for a problem of `sizes` (H, S, A) and the constant c = `scale`.
 
-    `literal_epsilon`: the Bernstein bonus as the paper's appendix has it, at this epsilon.
+    `literal_epsilon`: use the Bernstein bonus of the paper's appendix, at this epsilon.
     """
     H, S, A = sizes
     hoeffding = scale * r_max * math.sqrt(H**3 * iota)

@@ -1,4 +1,4 @@
-"""What agents use where they are given nothing: scales of bonuses, and the order and bound of a moment.
+"""Default parameters of agents: scales of bonuses, and the order and bound of a moment.
 
 *Scales.* The theorems' constants make bonuses so wide that agents learn nothing in any practical time. So
 with ``constants="practical"``, the default, a scale that is not given is one chosen on eight environments

@@ -13,7 +13,7 @@ At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H
 with u a bound on the raw moments E|r|^(1+epsilon), iota = log(2 S A T / delta) and b_t the bonus of
 Q-learning, c r_max sqrt(H^3 iota / t) for Hoeffding's: a reward beyond the threshold B_t counts as 0, and the
 second part of the bonus is for what truncation and noise may cost. The threshold is fixed when the sample
-arrives, so nothing is stored.
+arrives, so no samples are stored.
 
 The paper's K is 8 H, by an argument that is not valid (it bounds a sum of terms of both signs term by term);
 Bernstein's inequality for the sum weighted by the learning rates alpha_t^i gives
@@ -30,7 +30,7 @@ which grows towards
 
 With ``bonus="bernstein"`` b_t is the Bernstein bonus of `heavytail.agents._bonuses`. The paper puts its
 8 H u^a (iota/t)^b into beta_t, so that Q gets only half of it, less than optimism needs; here it stays
-outside. ``constants="paper"`` does as the paper says, literally.
+outside. ``constants="paper"`` follows the paper literally.
 """
 
 import math
@@ -54,21 +54,21 @@ from heavytail.ranges import COUNT, Range
 from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.003, rewards=0.1)
-STEPS_PER_HORIZON = 20  # for how many steps, in units of H + 1, K(t) is compared with its limit
+STEPS_PER_HORIZON = 20  # steps, in units of H + 1, for which K(t) is compared with its limit
 
 
 class HeavyQLearning(NamedTuple):
-    """The memory of Heavy-Q-Learning: the table of Q-learning, and how to truncate."""
+    """The state of Heavy-Q-Learning: the table of Q-learning, and the truncation."""
 
     table: QLearning
-    truncated: Ints  # [1] how many rewards were truncated
+    truncated: Ints  # [1] number of truncated rewards
     threshold: float  # B_t / t**a, that is (u / iota)**a
     reward_bonus: float  # K u**a iota**b, the second part of the bonus times t**b
     decay: CountPowers  # t**-b
-    inside: bool  # whether the reward's part is inside beta_t, as the paper writes it
+    inside: bool  # whether the reward's part is inside beta_t, as in the paper
 
     def counter_names(self) -> tuple[str, ...]:
-        """Name its counters: those of Q-learning, and how many rewards were truncated."""
+        """Name its counters: those of Q-learning, and the number of truncated rewards."""
         return (*self.table.counter_names(), "truncated")
 
     def ranges(self) -> dict[str, Range]:
@@ -95,12 +95,12 @@ def heavy_q_learning(
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say, and 0.05
-            where there is none.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default from the MDP's laws, or 0.05
+            without an MDP.
         moment: u, a bound on the raw moments E|r|**(1 + epsilon); ``law.moment(1 + epsilon)`` of the heaviest
-            law. By default as the MDP says, and learnt where there is none. A smaller one truncates harder
-            than the theory allows, and may learn where the true one does not.
-        r_max: the largest expected reward; known for an MDP, and learnt with the moment elsewhere. A small
+            law. By default from the MDP, or learnt without one. A smaller one truncates harder than the
+            theory allows, and may learn where the true one does not.
+        r_max: the largest expected reward; known for an MDP, otherwise learnt with the moment. A small
             `moment` does not change it.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
@@ -124,7 +124,7 @@ def heavy_q_learning(
     )
     if problem.mdp is None and moment is None:
         if r_max is not None:
-            raise InputError("heavy_q_learning: give moment= with r_max=, or neither, and both are learnt")
+            raise InputError("heavy_q_learning: give both moment= and r_max=, or neither to learn both")
         order = 1.0 + (LEARNT_EPSILON if epsilon is None else epsilon)
         return with_learnt_unit(problem, build(epsilon=order - 1.0, moment=1.0, r_max=1.0), order)
     epsilon, moment = require_moment("heavy_q_learning", problem, epsilon, moment)
@@ -209,7 +209,7 @@ def _update(
 
 @kernel
 def _part_inside_beta(agent: HeavyQLearning, t: float, bonus: float) -> float:
-    """Return what the reward's part of beta_t, `bonus`, adds to b_t (`heavytail.agents._bonuses`)."""
+    """Return how much the reward's part of beta_t, `bonus`, adds to b_t (`heavytail.agents._bonuses`)."""
     alpha = (agent.table.horizon + 1.0) / (agent.table.horizon + t)
     before = agent.reward_bonus * count_power(agent.decay, t - 1.0) if t > 1.0 else 0.0
     return (bonus - (1.0 - alpha) * before) / (2.0 * alpha)

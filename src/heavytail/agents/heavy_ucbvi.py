@@ -1,7 +1,7 @@
 """Heavy-UCBVI: UCBVI with a robust mean estimator for rewards.
 
-`heavytail.agents.ucbvi` changed as the conclusion of Zhuang and Sui (2021) says can be done. The
-log-confidence is the same throughout, so that the truncated mean stores no samples: its thresholds are fixed.
+`heavytail.agents.ucbvi`, changed as the conclusion of Zhuang and Sui (2021) suggests. The log-confidence is
+the same throughout, so the truncated mean stores no samples: its thresholds are fixed.
 """
 
 from typing import Any
@@ -44,20 +44,20 @@ def heavy_ucbvi(
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default from the MDP's laws.
         moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central
-            ones for the median of means; by default as the MDP's laws say. Where there is no MDP and neither
-            is given, the estimator is the sketch, which learns what it needs.
+            ones for the median of means; by default from the MDP's laws. Without an MDP, and with neither
+            given, the estimator is the sketch, which learns what it needs.
         estimator: the id of a mean estimator; the truncated mean, as in the paper's other agents.
         estimator_options: further parameters of the estimator.
-        r_max: the largest expected reward; known for an MDP, and learnt elsewhere.
+        r_max: the largest expected reward; known for an MDP, learnt otherwise.
         delta: one minus the confidence; 0.05 throughout heavytail.
         planned_steps: the T inside the logarithm.
         transition_scale: multiplies the bonus for transitions.
         reward_scale: multiplies the radius of rewards.
         bonus_scale: multiplies both.
-        clip_optimism: never let Q grow, nor pass its cap, as published for UCBVI; off, because with intervals
-            as wide as these it ties all actions at the cap and never corrects a Q that noise made too small.
+        clip_optimism: never let Q grow or exceed its cap, as published for UCBVI; off, because with intervals
+            this wide it ties all actions at the cap and never corrects a Q that noise made too small.
         constants: "practical" for scales that work; "tight" for scales of 1 and what optimism needs, "paper"
             for the published ones.
     """

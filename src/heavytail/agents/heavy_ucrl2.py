@@ -6,7 +6,7 @@ The log-confidence L = 7 log(2 S A t_k / delta) goes into the radius and into th
 truncation thresholds and the number of blocks, and grows from phase to phase. The truncated mean needs a
 bound on raw moments, the median of means one on central moments; the paper writes v for both.
 
-Optimistic rewards are not cut, as in the paper's algorithm. Its theorem 1 has a factor (r_max - r_min) D that
+As in the paper's algorithm, optimistic rewards are not cut. Its theorem 1 has a factor (r_max - r_min) D that
 is proved only if they are cut at r_max (``clip_optimism=True``); but at every scale at which anything is
 learnt, cutting ties all arms at r_max, and the agent stays with the first.
 """
@@ -51,10 +51,10 @@ def heavy_ucrl2(
 
     Args:
         problem: the environment's sizes.
-        epsilon: rewards have a finite moment of order 1 + epsilon; by default as the MDP's laws say.
+        epsilon: rewards have a finite moment of order 1 + epsilon; by default from the MDP's laws.
         moment: a bound on it: on the raw moments E|r|**(1 + epsilon) for the truncated mean, on the central
-            ones for the median of means; by default as the MDP's laws say. Where there is no MDP and neither
-            is given, the estimator is the sketch, which learns what it needs.
+            ones for the median of means; by default from the MDP's laws. Without an MDP, and with neither
+            given, the estimator is the sketch, which learns what it needs.
         estimator: the id of a mean estimator; the paper's experiments use the truncated mean.
         estimator_options: further parameters of the estimator.
         r_max: the largest expected reward, for `clip_optimism`; known for an MDP.

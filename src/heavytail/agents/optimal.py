@@ -18,7 +18,7 @@ class Optimal(NamedTuple):
     policy: Indices  # [H or 1, S]
 
     def constant_fields(self) -> tuple[str, ...]:
-        """Name what never changes: all fields, as it learns nothing."""
+        """Name the fields that never change: all, as it learns nothing."""
         return self._fields
 
 
@@ -33,7 +33,7 @@ def optimal(problem: Problem) -> Optimal:
     """
     if problem.mdp is None:
         raise InputError(
-            "optimal knows the MDP it plays in, and this environment is none, or one that changes;"
+            "optimal needs to know its MDP, but this environment is not an MDP, or one that changes;"
             " give it an MDP such as make_mdp('six_arms')"
         )
     plan = episodic_plan(problem.mdp) if problem.horizon else average_plan(problem.mdp)

@@ -9,8 +9,8 @@ N(prior_mean, 1 / prior_precision) and noise of known precision. These are the c
 TabulaRL, with which the paper's "Gaussian PSRL" most likely ran. It assumes normal noise, so under heavy
 tails it is a baseline.
 
-The end of an episode in a terminal state counts as one more successor, without prior weight: it is expected
-only where it was seen.
+Ending the episode in a terminal state counts as one more successor, without prior weight: it is expected only
+where it was seen.
 
 The posterior over all S successors is drawn for every cell, so memory and time per episode grow with S^2 A.
 """
@@ -32,12 +32,12 @@ from heavytail.mdp.problem import Problem, require_horizon
 from heavytail.ranges import Range
 from heavytail.registry import register
 
-MAX_NUMBERS = 10**9  # that a record may hold
+MAX_NUMBERS = 10**9  # limit for a record
 TINY = 1e-300  # below it, gamma variates have lost their digits
 
 
 class PSRL(NamedTuple):
-    """The memory of posterior sampling. A cell is s * A + a."""
+    """The state of posterior sampling. A cell is s * A + a."""
 
     weights: Floats  # [S + 1, S*A] of the Dirichlet posterior, by successor; the last row is the end
     drawn: Floats  # [S + 1, S*A] a transition matrix drawn from it
@@ -75,9 +75,9 @@ def psrl(
         prior_count: the weight of each state in the Dirichlet prior of transitions; 1, uniform.
         prior_mean: of mean rewards; 0 as in TabulaRL.
         prior_precision: one over the variance of the prior of mean rewards; 1 as in TabulaRL.
-        noise_precision: one over the variance of rewards around their mean, taken as known; 1 as in TabulaRL.
-        reward_scale: multiplies the standard deviation with which mean rewards are drawn; 1, the posterior's
-            own.
+        noise_precision: one over the variance of rewards around their mean, assumed known; 1 as in TabulaRL.
+        reward_scale: multiplies the standard deviation with which mean rewards are drawn; 1 for the
+            posterior's own.
     """
     S, A, H = problem.n_states, problem.n_actions, require_horizon("psrl", problem)
     if 2 * S * S * A > MAX_NUMBERS:
@@ -108,7 +108,7 @@ def psrl(
 def draw_gammas(agent: PSRL, rng: Stream) -> None:
     """Draw a gamma variate for every weight.
 
-    For weight 1, that of the usual prior, it is an exponential, and those are drawn together in vector code.
+    For weight 1, that of the usual prior, it is an exponential; these are drawn together in vector code.
     """
     successors, cells = agent.weights.shape
     for k in range(successors):

@@ -7,15 +7,15 @@ At the t-th visit of (s, a) at step h, with learning rate alpha_t = (H + 1) / (H
     Q_h(s, a) <- (1 - alpha_t) Q_h(s, a) + alpha_t (r + b_t + V_{h+1}(s')),
     V_h(s) = min(cap_h, max_a Q_h(s, a)),
 
-V after the end of an episode being 0 and Q starting at its cap. The bonus b_t is one of
+where V is 0 after the end of an episode and Q starts at its cap. The bonus b_t is one of
 `heavytail.agents._bonuses`, Hoeffding's b_t = c r_max sqrt(H^3 iota / t) or Bernstein's, with
-iota = log(2 S A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (the analysis leaves
-it an absolute constant). Rewards are assumed to have light tails: this is the baseline that heavy tails
-defeat.
+iota = log(2 S A T / delta). T is `planned_steps`, c is `transition_scale * bonus_scale` (an unspecified
+absolute constant in the analysis). Rewards are assumed to have light tails: this is the baseline that heavy
+tails defeat.
 
-As stated the cap is H r_max; ``constants="tight"`` uses the value that is left at step h, (H - h) r_max,
-which is valid and smaller. With r_max below 0 the cap is 0, since an episode may end early. (The paper writes
-iota with SAT in one place and 2SAT in others; 2SAT is used throughout.)
+As stated, the cap is H r_max; ``constants="tight"`` uses the value left at step h, (H - h) r_max, which is
+valid and smaller. With r_max below 0 the cap is 0, since an episode may end early. (The paper writes iota
+with SAT in one place and 2SAT in others; 2SAT is used throughout.)
 """
 
 import math
@@ -38,7 +38,7 @@ PRACTICAL = Scales(transitions=0.001, rewards=1.0)
 
 
 class QLearning(NamedTuple):
-    """The memory of Q-learning: Q, the counts N, and what bonuses need."""
+    """The state of Q-learning: Q, the counts N, and the bonus."""
 
     q: Floats  # [H, S, A]
     visits: Ints  # [H, S, A]
@@ -47,11 +47,11 @@ class QLearning(NamedTuple):
     horizon: float  # H
 
     def counter_names(self) -> tuple[str, ...]:
-        """Name its counter: how many (step, state, action) were ever tried."""
+        """Name its counter: the number of (step, state, action) triples ever tried."""
         return ("cells_visited",)
 
     def constant_fields(self) -> tuple[str, ...]:
-        """Name what never changes: the caps."""
+        """Name the fields that never change: the caps."""
         return ("cap",)
 
     def ranges(self) -> dict[str, Range]:
@@ -75,10 +75,10 @@ def q_learning(
 
     Args:
         problem: the environment's sizes.
-        r_max: the largest expected reward; known for an MDP, and learnt elsewhere.
+        r_max: the largest expected reward; known for an MDP, learnt otherwise.
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
         planned_steps: the T inside the logarithm.
-        transition_scale: multiplies the bonus; the c of the analysis, which leaves it open.
+        transition_scale: multiplies the bonus; the c of the analysis, which does not specify it.
         bonus_scale: multiplies it too.
         bonus: "hoeffding", which the paper's experiments use, or "bernstein", which needs three more numbers
             per cell.

@@ -8,10 +8,10 @@ If the MDP changes up to l times, the agent forgets everything at the steps
 
 each once, and works at confidence 1 - delta / l^2. With a variance (epsilon = 1) that is i^3 / l^2. With
 epsilon small the times between restarts grow fast: for epsilon = 0.05 and l = 5 restarts come at steps 5,
-277, 8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper has it
-the other way round.)
+277, 8,200, 154,743 and 2.07 million. (The theorem holds for T large, as an order from below; the paper states
+it the other way round.)
 
-A restart may fall into an episode: the agent then begins in the state and plays the steps that are left.
+A restart may fall within an episode: the agent then begins in the current state and plays the rest of it.
 """
 
 import math
@@ -32,7 +32,7 @@ from heavytail.ranges import COUNT, Fact, Range
 from heavytail.registry import find, register
 
 ROUNDING = 1e-13  # so that 5^22 / 5^21 is at most 5 before it is rounded up
-MAX_CHANGES = 1_000_000  # with more, looking for the next restart would take longer than learning
+MAX_CHANGES = 1_000_000  # with more, finding the next restart would take longer than learning
 EXACT = 2.0**53  # beyond it every float is a whole number
 
 
@@ -56,7 +56,7 @@ class Restarting(NamedTuple):
         return {"steps": COUNT, "stage": COUNT, "restarts": COUNT}
 
     def facts(self) -> Iterator[Fact]:
-        """Check when the next restart is; if overdue, it would look for a later one step by step."""
+        """Check the time of the next restart; an overdue one would be searched for step by step."""
         yield "a restart is overdue", self.next_restart[0] > self.steps[0] + 1.0
         scheduled = restart_step(int(self.stage[0]), self.power, self.divisor)
         yield "the next restart is not on the schedule", self.next_restart[0] == scheduled
@@ -113,7 +113,7 @@ def schedule_powers(epsilon: float, changes: int) -> tuple[float, float]:
     exponent, order = (1.0 + 2.0 * epsilon) / epsilon, (1.0 + epsilon) / epsilon
     if order * math.log(changes) > MAX_EXPONENT:
         raise InputError(
-            f"restarting: with epsilon {epsilon} and changes {changes} no restart would ever come;"
+            f"restarting: with epsilon {epsilon} and changes {changes} there would never be a restart;"
             " epsilon must be larger"
         )
     return exponent, float(changes) ** order

@@ -11,17 +11,17 @@ visited,
                       r~(s, a) + sum_s' p^(s' | s, a) V_{h+1}(s') + b_h / sqrt(N(s, a)) },
     V_h(s) = min{ cap_h, max_a Q_h(s, a) }.
 
-Of these backups only those are made whose numbers can have changed (`heavytail.agents._due_backups`).
+Only the backups whose inputs may have changed are made (`heavytail.agents._due_backups`).
 
 As published, rewards are known. Here they are not: r~ is the estimate plus its radius at log-confidence
-iota = log(2 S A T / delta). With a robust estimator that is Heavy-UCBVI, which the paper's conclusion
+iota = log(2 S A T / delta). With a robust estimator this is Heavy-UCBVI, which the paper's conclusion
 announces and leaves to the reader.
 
-The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. What optimism needs is that b_h
-bounds the noise of one fixed function, V*_{h+1}, which lies in an interval of length (H - 1 - h) r_max:
+The published b is 7 H L with L = log(5 S A T / delta), for rewards in [0, 1]. Optimism only needs b_h to
+bound the noise of one fixed function, V*_{h+1}, which lies in an interval of length (H - 1 - h) r_max:
 Hoeffding's inequality gives b_h = (H - 1 - h) r_max sqrt(log(2 H S A T / delta) / 2). That is
-``constants="tight"``, with cap_h = (H - h) r_max; ``"paper"`` takes the published b, times r_max, and
-cap_h = H r_max. Where r_max is not known, it is the largest estimate so far, and 1 while all rewards were 0.
+``constants="tight"``, with cap_h = (H - h) r_max; ``"paper"`` uses the published b, times r_max, and
+cap_h = H r_max. If r_max is not known, it is the largest estimate so far, and 1 while all rewards are 0.
 """
 
 import math
@@ -75,7 +75,7 @@ PRACTICAL_OF_SKETCH = Scales(transitions=0.03, rewards=0.001)
 
 
 class UCBVI(NamedTuple):
-    """The memory of UCBVI. A cell is s * A + a."""
+    """The state of UCBVI. A cell is s * A + a."""
 
     estimator: Record
     model: TransitionCounts
@@ -99,7 +99,7 @@ class UCBVI(NamedTuple):
         return counter_names(self.estimator)
 
     def constant_fields(self) -> tuple[str, ...]:
-        """Name what never changes: the caps and the bonuses."""
+        """Name the fields that never change: the caps and the bonuses."""
         return ("cap", "bonus")
 
 
@@ -121,13 +121,13 @@ def ucbvi(
     Args:
         problem: the environment's sizes.
         r_max: the largest expected reward; known for an MDP. Also the range of rewards, as in the published
-            analysis. Where it is not known it is learnt, and rewards are estimated by the sketch.
+            analysis. If it is not known, it is learnt, and rewards are estimated by the sketch.
         delta: one minus the confidence; 0.05 throughout heavytail.
         planned_steps: the T inside the logarithm.
         transition_scale: multiplies the bonus for transitions.
         reward_scale: multiplies the radius of rewards, which are known as published.
         bonus_scale: multiplies both.
-        clip_optimism: never let Q grow, nor pass its cap, as published. Without it only V is cut at the cap,
+        clip_optimism: never let Q grow or exceed its cap, as published. Without it only V is cut at the cap,
             so that actions above it can still be told apart.
         constants: "practical" for scales that work; "tight" for scales of 1 and what optimism needs, "paper"
             for the published bonus.
@@ -151,7 +151,7 @@ def new_ucbvi(
     clip_optimism: bool,
     constants: Constants,
 ) -> UCBVI:
-    """Make UCBVI with an estimator of S A cells; without an `r_max` it is learnt."""
+    """Make UCBVI with an estimator of S A cells; `r_max` is learnt if it is not given."""
     S, A, H = problem.n_states, problem.n_actions, require_horizon("ucbvi", problem)
     left = H - np.arange(H, dtype=np.float64)
     if constants == "paper":
@@ -192,17 +192,17 @@ def reward_log_confidence(problem: Problem, planned_steps: int, delta: float) ->
 
 @kernel
 def follow_unit(agent: UCBVI) -> bool:
-    """Start anew if the largest mean has grown; tell whether it has."""
+    """Restart the plan if the largest mean has grown; return whether it has."""
     if not (agent.learnt and 0.0 < agent.unit[1] != agent.unit[0]):
         return False
     agent.unit[0] = agent.unit[1]
-    forget_plan(agent)  # what was cut at smaller caps may be larger
+    forget_plan(agent)  # values cut at smaller caps may be larger
     return True
 
 
 @kernel
 def forget_plan(agent: UCBVI) -> None:
-    """Reset the plan, so that it rules out nothing at any step."""
+    """Reset the plan, so that it rules out nothing."""
     S = agent.values.shape[1] - 1
     for h in range(agent.q.shape[0]):
         agent.q[h] = agent.cap[h] * agent.unit[0] if agent.clipped else math.inf
@@ -211,7 +211,7 @@ def forget_plan(agent: UCBVI) -> None:
 
 @kernel
 def back_up(agent: UCBVI, h: int, cell: int) -> bool:
-    """Compute Q of a visited cell at step h; tell whether it has changed."""
+    """Compute Q of a visited cell at step h; return whether it has changed."""
     old = agent.q[U(h), U(cell)]
     new = (
         agent.rewards[U(cell)]
@@ -248,7 +248,7 @@ def back_up_all(agent: UCBVI, h: int) -> None:
 
 @kernel
 def back_up_due(agent: UCBVI, h: int) -> None:
-    """Compute step h of the plan where it changes, and note which values do."""
+    """Compute step h of the plan where it changes, and record which values do."""
     due, A, changed = agent.due, agent.n_actions, 0
     for i in range(due.sizes[CELLS]):
         cell = as_int(due.cells[U(i)])
@@ -266,7 +266,7 @@ def back_up_due(agent: UCBVI, h: int) -> None:
 
 @kernel
 def plan(agent: UCBVI) -> None:
-    """Plan an episode: only what changes, up to the step from which on nearly everything does."""
+    """Plan an episode: only the changes, up to the step from which nearly everything changes."""
     due, h = agent.due, agent.q.shape[0] - 1
     for i in range(due.sizes[VISITED]):
         cell = U(due.cells[U(i)])
@@ -310,7 +310,7 @@ def _update(
     if agent.learnt and agent.unit[1] < abs(centre) < math.inf:
         agent.unit[1] = abs(centre)
     optimistic = centre + agent.reward_scale * radius(agent.estimator, cell, agent.level)
-    # An estimate that is infinite or NaN says nothing, so it must rule nothing out.
+    # An infinite or NaN estimate carries no information, so it must rule nothing out.
     agent.rewards[U(cell)] = optimistic if abs(optimistic) < math.inf else math.inf
 
 

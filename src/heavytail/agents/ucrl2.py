@@ -14,13 +14,13 @@ the best MDP of all these. It is played until the policy would visit a cell that
 phase as often as in all phases before. (The paper writes the transition radius as above and the reward
 radius, by a swapped label, with the constant of another equation.)
 
-In continuing problems the plan is for the average reward, up to 1/sqrt(t_k). In episodes, which the paper
+In continuing problems the plan maximises the average reward, up to 1/sqrt(t_k). In episodes, which the paper
 plays without saying how, it is for the H steps of an episode, with one model for all steps; a phase may end
 in the middle of an episode.
 
-A cell that was never visited has the mean 0 with the radius of one sample, and any transition is plausible.
-Infinity cannot be planned with: an infinite radius counts as `MAX_RADIUS`, and an infinite estimate, as of
-few samples with an infinite one among them, as 0.
+A cell that was never visited has mean 0 with the radius of one sample, and any transition is plausible.
+Planning cannot handle infinity: an infinite radius counts as `MAX_RADIUS`, and an infinite estimate, from few
+samples including an infinite one, as 0.
 """
 
 import math
@@ -55,12 +55,12 @@ from heavytail.registry import register
 
 PRACTICAL = Scales(transitions=0.03, rewards=0.3)
 PRACTICAL_OF_SKETCH = Scales(transitions=0.001, rewards=0.0001)
-MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of so many steps
+MAX_STEPS = 1e12  # estimators are prepared for the log-confidence of this many steps
 MAX_RADIUS = 1e100
 
 
 class UCRL2(NamedTuple):
-    """The memory of UCRL2. A cell is s * A + a.
+    """The state of UCRL2. A cell is s * A + a.
 
     The estimator has one more cell, which holds one sample of 0: its radius is that of unvisited cells.
     """
@@ -73,13 +73,13 @@ class UCRL2(NamedTuple):
     phases: Ints  # [1]
     rewards: Floats  # [S*A] optimistic
     half_widths: Floats  # [S*A] half the L1 distance of plausible transitions
-    values: Floats  # [2, S + 1] scratch, and what the next plan starts from
+    values: Floats  # [2, S + 1] scratch, and the start of the next plan
     keys: Floats  # [S + 1] scratch
     weights: Floats  # [S + 1] scratch
     delta: float
     reward_scale: float
     transition_scale: float
-    largest_reward: float  # optimistic rewards are cut there; infinite for none
+    largest_reward: float  # optimistic rewards are cut here; infinite for no cut
     episodic: bool
 
     def counter_names(self) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def ucrl2(
 ) -> UCRL2:
     """UCRL2 (Jaksch et al. 2010) with the sample mean, for episodes or continuing.
 
-    It is for light tails; its interval for heavy tails is so wide that it plays at random.
+    It is for light tails; its interval for heavy tails is so wide that it acts at random.
 
     Args:
         problem: the environment's sizes.
@@ -117,8 +117,8 @@ def ucrl2(
             published for rewards in [0, 1]; or "heavy", valid for the sample mean of heavy-tailed rewards
             (Bubeck et al. 2013), so wide that nothing is learnt: the baseline that the paper mentions and
             omits.
-        r_max: the largest expected reward; known for an MDP. For "sub_gaussian", the range of rewards; where
-            it is not known, rewards are estimated by the sketch, with an interval of its own.
+        r_max: the largest expected reward; known for an MDP. For "sub_gaussian", the range of rewards; if it
+            is not known, rewards are estimated by the sketch, with the sketch's own interval.
         epsilon: for "heavy": rewards have a moment of order 1 + epsilon. 1: a variance.
         moment: for "heavy": a bound on the central moments E|r - mean|**(1 + epsilon).
         delta: one minus the confidence; 0.05 throughout heavytail, as the paper gives none.
@@ -187,7 +187,7 @@ def new_phase(agent: UCRL2) -> None:
         n = agent.model.visits[cell]
         width = agent.reward_scale * radius(agent.estimator, cell if n > 0 else cells, level)
         centre = mean(agent.estimator, cell, level)
-        if not abs(centre) < MAX_RADIUS:  # of few samples, one of them infinite: it says nothing
+        if not abs(centre) < MAX_RADIUS:  # few samples, one infinite: no information
             centre = 0.0
         agent.rewards[cell] = min(centre + min(width, MAX_RADIUS), agent.largest_reward)
         agent.half_widths[cell] = 0.5 * agent.transition_scale * math.sqrt(spread / max(n, 1))
@@ -208,7 +208,7 @@ def plan(agent: UCRL2, tolerance: float) -> None:
 
 @kernel
 def phase_is_over(agent: UCRL2, s: int, h: int) -> bool:
-    """Tell whether the next step would visit a cell visited in this phase as often as before it."""
+    """Return whether the next step visits a cell already visited as often in this phase as before it."""
     A = agent.rewards.size // agent.model.n_states
     cell = U(s * A + as_int(agent.policy[U(h), U(s)]))
     now = agent.in_phase[cell]

@@ -20,9 +20,9 @@ def make_mdp(name: str, **parameters: Any) -> MDP | ChangingMDP:
 
     Args:
         name: the environment's id; ``heavytail.registered("env")`` and ``heavytail list envs`` list them.
-        **parameters: the environment's own, which ``ht.describe("six_arms")`` explains. The heavy-tailed law
-            of most is the parameter `law`: a law, or the name of one, whose parameters may then stand beside
-            the environment's; it is moved to the mean that the environment asks for.
+        **parameters: the environment's own, which ``ht.describe("six_arms")`` explains. Most take their
+            heavy-tailed law as the parameter `law`: a law, or the name of one, whose parameters may then be
+            given beside the environment's; it is shifted to the mean that the environment needs.
 
     >>> import heavytail as ht
     >>> mdp = ht.make_mdp("six_arms", horizon=10)

@@ -47,14 +47,14 @@ def bandits(
         [1.0, 2.0, 0.125]
 
     Source:
-        Ours; it has the transitions that the tight lower bound of `heavytail.bounds.lower` is proved with. As
-        all states are worth the same, regret counts the plays of worse arms and nothing else.
+        Ours; it has the transitions used to prove the tight lower bound of `heavytail.bounds.lower`. As all
+        states are worth the same, regret counts only the plays of worse arms.
 
     Args:
         n_states: how many bandits there are.
-        n_actions: arms of each of them.
+        n_actions: arms of each bandit.
         gap: how much less the other arms pay.
-        best: by how much the best arms are shifted.
+        best: the shift of the best arms.
         law: of the rewards, moved to these means; constant if not given.
         horizon: steps in an episode, or None for a continuing problem.
     """

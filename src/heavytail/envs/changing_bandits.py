@@ -49,10 +49,10 @@ def changing_bandits(
         Ours, for theorem 3 of Zhuang and Sui (2021), who do not give an example.
 
     Args:
-        changes: l of the theorem: how many periods there are, one more than there are changes.
-        planned_steps: over how many steps they are spread.
+        changes: l of the theorem: the number of periods, one more than the number of changes.
+        planned_steps: the number of steps over which they are spread.
         n_states: how many bandits there are.
-        n_actions: arms of each of them.
+        n_actions: arms of each bandit.
         gap: how much less the other arms pay.
         law: of the rewards, moved to these means; constant if not given.
     """

@@ -85,10 +85,10 @@ def garnet(
 
 
 def choose_without_replacement(rng: np.random.Generator, n: int, k: int, times: int) -> Ints:
-    """Choose k of n, `times` times, [times, k]: the sets of `rng.choice(n, k, replace=False)`, all at once.
+    """Choose k of n, `times` times, [times, k]: the sets of `rng.choice(n, k, replace=False)`, at once.
 
-    NumPy chooses by Floyd's algorithm, which draws of 0 to n - k, then of 0 to n - k + 1 and so on, and takes
-    the largest where a number was drawn before; then it shuffles them, which takes draws too.
+    NumPy uses Floyd's algorithm, which draws from 0 to n - k, then from 0 to n - k + 1 and so on, and takes
+    the largest if a number was drawn before; then it shuffles them, which takes draws too.
     """
     if n > LARGE and k > n // SHARE:
         return np.array([rng.choice(n, k, replace=False) for _ in range(times)])

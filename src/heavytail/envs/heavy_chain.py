@@ -1,4 +1,4 @@
-"""The heavy bandit in episodes: another one at each step, as in the episodic lower bound."""
+"""The heavy bandit in episodes: a different one at each step, as in the episodic lower bound."""
 
 from typing import Annotated
 
@@ -48,7 +48,7 @@ def heavy_chain(
 
     Source:
         Zhuang and Sui (2021), section 4.4: "we can concatenate H of these MDPs together into a chain, as in"
-        Jin et al. (2018). That each step is a bandit of its own over random states is our reading.
+        Jin et al. (2018). That each step is a separate bandit over random states is our reading.
 
     Args:
         horizon: steps in an episode.

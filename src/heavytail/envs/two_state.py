@@ -47,7 +47,7 @@ def two_state(
 
     Source:
         Jaksch, Ortner and Auer (2010), section 6; figure 1 of Zhuang and Sui (2021), who call the gap lambda.
-        Neither says where rewards are drawn: in the rich state, as in the former.
+        Neither says where rewards are drawn: here in the rich state, as in the former.
 
     Args:
         n_actions: how many actions there are.

@@ -1,4 +1,4 @@
-"""Reward laws, one per file: how to sample it, its mean, its absolute moments, its tail index.
+"""Reward laws, one per file: sampling, mean, absolute moments and tail index.
 
 >>> import heavytail as ht
 >>> law = ht.laws.alpha_stable(alpha=1.1, loc=1.0)
@@ -37,7 +37,7 @@ __all__ = [
     "student_t",
 ]
 
-# The names above are for type checkers and readers. Every file here is found, and its name means the builder.
+# The names above are for type checkers and readers. Every file here is found; its name gives its builder.
 globals().update(own_builders("law"))
 
 

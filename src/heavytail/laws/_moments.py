@@ -7,8 +7,8 @@ density, so that
 
 In x nothing is narrow, however far the center; the integrand has one kink, where a + s b exp(k x) is zero,
 and falls exponentially on both sides. It is computed in logarithms, so that high orders overflow only where
-the moment does. Beyond `upper` a power tail is a pure exponential and integrates in closed form, which no
-finite panel would reach when the order comes close to the tail index.
+the moment does. Beyond `upper` a power tail is a pure exponential and integrates in closed form; no finite
+panel would cover it when the order is close to the tail index.
 """
 
 import math
@@ -44,7 +44,7 @@ def expected_power(
 
     def log_f(x: float) -> float:
         size = log_b + k * x - log_a
-        if size > 700.0:  # also where a is 0
+        if size > 700.0:  # also if a is 0
             return log_density(x) + p * (log_b + k * x)
         ratio = 1.0 - math.exp(size) if opposite else 1.0 + math.exp(size)
         return log_density(x) + p * (log_a + math.log(abs(ratio))) if ratio else -math.inf

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from heavytail.arrays import Floats
 
 DRAWS = 100_000
-MAX_VALUES = 20  # of a law whose values are drawn one by one
+MAX_VALUES = 20  # above this, a discrete law is not drawn value by value
 HEAVY, LIGHT = "#C22F00", "#0060A0"
 
 
 def plot_law(law: Any, figure: Any = None) -> Any:
-    """Draw a law on a figure or a part of one; on a new figure if none is given."""
+    """Draw a law on a figure or part of one; on a new figure if none is given."""
     figure = Figure((5.0, 2.1)) if figure is None else figure
     figure.suptitle(repr(law), x=0.02, ha="left", fontsize=8.0)
     figure.subplots_adjust(left=0.09, right=0.97, bottom=0.23, top=0.68, wspace=0.35)
@@ -37,7 +37,7 @@ def plot_law(law: Any, figure: Any = None) -> Any:
 
 
 def _draw_density(axes: Axes, draws: Floats, colour: str) -> None:
-    """Draw a histogram where most of the draws are, and say how many are beyond."""
+    """Draw a histogram of the bulk of the draws, and label the share outside it."""
     low, quarter, half, three_quarters, high = np.quantile(draws, [0.001, 0.25, 0.5, 0.75, 0.999]).tolist()
     spread = three_quarters - quarter or high - low or 1.0  # most draws may be equal
     lower, upper = max(low, half - 3.2 * spread), min(high, half + 3.2 * spread)
@@ -47,7 +47,7 @@ def _draw_density(axes: Axes, draws: Floats, colour: str) -> None:
 
 
 def _draw_tail(axes: Axes, draws: Floats, colour: str) -> None:
-    """Draw the probability of being farther from the median than x, beside that of a normal law as wide."""
+    """Draw the probability of a distance above x from the median, beside an equally wide normal law's."""
     levels = np.geomspace(0.5, 1e-4, 60)
     x = np.quantile(np.abs(draws - np.median(draws)), 1.0 - levels)
     normal = np.array([NormalDist().inv_cdf(1.0 - level / 2) for level in levels])

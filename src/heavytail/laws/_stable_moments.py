@@ -1,4 +1,4 @@
-"""The integral in the moments of the stable laws: what a shift and a skewness add to them.
+"""The integral in the moments of the stable laws that accounts for shift and skewness.
 
 With unit scale,
 

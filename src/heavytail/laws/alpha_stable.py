@@ -12,8 +12,8 @@ exponential. With v = pi (u - 1/2), shift = arctan(beta tan(pi alpha / 2)) and t
 
     X = sin(theta) / cos(v) * (cos(v - theta) / (e cos(v)))**(1/alpha - 1),
 
-one power where they have two. The cosine of v is taken as the sine of its distance from the edge, which keeps
-the far tail exact.
+one power where they have two. The cosine of v is computed as the sine of its distance from the edge, which
+keeps the far tail exact.
 
 Moments: with Y = X - center, for 0 < p < 2,
 
@@ -41,7 +41,7 @@ from heavytail.laws.normal import Normal
 from heavytail.laws.table import LawTable, sampler
 from heavytail.registry import register
 
-MIN_COSINE = 2.0**-60  # where only rounding is left of a cosine
+MIN_COSINE = 2.0**-60  # below this, a cosine is only rounding error
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def alpha_stable(
 
 @kernel
 def cms_factor_and_ratio(alpha: float, shift: float, u: float, e: float) -> tuple[float, float]:
-    """Compute the two numbers of which a standard variate is made: x = factor * ratio**(1/alpha - 1)."""
+    """Compute the two numbers that make a standard variate: x = factor * ratio**(1/alpha - 1)."""
     angle = math.pi * (u - 0.5)
     theta = alpha * angle + shift
     size = abs(theta)
@@ -126,14 +126,14 @@ def cms_factor_and_ratio(alpha: float, shift: float, u: float, e: float) -> tupl
 
 @kernel
 def standard_variate(alpha: float, shift: float, inverse: float, u: float, e: float) -> float:
-    """Make the variate of a pair, before it is scaled and moved; not for alpha = 1."""
+    """Make the variate of a pair, before scaling and shifting; not for alpha = 1."""
     factor, ratio = cms_factor_and_ratio(alpha, shift, u, e)
     return factor * exp((inverse - 1.0) * log(ratio))
 
 
 @kernel
 def variate_of_index_one(beta: float, u: float, e: float) -> float:
-    """Make the variate of a pair for alpha = 1, before it is scaled and moved."""
+    """Make the variate of a pair for alpha = 1, before scaling and shifting."""
     cosine = sin(math.pi * min(u, 1.0 - u))
     edge = HALF_PI * (1.0 - abs(beta)) + abs(beta) * math.pi * (u if beta > 0.0 else 1.0 - u)
     return (edge * sin(math.pi * (u - 0.5)) / cosine - beta * log(HALF_PI * e * cosine / edge)) / HALF_PI

@@ -74,7 +74,7 @@ class Law(ABC):
         """Draw the density, or the values of a discrete law, and how fast the tail falls.
 
         Args:
-            figure: a figure of Matplotlib, or a part of one; a new figure by default.
+            figure: a Matplotlib figure, or part of one; a new figure by default.
 
         >>> import heavytail as ht
         >>> ht.laws.pareto(alpha=1.5).plot().savefig("pareto.svg")  # doctest: +SKIP
@@ -89,7 +89,7 @@ class Law(ABC):
 
     @abstractmethod
     def mean(self) -> float:
-        """Return the mean: NaN where there is none, infinite where the integral diverges to one side."""
+        """Return the mean: NaN if there is none, infinite if the integral diverges to one side."""
 
     @property
     @abstractmethod
@@ -110,7 +110,7 @@ class Law(ABC):
         return np.empty(0)
 
     def atoms(self) -> tuple[Floats, Floats] | None:
-        """The values of a discrete law and their probabilities; None where they are not known."""
+        """Return the values of a discrete law and their probabilities; None if unknown."""
         return None
 
 

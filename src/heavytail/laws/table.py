@@ -1,7 +1,7 @@
 """Laws as data: a table of codes and parameters, and one kernel that draws from any row of it.
 
-A law's code is a checksum of its name, so that a table means the same in every process, whichever laws were
-imported and in which order.
+A law's code is a checksum of its name, so a table means the same in every process, regardless of which laws
+were imported and in which order.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ class LawTable(NamedTuple):
 
     code: Ints  # [M]
     parameters: Floats  # [M, COLUMNS]
-    samples: Floats  # the data of all laws given by data, one after the other
+    samples: Floats  # the data of all laws given by data, concatenated
 
     def constant_fields(self) -> tuple[str, ...]:
-        """All of them."""
+        """Name all fields."""
         return self._fields
 
 

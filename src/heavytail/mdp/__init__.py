@@ -1,7 +1,7 @@
 """MDPs as data: the record, and the kernels that step through it.
 
 `heavytail.mdp.builders`, `from_gymnasium` and `from_log` build MDPs, `validation` checks them, `changing`
-puts several in sequence, `mdp_file` writes and reads them, `problem` says what an agent may know of one,
+puts several in sequence, `mdp_file` writes and reads them, `problem` holds what an agent may know about one,
 `diagram` draws one.
 """
 

@@ -1,4 +1,4 @@
-"""Build MDPs from slots or from dense arrays; mistakes in them are reported in one line."""
+"""Build MDPs from slots or from dense arrays; mistakes are reported in one line."""
 
 import numbers
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ from heavytail.mdp.mdp import MDP
 from heavytail.mdp.validation import SUM_TOLERANCE, check_slots
 
 LONG_ROW = 16  # slots
-BYTES_PER_SLOT = 150  # while an MDP is being built, about
+BYTES_PER_SLOT = 150  # approximately, while an MDP is being built
 ENDLESS = "terminal states need episodes: give horizon=, or let them lead back to the start"
 
 
@@ -60,11 +60,11 @@ def mdp_from_slots(
         n_states: how many states there are.
         n_actions: how many actions there are.
         laws: reward laws.
-        law: [N] which of `laws` a slot has.
+        law: [N] the index of each slot's law in `laws`.
         ends: [N] whether the episode ends with this transition; needs a horizon.
         start: the first state, or [S] its probabilities.
         horizon: steps in an episode; without it the problem is continuing.
-        n_stages: 1, or `horizon` where transitions or rewards depend on the step.
+        n_stages: 1, or `horizon` if transitions or rewards depend on the step.
 
     >>> mdp = mdp_from_slots([0, 1], [0, 0], [1, 1], rewards=[0, 1], n_states=1, n_actions=2)
     >>> mdp.mean_rewards
@@ -115,10 +115,10 @@ def mdp_from_arrays(
     """Build an MDP from dense arrays, with deterministic rewards or with laws.
 
     Args:
-        transitions: probabilities [S, A, S], or [H, S, A, S] where they depend on the step.
-        mean_rewards: deterministic rewards, of shape [S, A] or [S, A, S], with a leading [H] where they
+        transitions: probabilities [S, A, S], or [H, S, A, S] if they depend on the step.
+        mean_rewards: deterministic rewards, of shape [S, A] or [S, A, S], with a leading [H] if they
             depend on the step.
-        laws: instead, reward laws (or plain numbers) in nested sequences of those shapes.
+        laws: alternatively, reward laws (or plain numbers) in nested sequences of these shapes.
         horizon: steps in an episode; without it the problem is continuing.
         start: the first state, or [S] its probabilities.
         terminal: [S] states in which an episode ends.
@@ -138,7 +138,7 @@ def mdp_from_arrays(
             " they depend on the step"
         )
     if (mean_rewards is None) == (laws is None):
-        raise InputError("an MDP needs either mean_rewards or laws, and not both")
+        raise InputError("an MDP needs either mean_rewards or laws, not both")
     staged = dense.ndim == 4
     n_stages = dense.shape[0] if staged else 1
     n_states, n_actions = dense.shape[-3], dense.shape[-2]
@@ -170,7 +170,7 @@ def mdp_from_arrays(
 
 
 def mdp_with_horizon(mdp: MDP, horizon: int | None) -> MDP:
-    """Give an MDP episodes of another length, or make it continuing."""
+    """Change the length of an MDP's episodes, or make it continuing."""
     if mdp.n_stages > 1 and horizon != mdp.horizon:
         raise InputError(
             f"this MDP has rewards or transitions for {mdp.horizon} steps; its horizon cannot become"
@@ -237,7 +237,7 @@ def _as_law(value: Any) -> Law:
 def _laws_by_slot(
     rewards: npt.ArrayLike | None, laws: Sequence[Law], law: npt.ArrayLike | None, n: int
 ) -> tuple[Ints, list[Law]]:
-    """Return which law each of the n slots has, and the laws."""
+    """Return the index of the law of each of the n slots, and the laws."""
     if rewards is not None:
         if len(laws) or law is not None:
             raise InputError(
@@ -294,7 +294,7 @@ def _parse_start(start: npt.ArrayLike, n_states: int) -> tuple[Indices, Floats]:
 def _cumulative(p: Floats, offsets: Ints) -> Floats:
     """Sum probabilities within each row; the last is exactly 1, so that every uniform finds a slot.
 
-    One sum over all rows would round more. Long rows are few and summed one by one; of the others, the k-th
+    One sum over all rows would round more. Long rows are few and summed one by one; for the others, the k-th
     slots of all rows are added at once.
     """
     summed, lengths = p.copy(), np.diff(offsets)

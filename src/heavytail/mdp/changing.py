@@ -1,7 +1,7 @@
 """An MDP that changes: a sequence of MDPs of one shape, and the times of the changes.
 
 The agent is not told. With episodes, a change comes between two of them; in a continuing problem it comes
-between two steps, and the state stays.
+between two steps, and the state stays the same.
 """
 
 import math
@@ -22,7 +22,7 @@ class ChangingMDP(NamedTuple):
 
     mdps: tuple[MDP, ...]
     at: tuple[int, ...]  # episodes, or steps in a continuing problem, after which the next MDP begins
-    # the same MDPs with what runs record in the place of expected rewards, where that is something else
+    # the same MDPs with other numbers for runs to record in place of expected rewards, if any
     recorded: tuple[MDP, ...] = ()
 
     def __repr__(self) -> str:
@@ -30,7 +30,7 @@ class ChangingMDP(NamedTuple):
 
     @property
     def played(self) -> tuple[MDP, ...]:
-        """The MDPs in which runs step, with what they record."""
+        """The MDPs in which runs step, with the numbers they record."""
         return self.recorded or self.mdps
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -44,11 +44,11 @@ class ChangingMDP(NamedTuple):
         raise AttributeError(f"ChangingMDP has no {name!r}{where}")
 
     def which(self, units: int) -> int:
-        """Return the index of the MDP after so many episodes or steps."""
+        """Return the index of the MDP after this many episodes or steps."""
         return bisect_right(self.at, units)
 
     def until(self, units: int) -> int | None:
-        """Return after how many episodes or steps the next change comes; None if there is none."""
+        """Return the number of episodes or steps at the next change; None if there is none."""
         i = self.which(units)
         return self.at[i] if i < len(self.at) else None
 
@@ -58,8 +58,8 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
 
     Args:
         mdps: the MDPs in turn, all with the same states, actions and horizon.
-        at: after how many episodes (steps, in a continuing problem) each of them but the first begins,
-            ascending.
+        at: the numbers of episodes (steps, in a continuing problem) after which each MDP but the first
+            begins, ascending.
 
     >>> import heavytail as ht
     >>> before, after = (ht.make_mdp("two_state", best=best) for best in (0, 1))
@@ -83,6 +83,6 @@ def changing_mdp(mdps: Sequence[MDP], at: Sequence[Any]) -> ChangingMDP:
     whole = all(x == y for x, y in zip(points, at, strict=True))
     if not whole or any(y <= x for x, y in pairwise((0, *points))):
         raise InputError(
-            f"changing_mdp: change points must be whole numbers that ascend from 1, got {short_repr(at)}"
+            f"changing_mdp: change points must be ascending whole numbers from 1, got {short_repr(at)}"
         )
     return ChangingMDP(tuple(mdps), points)

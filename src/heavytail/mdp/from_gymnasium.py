@@ -13,7 +13,7 @@ Table: TypeAlias = Mapping[int, Mapping[int, Sequence[tuple[float, int, float, b
 
 
 def mdp_from_table(table: Table, *, horizon: int | None, start: npt.ArrayLike = 0) -> MDP:
-    """Build an MDP from a table of Gymnasium's toy_text.
+    """Build an MDP from a transition table as in Gymnasium's toy_text.
 
     ``table[s][a]`` lists (probability, next state, reward, terminated). A state may be listed twice as a
     successor, with two rewards; rewards and ends belong to the transition.
@@ -79,8 +79,7 @@ def mdp_from_gymnasium(env: Any, *, horizon: int | None = None) -> MDP:
         )
     if getattr(inner, "fickle_passenger", False):
         raise InputError(
-            "Taxi with fickle_passenger=True is not the MDP of its table P, which does not know of"
-            " it; make it without"
+            "Taxi with fickle_passenger=True is not the MDP of its table P, which ignores it; make it without"
         )
     limit = max_episode_steps(env) if horizon is None else horizon
     if limit is None:
@@ -96,7 +95,7 @@ def max_episode_steps(env: Any) -> int | None:
 
 
 def _wrapped_limits(env: Any) -> Iterator[int | None]:
-    """The limits of the TimeLimits around an environment: one that was not made by an id has no spec."""
+    """Yield the limits of the TimeLimits around an environment, which has no spec unless made by id."""
     while (inner := getattr(env, "env", None)) is not None:
         yield getattr(env, "_max_episode_steps", None)
         env = inner

@@ -1,6 +1,6 @@
 """Build an MDP from a log: its transitions, with their observed frequencies.
 
-A log is a table with a row for each transition: state, action, reward, next state, perhaps whether the
+A log is a table with a row for each transition: state, action, reward, next state, and optionally whether the
 episode ended there. The probabilities of the MDP are shares of rows, and its reward laws resample the logged
 rewards of each (state, action, next state): so its tails are those seen in the data.
 """
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoggedMDP:
-    """An MDP with the labels of the log that it was made from; made by `mdp_from_log`.
+    """An MDP made from a log, with the log's labels; made by `mdp_from_log`.
 
     `make_agent`, `Study` and `heavytail.gym.MDPEnv` accept it like an MDP; everything else takes its `mdp`.
 
     Attributes:
         mdp: the MDP, whose states and actions are counted from 0.
-        states: the label of each state; a tuple where it is made of several columns.
+        states: the label of each state; a tuple if it spans several columns.
         actions: the label of each action.
         counts: [S, A] how often each action was taken in each state.
-        filled: [S, A] where it never was, and the outcome was specified by hand.
+        filled: [S, A] whether it never was, and its outcome was specified by hand.
     """
 
     mdp: MDP
@@ -58,7 +58,7 @@ class LoggedMDP:
 
     @property
     def unvisited(self) -> list[tuple[Hashable, Hashable]]:
-        """The states and actions that the log does not show, by their labels."""
+        """The states and actions missing from the log, by their labels."""
         return [(self.states[s], self.actions[a]) for s, a in np.argwhere(self.filled)]
 
     def state(self, label: Hashable) -> int:
@@ -116,22 +116,22 @@ def mdp_from_log(
     """Build an MDP from a log of transitions, with the logged rewards as its laws.
 
     Args:
-        frame: a DataFrame of pandas or polars, a table of pyarrow, a dictionary of columns, or the path of a
+        frame: a pandas or polars DataFrame, a pyarrow table, a dictionary of columns, or the path of a
             Parquet or CSV file; a row is a transition.
-        state: the column of the state, or several that are the state together.
+        state: the column of the state, or several that together form the state.
         action: the column of the action, or several.
         reward: the column of the reward.
-        next_state: the column of the next state, or as many as the state has; left out, each row is an
+        next_state: the column of the next state, or as many as the state has; if omitted, each row is an
             episode of one step, as in the log of a bandit, and the horizon is 1.
         terminated: the column that says whether the episode ended with this transition; needs a horizon.
         episode: the column that tells episodes apart: the MDP starts where they start. Without it, a row that
-            does not go on from the row before it begins an episode.
-        start: instead, the state in which the MDP starts, or a dictionary of states and probabilities.
+            does not continue from the previous row begins an episode.
+        start: alternatively, the state in which the MDP starts, or a dictionary of states and probabilities.
         horizon: steps in an episode; without it the problem is continuing.
-        unvisited: what happens where an action was never taken in a state: an "error"; the state does not
-            change ("stay"), which keeps planning away from it; or the episode comes to its "end", which does
-            so only where rewards are above 0.
-        unvisited_reward: what is earned there; if left out, the lowest mean reward of the log.
+        unvisited: what happens if an action was never taken in a state: an "error"; the state does not
+            change ("stay"), which keeps planning away from it; or the episode comes to its "end", which
+            keeps planning away only if rewards are above 0.
+        unvisited_reward: the reward there; by default the lowest mean reward of the log.
 
     >>> import heavytail as ht
     >>> log = {"load": ["low", "low", "high", "high"], "server": ["a", "b", "a", "a"]}
@@ -158,7 +158,7 @@ def mdp_from_log(
             )
         horizon = 1
     if parse_horizon(horizon, 1) == 0 and (unvisited == "end" or rows.ended.any()):
-        raise InputError("mdp_from_log: episodes end here, so give horizon=, the most steps that one has")
+        raise InputError("mdp_from_log: episodes end here, so give horizon=, the most steps in an episode")
     shape = len(rows.states), len(rows.actions)
     counts = np.bincount(rows.s * shape[1] + rows.a, minlength=shape[0] * shape[1]).reshape(shape)
     starts = _start_distribution(rows, start)
@@ -189,7 +189,7 @@ def _start_distribution(rows: LogRows, start: Any) -> Floats:
 
 
 def _terminal_states(rows: LogRows, start: Floats) -> Bools:
-    """Find the states that are entered only when an episode ends: no action is taken there."""
+    """Find the states entered only when an episode ends: no action is taken there."""
     alive = start > 0
     alive[rows.s] = True
     alive[rows.s_next[~rows.ended]] = True
@@ -266,7 +266,7 @@ def _make_mdp(
         slots.row,
         slots.successor,
         share,
-        laws=[constant(0.0)],  # placeholder for the laws below, which are too many to be objects
+        laws=[constant(0.0)],  # placeholder for the laws below, which are too many for objects
         law=np.zeros(len(slots.row)),
         n_states=n_states,
         n_actions=n_actions,
@@ -280,7 +280,7 @@ def _make_mdp(
 
 
 def _make_laws(slots: _Slots, samples: Floats) -> tuple[Ints, LawTable]:
-    """Return which law each slot has, and the laws: constants, each once, then those that resample.
+    """Return the law of each slot, and the laws: distinct constants, then those that resample.
 
     `samples` are the rewards of the slots that have different ones, slot by slot.
     """

@@ -22,7 +22,7 @@ class Labels(Sequence[Hashable]):
     """A finite set of labels in a fixed order; ``labels[code]`` is the label of a number.
 
     Args:
-        labels: each once. In a ``range`` from 0 the labels are the numbers themselves.
+        labels: each once. With a ``range`` from 0 the labels are the numbers themselves.
 
     Attributes:
         are_codes: whether each label is its own number.
@@ -39,7 +39,7 @@ class Labels(Sequence[Hashable]):
         pairs = () if self.are_codes else zip(self._labels, range(len(self._labels)), strict=True)
         self.codes = _Codes(pairs)
         if not self.are_codes and len(self.codes) < len(self._labels):
-            raise InputError("two labels are equal; each must be there once")
+            raise InputError("two labels are equal; each must appear once")
         if not self._labels:
             raise InputError("there are no labels; there must be at least one")
 
@@ -62,7 +62,7 @@ class Labels(Sequence[Hashable]):
         return operator.index(label) if self.are_codes else self.codes[_hashable(label)]
 
     def has(self, label: Any) -> bool:
-        """Tell whether this is one of the labels."""
+        """Return whether this is one of the labels."""
         try:
             if self.are_codes:
                 return 0 <= operator.index(label) < len(self)
@@ -79,7 +79,7 @@ class Labels(Sequence[Hashable]):
         return InputError(f"there is no {what} {short_repr(label)}; {known}")
 
     def name_codes(self, codes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return an array of labels for one of numbers."""
+        """Convert an array of numbers to their labels."""
         if self.are_codes:
             return codes
         names = np.empty(len(self), object)
@@ -88,7 +88,7 @@ class Labels(Sequence[Hashable]):
 
 
 def _hashable(label: Any) -> Any:
-    """Make a tuple of a list or an array, as Gymnasium's observations are."""
+    """Convert a list or an array, as in Gymnasium's observations, to a tuple."""
     if isinstance(label, np.ndarray | np.generic):
         label = label.tolist()
     return tuple(map(_hashable, label)) if isinstance(label, list | tuple) else label
@@ -134,7 +134,7 @@ def make_labels(given: Any, what: str) -> Labels:
         given = _list_space(given, what)
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise InputError(
-            f"{what} is {short_repr(given)}; it must be how many there are, a list of them, or a discrete"
+            f"{what} is {short_repr(given)}; it must be their number, a list of them, or a discrete"
             " space of Gymnasium"
         )
     try:

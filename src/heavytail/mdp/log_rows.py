@@ -124,7 +124,7 @@ def _encode_pairs(
 
 
 def _encode(frame: "pd.DataFrame", *names: str) -> tuple[Ints, list[Hashable]]:
-    """Number the values of stacked columns: by rank, or in order of appearance if they cannot be ranked."""
+    """Number the values of stacked columns: by rank, or by first appearance if they cannot be ranked."""
     import pandas as pd
     from pandas.api.types import infer_dtype, is_numeric_dtype
 
@@ -138,7 +138,7 @@ def _encode(frame: "pd.DataFrame", *names: str) -> tuple[Ints, list[Hashable]]:
             )
         pooled = pd.Index(labels[0]).append(list(labels[1:]))
         if infer_dtype(pooled) == "mixed-integer":
-            raise InputError(f"the column {column} of the log mixes numbers and text; it must be one of them")
+            raise InputError(f"the column {column} of the log mixes numbers and text; use only one of them")
         try:
             ranks, ranked = pd.factorize(pooled, sort=True)
         except TypeError:  # labels without an order

@@ -2,9 +2,9 @@
 
 Each row (stage, state, action) owns a run of *slots*; a slot is one possible successor with its probability,
 its reward law and whether the episode ends there. So a chain of 100,000 states with two successors each is as
-cheap to step through as one of ten, a reward may depend on the next state, and environments differ in numbers
-only: none of them costs a compilation. Where transitions and rewards depend on the step h of an episode there
-are `horizon` stages, otherwise one.
+cheap to step through as one of ten, a reward may depend on the next state, and environments differ only in
+numbers: none needs a compilation. If transitions and rewards depend on the step h of an episode, there are
+`horizon` stages, otherwise one.
 
 A horizon of 0 means a continuing problem, without episodes.
 """
@@ -27,7 +27,7 @@ MAX_DENSE = 10**9  # numbers in a dense array of transitions
 
 
 class MDP(NamedTuple):
-    """A tabular MDP. Build one with `make_mdp`, or as `heavytail.mdp.builders` does."""
+    """A tabular MDP. Build one with `make_mdp` or the functions of `heavytail.mdp.builders`."""
 
     offsets: Indices  # [G*S*A + 1]; row (g*S + s)*A + a owns the slots offsets[row] to offsets[row + 1]
     cumulative: Floats  # [N] probabilities, summed within the row
@@ -49,12 +49,12 @@ class MDP(NamedTuple):
         return f"MDP({self.n_states:,} states, {self.n_actions:,} actions, {kind}{stages})"
 
     def constant_fields(self) -> tuple[str, ...]:
-        """All of them: no run changes an MDP."""
+        """Name all fields: no run changes an MDP."""
         return self._fields
 
     @property
     def transitions(self) -> Floats:
-        """Probabilities [S, A, S], or [H, S, A, S] where they depend on h; dense, so for small MDPs."""
+        """Probabilities [S, A, S], or [H, S, A, S] if they depend on h; dense, so for small MDPs."""
         shape = (self.n_stages, self.n_states, self.n_actions, self.n_states)
         if (cells := math.prod(shape)) > MAX_DENSE:
             raise InputError(
@@ -67,7 +67,7 @@ class MDP(NamedTuple):
 
     @property
     def mean_rewards(self) -> Floats:
-        """Expected rewards [S, A], or [H, S, A] where they depend on h."""
+        """Expected rewards [S, A], or [H, S, A] if they depend on h."""
         return self._by_stage(self.row_means.reshape(self.n_stages, self.n_states, self.n_actions))
 
     @property
@@ -132,14 +132,14 @@ def first_state(mdp: MDP, transitions: Stream) -> int:
 
 @kernel
 def draw(mdp: MDP, slot: int, u: float, e: float) -> float:
-    """Make the reward of a slot of a uniform and an exponential."""
+    """Make the reward of a slot from a uniform and an exponential."""
     i = as_int(mdp.law[U(slot)])
     return draw_law(as_index(mdp.laws.code[U(i)]), mdp.laws, i, u, e)
 
 
 @kernel
 def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
-    """Draw the reward of a slot; a constant one consumes its pair too, so that streams stay together."""
+    """Draw the reward of a slot; a constant one consumes its pair too, so that streams stay in step."""
     i = as_int(mdp.law[U(slot)])
     if as_index(mdp.laws.code[U(i)]) == CONSTANT:
         skip_pair(rewards)
@@ -150,7 +150,7 @@ def reward(mdp: MDP, slot: int, rewards: Stream) -> float:
 
 @kernel
 def locate_slot(mdp: MDP, s: int, a: int, h: int, transitions: Stream) -> tuple[int, int]:
-    """Return the row of (s, a) at step h, and a slot of it, drawn."""
+    """Return the row of (s, a) at step h, and draw one of its slots."""
     stage = h if mdp.n_stages > 1 else 0
     row = U(stage * mdp.n_states + s) * U(mdp.n_actions) + U(a)
     first, last = as_int(mdp.offsets[row]), as_int(mdp.offsets[row + U(1)]) - 1

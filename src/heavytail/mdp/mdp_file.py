@@ -1,8 +1,7 @@
 """MDP files: one ``.npz`` with the arrays of an MDP, of one that changes, or of one from a log.
 
-No pickle is written or read, and what is read is checked: compiled code trusts these arrays. The digest of an
-MDP is that of its arrays, so it is the same in every process and on every machine; labels are
-not part of it.
+No pickle is written or read, and arrays are checked when read: compiled code trusts them. The digest of an
+MDP is that of its arrays, so it is the same in every process and on every machine; labels are not part of it.
 """
 
 import io
@@ -31,12 +30,12 @@ AnyMDP: TypeAlias = MDP | ChangingMDP | LoggedMDP
 
 
 def save_mdp(mdp: AnyMDP, path: str | os.PathLike[str]) -> None:
-    """Write an MDP to a file, or leave the old one."""
+    """Write an MDP to a file; on failure the old file stays."""
     write_arrays(path, _all_arrays(mdp))
 
 
 def load_mdp(path: str | os.PathLike[str]) -> AnyMDP:
-    """Read what `save_mdp` wrote."""
+    """Read a file written by `save_mdp`."""
     return _restore(read_arrays(path, "MDP file"), os.fspath(path))
 
 
@@ -100,7 +99,7 @@ def as_changing(mdp: Any) -> ChangingMDP:
 
 
 def digest_mdp(mdp: AnyMDP) -> str:
-    """Return a digest of everything that runs in an MDP depend on.
+    """Return a digest of everything in an MDP on which runs depend.
 
     >>> import heavytail as ht
     >>> digest_mdp(ht.make_mdp("two_state")) == digest_mdp(ht.make_mdp("two_state"))

@@ -1,4 +1,4 @@
-"""Check the arrays from which an MDP is built, and those of a built MDP.
+"""Check the arrays used to build an MDP, and those of a built MDP.
 
 Compiled code trusts them: an index out of range would read arbitrary memory.
 """
@@ -27,7 +27,7 @@ DTYPES = {
 }
 
 
-# The arrays that an MDP is built from
+# The arrays from which an MDP is built
 
 
 def check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions: int, n_rows: int) -> None:
@@ -36,7 +36,7 @@ def check_slots(row: Ints, successors: Ints, p: Floats, n_states: int, n_actions
         raise InputError(f"an MDP needs at least one state and one action, got {n_states} and {n_actions}")
     if not row.shape == successors.shape == p.shape or row.ndim != 1:
         raise InputError(
-            f"rows, successors and probabilities must be as long as each other, got {row.shape},"
+            f"rows, successors and probabilities must have the same length, got {row.shape},"
             f" {successors.shape}, {p.shape}"
         )
     if len(row) and (np.diff(row).min(initial=0) < 0 or row[0] < 0 or row[-1] >= n_rows):

@@ -39,7 +39,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
     for i, env in enumerate(wrappers()):
         walk(env, STEPS)
         env.save(folder / f"{i}.npz")
-        files.append(read_arrays(folder / f"{i}.npz", "file of a wrapper"))
+        files.append(read_arrays(folder / f"{i}.npz", "wrapper file"))
     return partial(try_one, wrappers(), files, folder / "hostile.npz")
 
 

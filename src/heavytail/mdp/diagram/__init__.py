@@ -130,7 +130,7 @@ def _count(n: int, noun: str) -> str:
 class _Graph:
     """States and arrows on axes whose unit is about an inch.
 
-    What belongs to one state (a loop, a stub, the note of its rewards) is drawn outward from it, where the
+    Parts of a single state (a loop, a stub, the note of its rewards) are drawn outward from it, where the
     arrows to other states leave room.
     """
 
@@ -204,7 +204,7 @@ class _Graph:
         text.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1.0, "alpha": 0.9})
 
     def _attach(self, axes: Axes, arrow: Arrow) -> None:
-        """Draw what touches one state only: a loop, a stub into a start state, or the end of an episode."""
+        """Draw an arrow at one state: a loop, a stub into a start state, or the end of an episode."""
         s = max(arrow.source, arrow.target)
         center = self.positions[s]
         angle, _ = self._find_room(s, 180.0 if arrow.source == START else float(self.outward[s]))

@@ -1,4 +1,4 @@
-"""The contents of a picture, of the first step of an MDP: arrows, rewards and laws, and their short texts."""
+"""The contents of a diagram of an MDP's first step: arrows, rewards and laws, as short texts."""
 
 import math
 from collections import defaultdict
@@ -111,7 +111,7 @@ def _format_rewards(by_mean: dict[float, set[int]], n_actions: int) -> str:
 
 
 class LawFamily(NamedTuple):
-    """Laws that differ only in their location: one of them, and what is said of all."""
+    """Laws that differ only in their location: one of them, and a description of all."""
 
     kind: RewardKind
     law: Law

@@ -124,7 +124,7 @@ def _double_chain(pairs: Pairs, n: int) -> Placement:
 
 
 def _is_grid(pairs: Pairs, n: int) -> bool:
-    """Tell whether every step leads to the next row, or to a neighbour.
+    """Return whether every step leads to the next row, or to a neighbour.
 
     On a board of four all states are neighbours, so only the first counts there.
     """
@@ -145,7 +145,7 @@ def _grid(pairs: Pairs, n: int) -> Placement:
 
 
 def _depths(pairs: Pairs, n: int) -> list[int]:
-    """Return the steps from state 0 to each state; one more than the most to those never reached."""
+    """Return the steps from state 0 to each state; one more than the maximum if never reached."""
     depths, level = {0: 0}, [0]
     while level:
         level = sorted({t for s, t in pairs if s in level and t not in depths})
