@@ -260,7 +260,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("agents/optimistic/grid/transition_scale", [1, -1],
      "agents.optimistic (transition_scale = -1) on arms: q_learning: transition_scale must be at least"),
     ("agents/optimistic/envs", ["arms", "two_state"],
-     "agents.optimistic (transition_scale = 0.01) on two_state: q_learning learns in episodes and this"),
+     "agents.optimistic (transition_scale = 0.01) on two_state: q_learning learns in episodes, but this"),
     ("agents/heavy/parameters", {"epsilon": 2.0},
      "agents.heavy (moment = 1.0) on arms: heavy_ucrl2: epsilon must be at most 1, got 2.0"),
     ("agents/heavy/parameters/epsilon", 0.5,
