@@ -245,7 +245,7 @@ def test_agents_and_environments_take_it() -> None:
         (3, {}, "the log is a int; it must be a DataFrame"),
         ({"s": [1], "a": [1, 2]}, {}, "the log is not a table"),
         ("nowhere.parquet", {}, "nowhere.parquet cannot be read: No such file"),
-        (__file__, {}, "no table as CSV or Parquet"),
+        (__file__, {}, "not a valid CSV or Parquet table"),
     ],
 )
 def test_mistakes_are_one_line(table: Any, changes: dict[str, Any], message: str) -> None:

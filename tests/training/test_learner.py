@@ -60,7 +60,7 @@ def test_learn_wants_the_unit_of_its_problem(learner: ht.Learner) -> None:
         (lambda: learner.predict(3), "there is no state 3; states are whole numbers from 0 to 2"),
         (lambda: learner.predict(1.5), "there is no state 1.5; states are whole numbers from 0 to 2"),  # type: ignore[arg-type]
         (lambda: learner.learn("x"), "learn: episodes must be a number, got 'x'"),  # type: ignore[arg-type]
-        (lambda: learner.learn(5, checkpoints=[1.5]), "checkpoints must be a number of them"),  # type: ignore[list-item]
+        (lambda: learner.learn(5, checkpoints=[1.5]), "checkpoints must be a count"),  # type: ignore[list-item]
         (lambda: learner.predict(0, 4), "there is no step 4; steps are whole numbers from 0 to 3"),
     ):
         with pytest.raises(InputError) as caught:
