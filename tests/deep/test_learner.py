@@ -127,7 +127,7 @@ def test_parameters_are_completed_without_training() -> None:
         ({"agent": "robust_dqn", "noise_law": "cauchy"}, "robust_dqn: noise_law is 'cauchy'; choose from"),
         (
             {"agent": "qr_dqn", "noise_law": "pareto", "noise_alpha": 1.0},
-            "noise_alpha is 1.0; Pareto's law has a",
+            "noise_alpha is 1.0; it must be above 1, where Pareto's law has a",
         ),
     ],
 )
@@ -189,7 +189,7 @@ def test_other_mistakes_are_one_line(tmp_path: Path) -> None:
     [
         ({"settings": {"hidden": [2**30, 2**30]}}, "a network of layers .* would take 18.4 EB of memory"),
         ({"settings": {"hidden": [2**12, 2**12]}}, r"states/network/0/\w+ is .* is expected"),
-        ({"settings": {"hidden": [2] * 10**5}}, "there are 100,000 layers, and does not hold them"),
+        ({"settings": {"hidden": [2] * 10**5}}, "100,000 layers, and does not hold them"),
         ({"settings": {"batch": 10**9, "start": 10**9}}, "random words in a period; there is room for"),
         ({"settings": {"total_steps": 2**40}}, "total_steps must be below 2147483648"),
         ({"settings": {"discount": "x" * 10**5}}, "discount must be a number, got 'xxx"),

@@ -96,5 +96,5 @@ def test_altered_files_are_one_line(change: Callable[[Arrays], Arrays], tmp_path
 
 def test_other_things_are_no_mdps(tmp_path: Path) -> None:
     ht.make_agent(ht.make_mdp("six_arms"), "random", seed=0).save(tmp_path / "agent.npz")
-    with pytest.raises(ht.InputError, match="not an MDP file of format 4"):
+    with pytest.raises(ht.InputError, match="not an MDP file of format"):
         load_mdp(tmp_path / "agent.npz")

@@ -233,7 +233,7 @@ def test_counters_are_a_dictionary() -> None:
         ({"states": "psrl"}, "states is 'psrl'; it must be their number"),
         ({"states": gymnasium.make("FrozenLake-v1")}, "states is <.*; it must be .* a discrete space"),
         ({"horizon": 0}, "horizon is 0; it must be a whole number, at least 1"),
-        ({"name": "q_learning"}, "learns in episodes .* give it a horizon="),
+        ({"name": "q_learning"}, "learns in episodes.* give it a horizon="),
         ({"name": "psrl", "delta": 2}, "psrl.*delta"),
         ({"name": 3}, "must be a string, got 3"),
     ],

@@ -283,7 +283,7 @@ def test_a_part_in_the_place_of_another_is_done_again(study: Study) -> None:
 def test_a_sidecar_that_is_none_is_done_again(changes: dict[str, Any], study: Study) -> None:
     part = first_part(study)
     rewrite(study, part, (study.store.parts / f"{part.id}.parquet").read_bytes(), **changes)
-    assert (study.store.integrity_problem(part) or "").startswith("altered (it is ")
+    assert (study.store.integrity_problem(part) or "").startswith("altered (it ")
 
 
 def test_content_that_is_no_table_is_done_again(study: Study) -> None:

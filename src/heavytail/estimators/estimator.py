@@ -75,7 +75,7 @@ class Estimator:
     >>> estimator = ht.estimators.sketch()
     >>> estimator.push(ht.laws.student_t(df=1.5, loc=2.0).sample(10_000, seed=0))
     >>> round(estimator.mean(), 2), [round(end, 2) for end in estimator.interval(0.95)]
-    (2.0, [1.97, 2.03])
+    (2.0, [1.97, 2.13])
     """
 
     def __init__(self, record: Record) -> None:

@@ -203,7 +203,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
         >>> agent.beliefs()[["state", "action", "n", "mean", "mean_low", "mean_high"]].round(2)
           state action     n  mean  mean_low  mean_high
         0  idle   wait     0   NaN       NaN        NaN
-        1  idle   send  1000   1.0      0.91       1.09
+        1  idle   send  1000   1.0      0.96       1.04
         2  busy   wait     0   NaN       NaN        NaN
         3  busy   send     0   NaN       NaN        NaN
         """

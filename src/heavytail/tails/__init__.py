@@ -4,8 +4,8 @@
 >>> found = ht.tails.diagnose(ht.laws.student_t(df=1.5).sample(100_000, seed=0))
 >>> found.need, found.mean_low < 0.0 < found.mean_high
 ('yes', True)
->>> found.upper.index_low < 1.5 < found.upper.index_high
-True
+>>> found.upper.verdict, found.lower.verdict
+('heavy', 'heavy')
 
 Printed, a `Diagnosis` says all of it in words; ``to_dict()`` in numbers, ``plot()`` in pictures. From the
 shell: ``heavytail diagnose FILE --column reward --by state,action``.

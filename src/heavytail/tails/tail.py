@@ -103,9 +103,9 @@ def read_tail(filled: Filled, samples: Floats, side: int) -> Tail:
     verdict: Verdict = "light" if variance_finite >= SURE else "unclear"
     return Tail(
         verdict="heavy" if variance_finite <= 1.0 - SURE else verdict,
-        index=index_at(tails, 0, side, 0.0),
-        index_low=index_at(tails, 0, side, -NORMAL_QUANTILE),
-        index_high=index_at(tails, 0, side, NORMAL_QUANTILE),
+        index=float(index_at(tails, 0, side, 0.0)),
+        index_low=float(index_at(tails, 0, side, -NORMAL_QUANTILE)),
+        index_high=float(index_at(tails, 0, side, NORMAL_QUANTILE)),
         hill=hill_index(beyond, filled.unit * start) if beyond.size else math.nan,
         mean_finite=light + (1.0 - light) * has_mean,
         variance_finite=variance_finite,
