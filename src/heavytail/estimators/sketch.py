@@ -92,7 +92,9 @@ SPREAD = 11  # the square of the mean root of |x - middle|, in units of samples
 SPREAD_ERROR = 12  # the standard error of its logarithm
 OFFSET = 13  # of the skewed mean from the trimmed one, over the spread
 OFFSET_ERROR = 14  # its standard deviation
-SUMMARY_COLUMNS = 15
+ASKED = 15  # the log-confidence of the interval that is kept, since agents ask for the same often; -1: none
+LOW, HIGH = 16, 17  # its ends
+SUMMARY_COLUMNS = 18
 RENEW_AFTER = 50  # a summary is renewed when one in so many samples is new
 MIN_OFFSET_ERROR = 1e-6
 MIN_ERROR = (
@@ -186,7 +188,7 @@ def _summarise(estimator: Sketch, cell: int, block: int) -> None:
     list_sides(histogram, atoms, middle)
     summary[b, SEEN], summary[b, FREEDOM] = histogram.n[U(cell)], freedom
     summary[b, MIDDLE], summary[b, ERROR] = atoms.origin + atoms.scale * middle, atoms.scale * error
-    summary[b, SCALE] = atoms.scale
+    summary[b, SCALE], summary[b, ASKED] = atoms.scale, -1.0
     _summarise_spread(estimator, atoms, block)
     right = fit_tail(estimator.tails, estimator.excesses, histogram, atoms, block, RIGHT)
     left = fit_tail(estimator.tails, estimator.excesses, histogram, atoms, block, LEFT)
@@ -366,9 +368,12 @@ def _quantile(estimator: Sketch, block: int, log_confidence: float, sign: float)
 @kernel
 def mean_and_ends(estimator: Sketch, block: int, log_confidence: float) -> tuple[float, float, float]:
     """Return the mean of a summary and the ends of its interval."""
-    centre = _centre(estimator, block)
-    low = _within(estimator, block, _quantile(estimator, block, log_confidence, -1.0))
-    high = _within(estimator, block, _quantile(estimator, block, log_confidence, 1.0))
+    summary, b, centre = estimator.summary, U(block), _centre(estimator, block)
+    if summary[b, ASKED] != log_confidence:
+        summary[b, LOW] = _quantile(estimator, block, log_confidence, -1.0)
+        summary[b, HIGH] = _quantile(estimator, block, log_confidence, 1.0)
+        summary[b, ASKED] = log_confidence
+    low, high = _within(estimator, block, summary[b, LOW]), _within(estimator, block, summary[b, HIGH])
     return centre, min(low, centre), max(high, centre)
 
 
