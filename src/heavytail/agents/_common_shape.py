@@ -175,7 +175,7 @@ def spread_evidence(sketch: Sketch, pool: IndexList, noise: Noise) -> float:
 
 @kernel
 def one_sided(sketch: Sketch, pool: IndexList) -> bool:
-    """Tell whether all cells of the pool are skewed to one side."""
+    """Return whether all cells of the pool are skewed to one side."""
     low, high = math.inf, -math.inf
     for k in range(pool.size[0]):
         cell = item(pool, k)

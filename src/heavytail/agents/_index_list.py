@@ -25,7 +25,7 @@ class IndexList(NamedTuple):
         return {"items": below(self.items.size), "size": Range(0, self.items.size)}
 
     def holds_exactly(self, where: np.ndarray) -> bool:
-        """Tell whether it lists the places at which an array [n] is true, each once."""
+        """Return whether it lists the places at which an array [n] is true, each once."""
         return np.array_equal(np.sort(self.items[: self.size[0]]), np.flatnonzero(where))
 
 

@@ -163,14 +163,14 @@ def _full(record: HeavyPSRL) -> bool:
 
 @kernel
 def has_many(agent: HeavyPSRL, what: int) -> bool:
-    """Tell whether so much is new, or stale, that another MDP must be drawn."""
+    """Return whether so much is new, or stale, that another MDP must be drawn."""
     n = agent.phase[U(what)]
     return agent.phase[NUMBER] == 0 or (MANY * n > agent.tried.size[0] and is_worth_it(agent, n))
 
 
 @kernel
 def is_worth_it(agent: HeavyPSRL, n: int) -> bool:
-    """Tell whether n events, or steps, are enough for what a phase costs."""
+    """Return whether n events, or steps, are enough for what a phase costs."""
     return DRAWN_AT_ONCE * n > agent.seen.size[0] * (agent.rewards.size // agent.model.n_states)
 
 

@@ -167,7 +167,7 @@ def _push(estimator: Sketch, cell: int, x: float) -> None:
 
 @kernel
 def is_constant(estimator: Sketch, cell: int) -> bool:
-    """Tell whether all samples of a cell are equal."""
+    """Return whether all samples of a cell are equal."""
     return estimator.histogram.block[U(cell)] < 0
 
 

@@ -40,7 +40,7 @@ def size_correlation(samples: Floats, centre: float) -> float:
 
 
 def is_notable(correlation: float, n: int) -> bool:
-    """Tell whether a correlation within n samples is neither noise nor too small to matter.
+    """Return whether a correlation within n samples is neither noise nor too small to matter.
 
     >>> is_notable(0.2, 1000), is_notable(0.2, 100), is_notable(0.05, 10_000)
     (True, False, False)
@@ -56,7 +56,7 @@ def _ranks(values: Floats) -> Floats:
 
 
 def are_drawn_again(ascending: Floats) -> bool:
-    """Tell whether the largest samples are a list that was drawn from again and again.
+    """Return whether the largest samples are a list that was drawn from again and again.
 
     >>> rng = np.random.default_rng(0)
     >>> returns = rng.standard_t(3, 500)

@@ -75,7 +75,7 @@ def _draw_survival(axes: "Axes", found: "Diagnosis", samples: Floats) -> None:
 
 
 def has_law(tail: Tail) -> bool:
-    """Tell whether a law was fitted to a tail."""
+    """Return whether a law was fitted to a tail."""
     return not (tail.unknown or tail.ends)
 
 
