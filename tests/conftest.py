@@ -1,6 +1,7 @@
 """What all tests share: the same examples in every run, kept programs and bytecode, long tests first."""
 
 import os
+import secrets
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(KEPT) / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
+# Ray would keep a secret in the home folder, which a test must not write, and perhaps cannot.
+os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
 
 # So is bytecode, whatever the environment says: without it pytest rewrites every test file in every process,
 # and each process that a test starts compiles heavytail's source.

@@ -122,6 +122,25 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert nowhere.startswith("the Ray cluster at nowhere.invalid:6379 cannot be reached: ")
 
 
+NO_HOME = """
+import os, sys
+from heavytail.studies.engines.ray import RayEngine
+del os.environ["RAY_AUTH_TOKEN"]
+os.environ["HOME"] = sys.argv[2] + "/file"
+try:
+    RayEngine()
+except ValueError as error:
+    print(error)
+"""
+
+
+def test_a_home_that_cannot_be_written_is_one_line_with_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    (said,) = on_ray(NO_HOME, {}, tmp_path)
+    assert said.startswith("Ray cannot be reached: ")
+    assert said.endswith("Ray keeps a secret there: set RAY_AUTH_TOKEN to one instead")
+
+
 def test_without_ray_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     imports = builtins.__import__
 

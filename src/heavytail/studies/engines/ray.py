@@ -55,7 +55,7 @@ class RayEngine:
                 )
             except (OSError, ValueError, RuntimeError) as error:
                 where = f"the Ray cluster at {address}" if address else "Ray"
-                raise InputError(f"{where} cannot be reached: {' '.join(str(error).split())}") from None
+                raise InputError(f"{where} cannot be reached: {_why(error)}") from None
             weakref.finalize(self, self._ray.shutdown)
         self.workers = int(workers or self._ray.cluster_resources().get("CPU", 1))
 
@@ -104,6 +104,12 @@ class RayEngine:
                 f"Ray gave up on a part: {reason}; what is done is kept, continue with: heavytail resume"
             ) from None
         return result
+
+
+def _why(error: Exception) -> str:
+    why = " ".join(str(error).split())
+    is_token = isinstance(error, OSError) and ".ray" in Path(error.filename or "").parts
+    return f"{why}; Ray keeps a secret there: set RAY_AUTH_TOKEN to one instead" if is_token else why
 
 
 def run_part_on_ray(part_json: str, plugins: Mapping[str, str], mdp: bytes | None) -> Result:
