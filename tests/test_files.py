@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from heavytail.errors import InputError
-from heavytail.files import read_arrays, save_figure, write_arrays, write_whole
+from heavytail.files import read_arrays, read_plain, save_figure, write_arrays, write_whole
 
 
 def figure(y: float) -> Figure:
@@ -52,6 +52,30 @@ def test_a_link_or_a_device_is_not_replaced_by_a_file(tmp_path: Path, kind: str)
         write_arrays(path, {"x": np.arange(3)})
     assert sorted(tmp_path.iterdir()) == before
     assert kind == "device" or (tmp_path / "link").exists() == (kind != "fifo")
+
+
+def test_what_is_no_plain_file_is_not_read(tmp_path: Path) -> None:
+    """A device may have no end, and a pipe no beginning; the target `links` of the fuzzer has both."""
+    (tmp_path / "file").write_bytes(b"content")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "device").symlink_to("/dev/null")
+    assert read_plain(tmp_path / "link") == b"content"
+    for name, message in (
+        ("device", "it is not a plain file"),
+        ("", "Is a directory"),
+        ("x", "No such file"),
+    ):
+        with pytest.raises(OSError, match=message):
+            read_plain(tmp_path / name)
+    with pytest.raises(InputError, match="device cannot be read: it is not a plain file"):
+        read_arrays(tmp_path / "device", "agent file")
+
+
+def test_a_file_larger_than_the_memory_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "sparse").open("wb") as out:
+        out.truncate(2**42)
+    with pytest.raises(InputError, match=r"sparse would take 4\.4 TB of memory"):
+        read_plain(tmp_path / "sparse")
 
 
 def test_an_interrupted_file_is_the_old_one(tmp_path: Path) -> None:

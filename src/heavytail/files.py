@@ -1,8 +1,10 @@
 """Files written whole or not at all: any bytes, arrays as ``.npz``, figures as SVG, PDF or PNG."""
 
+import errno
 import math
 import os
 import secrets
+import stat
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from heavytail.checks import require_memory
 from heavytail.errors import InputError, short_text
 
 if TYPE_CHECKING:
@@ -74,6 +77,36 @@ def refuse_link(path: Path) -> None:
         raise InputError(f"{path} is a link, and links are not followed here; replace it by its target")
 
 
+def read_plain(path: Path) -> bytes:
+    """Read a whole file that others may have put there."""
+    with open_plain(path) as source:
+        return source.read()
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a file to read, if it is one: a pipe may never begin, and a device never end.
+
+    Raises:
+        OSError: it cannot be opened, or is no plain file.
+        InputError: it does not fit in memory.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        _require_plain(path, os.fstat(handle))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def _require_plain(path: Path, found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a plain file", os.fspath(path))
+    require_memory(f"{path}", found.st_size)
+
+
 def write_arrays(path: str | os.PathLike[str], arrays: Arrays) -> None:
     """Write an ``.npz`` file, or leave the old one as it was."""
     target = Path(path)
@@ -98,7 +131,7 @@ def read_arrays(path: str | os.PathLike[str], what: str, only: str | None = None
     """
     target = Path(path)
     try:
-        with target.open("rb") as source:
+        with open_plain(target) as source:
             return unpack_arrays(source, only)
     except OSError as error:
         raise InputError(f"{target} cannot be read: {error.strerror or error}") from error

@@ -562,6 +562,37 @@ def test_a_link_in_the_folder_of_others_is_not_followed(name: str, tmp_path: Pat
     assert not mine.is_file() or mine.read_text() == "a file of the user"
 
 
+@pytest.mark.parametrize("place", [PART, SIDECAR])
+def test_a_part_that_is_a_link_to_a_device_is_done_again(place: str, tmp_path: Path) -> None:
+    """A device may have no end, as /dev/zero; this one ends at once."""
+    raw = small(agents={"random": {}})
+    whole, part = finished(raw, tmp_path), Study(raw, tmp_path).cells()[0].parts[0].id
+    path = tmp_path / place.format(part)
+    path.unlink()
+    path.symlink_to("/dev/null")
+    notes = Notes()
+    Study.open(tmp_path).run("inline", listener=notes)
+    assert "it is not a plain file" in notes.damaged[part]
+    assert files(tmp_path) == whole
+
+
+def test_a_first_page_that_is_a_link_to_a_device_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "study.json").symlink_to("/dev/null")
+    with pytest.raises(InputError, match=r"study\.json cannot be read: it is not a plain file"):
+        Study.open(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["parts", "sidecars", "resume", "mdps"])
+def test_a_file_in_the_place_of_a_folder_is_one_line(name: str, tmp_path: Path) -> None:
+    raw = small(agents={"random": {}})
+    study = Study(raw, tmp_path)
+    study.run("inline")
+    shutil.rmtree(tmp_path / name, ignore_errors=True)
+    (tmp_path / name).write_text("")
+    with pytest.raises(InputError, match=f"{name} is not a folder; remove it"):
+        Study(raw, tmp_path).run("inline")
+
+
 def test_a_second_process_is_told_of_the_first_and_changes_nothing(tmp_path: Path) -> None:
     raw = small(agents={"random": {}})
     with running("-c", WAITS, json.dumps(raw), str(tmp_path / "x"), stdin=subprocess.PIPE) as child:

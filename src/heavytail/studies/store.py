@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from heavytail.errors import InputError
-from heavytail.files import make_folder, refuse_link, write_whole
+from heavytail.files import make_folder, read_plain, refuse_link, write_whole
 from heavytail.studies.part import Part, Phase
 from heavytail.studies.part_table import (
     DAMAGE,
@@ -100,7 +100,7 @@ class Store:
         """Write the MDPs given to the study as objects, unless they are already there and correct."""
         for name in given_mdps.given_names(spec.model_dump(mode="json")):
             path, content = self.folder / given_mdps.file_of(name), given_mdps.to_bytes(name)
-            if not path.exists() or path.read_bytes() != content:
+            if not path.exists() or read_plain(path) != content:
                 self.write_file(given_mdps.file_of(name), content)
 
     def take_mdp(self, name: str) -> None:
@@ -143,7 +143,7 @@ class Store:
         """Read a JSON file; None if it is missing."""
         path = self.folder / name
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return json.loads(read_plain(path))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, RecursionError) as error:
@@ -157,7 +157,7 @@ class Store:
         """Read the summary of sweeps; None if it is missing or not a Parquet file."""
         path = self.folder / SWEEPS
         try:
-            content = path.read_bytes()
+            content = read_plain(path)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -219,8 +219,8 @@ class Store:
 
     def _content_problem(self, part: Part) -> str | None:
         """Find what is wrong with the files of a part."""
-        sidecar = json.loads(self._sidecar_file(part).read_text(encoding="utf-8"))
-        content = self._part_file(part).read_bytes()
+        sidecar = json.loads(read_plain(self._sidecar_file(part)))
+        content = read_plain(self._part_file(part))
         if sha256(content).hexdigest() != sidecar["sha256"]:
             return "altered"
         try:
@@ -261,6 +261,9 @@ class Store:
         """Keep other processes from working on the study."""
         for path in (self.folder / ".lock", *self._folders()):
             refuse_link(path)
+        for folder in self._folders():
+            if folder.exists() and not folder.is_dir():
+                raise InputError(f"{folder} is not a folder; remove it")
         try:
             handle = (self.folder / ".lock").open("a+b", buffering=0)
         except OSError as error:

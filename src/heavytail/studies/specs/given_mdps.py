@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from heavytail.errors import InputError
+from heavytail.files import read_plain
 from heavytail.mdp import MDP
 from heavytail.mdp.changing import ChangingMDP
 from heavytail.mdp.from_gymnasium import mdp_from_gymnasium
@@ -120,7 +121,7 @@ def take_from_folder(name: str, folder: Path) -> None:
         return
     path = folder / file_of(name)
     try:
-        content = path.read_bytes()
+        content = read_plain(path)
     except OSError as error:
         raise InputError(f"{path} cannot be read, an MDP of the study: {error.strerror}") from None
     take(name, content, os.fspath(path))
