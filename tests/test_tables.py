@@ -97,6 +97,17 @@ def test_separators_of_thousands_are_named(tmp_path: Path) -> None:
         ht.mdp_from_log(file, state="state", action="state", reward="reward")
 
 
+def test_a_column_without_any_value_is_one_line_or_a_label(tmp_path: Path) -> None:
+    """In a Parquet file it may have a type of its own."""
+    file = tmp_path / "log"
+    parquet.write_table(pa.table({"s": ["a", "b"], "none": pa.nulls(2), "reward": [1.0, 2.0]}), file)
+    assert read_rewards(file, by=["s"])["a",].tolist() == [1.0]
+    with pytest.raises(ht.InputError, match=r"'none' .*no value in row 0 and 1 more"):
+        ht.mdp_from_log(file, state="s", action="none", reward="reward")
+    with pytest.raises(ht.InputError, match="'none' holds values of type null; it must be numbers"):
+        read_rewards(file, "none")
+
+
 # Parquet files that grow
 
 LONG = "x" * (1 << 22)

@@ -122,7 +122,13 @@ def _is_text(kind: "pa.DataType") -> bool:
 
 
 def _bytes_without_texts(rows: int, kinds: "Iterable[pa.DataType]") -> int:
-    return rows * sum(8 if _is_text(kind) else max(8, kind.bit_width // 8) for kind in kinds)
+    return rows * sum(map(_bytes_of_a_value, kinds))
+
+
+def _bytes_of_a_value(kind: "pa.DataType") -> int:
+    from pyarrow import types
+
+    return 8 if _is_text(kind) or types.is_null(kind) else max(8, kind.bit_width // 8)
 
 
 def _bytes_of_texts(metadata: Any, texts: list[str]) -> int:
