@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
@@ -35,33 +35,55 @@ def main(job: Job, folder: Path, out: int) -> None:
     work = folder / "files"
     work.mkdir(exist_ok=True)
     try_one = import_module(f"fuzz.targets.{job.target}").start(work)
+    before = _begin_peak()
     outside = _watch_writes(work)
     _limit_memory()
     for index in range(job.first, job.until):
         report(**{"try": index})
         rng = np.random.default_rng([job.seed, crc32(job.target.encode()), index])
-        if fault := _try(try_one, rng) or _first(outside):
+        outcome = _try(try_one, rng)
+        if fault := outcome.fault or _first(outside):
             report(fault=fault)
+        else:
+            report(refused=outcome.is_refused, bytes=_status("VmHWM") - before)
     report(end=True)
 
 
-def _try(try_one: Callable[[np.random.Generator], None], rng: np.random.Generator) -> str:
-    """Try an input; return what is wrong with the answer, nothing if it is one line or none."""
+class Outcome(NamedTuple):
+    """How an input ended: with one line, with an answer, or with a fault."""
+
+    is_refused: bool = False
+    fault: str = ""
+
+
+def _try(try_one: Callable[[np.random.Generator], None], rng: np.random.Generator) -> Outcome:
     try:
         try_one(rng)
     except InputError as error:
         line = str(error)
         if "\n" in line or len(line) > MAX_LINE:
-            return f"a message of {len(line)} characters: {line[:300]!r}"
+            return Outcome(fault=f"a message of {len(line)} characters: {line[:300]!r}")
+        return Outcome(is_refused=True)
     except Exception:  # noqa: BLE001 - that is what is looked for
-        return traceback.format_exc()
-    return ""
+        return Outcome(fault=traceback.format_exc())
+    return Outcome()
 
 
 def _limit_memory() -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + MAX_BYTES
+    limit = _status("VmSize") + MAX_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _begin_peak() -> int:
+    """Measure the peak of memory from now on; return the bytes that are in use."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _status("VmRSS")
+
+
+def _status(name: str) -> int:
+    """Return what Linux says of this process's memory, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{name}:"))
 
 
 def _watch_writes(folder: Path) -> list[str]:
@@ -76,12 +98,17 @@ def _watch_writes(folder: Path) -> list[str]:
             # A link may lead outside; what it is followed to may not
             for path in arguments[event == "os.symlink" : 2]:
                 if isinstance(path, (str, bytes, os.PathLike)):
-                    where = os.path.realpath(os.fsdecode(path))
+                    where = _place(os.fsdecode(path), is_followed=event in ("open", "os.truncate"))
                     if not where.startswith(allowed) and os.sep in os.fsdecode(path):
                         found.append(f"{event} outside of the folder: {where}")
 
     sys.addaudithook(hook)
     return found
+
+
+def _place(path: str, *, is_followed: bool) -> str:
+    """Resolve a path; its last link only if it is followed, rather than removed or replaced."""
+    return os.path.realpath(path) if is_followed else str(Path(path).parent.resolve() / Path(path).name)
 
 
 def _first(found: list[str]) -> str:

@@ -15,6 +15,7 @@ import time
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -48,13 +49,38 @@ class Fault(NamedTuple):
         return f"{self.job.target}, input {self.number}: {self.what}\n  again: {again}"
 
 
+class Tally(NamedTuple):
+    """What became of inputs of a target."""
+
+    target: str
+    faults: list[Fault]
+    answered: int = 0
+    refused: int = 0
+    peak: int = 0  # most bytes that they took, beyond what was there before the first
+
+    @property
+    def tried(self) -> int:
+        """How many they were."""
+        return self.answered + self.refused + len(self.faults)
+
+    def add(self, other: "Tally") -> "Tally":
+        """Count two together."""
+        return Tally(
+            self.target,
+            self.faults + other.faults,
+            self.answered + other.answered,
+            self.refused + other.refused,
+            max(self.peak, other.peak),
+        )
+
+
 def target_names() -> list[str]:
     """List the targets: the modules of their folder."""
     return sorted(module.name for module in pkgutil.iter_modules(fuzz.targets.__path__))
 
 
-def run_targets(names: Sequence[str], given: Namespace, folder: Path) -> list[Fault]:
-    """Run the targets side by side in `given.workers` processes, and return what went wrong."""
+def run_targets(names: Sequence[str], given: Namespace, folder: Path) -> list[Tally]:
+    """Run the targets side by side in `given.workers` processes, and return what became of their inputs."""
     shares = {name: import_module(f"fuzz.targets.{name}").SHARE for name in names}
     deadline = time.monotonic() + given.seconds
     jobs = [
@@ -64,8 +90,8 @@ def run_targets(names: Sequence[str], given: Namespace, folder: Path) -> list[Fa
     ]
     jobs.sort(key=lambda job: job.until - job.first)  # if time runs out, it does for the longest
     with ThreadPoolExecutor(given.workers) as pool:
-        found = pool.map(lambda job: _run_job(job, folder, deadline), jobs)
-        return [fault for faults in found for fault in faults]
+        found = list(pool.map(lambda job: _run_job(job, folder, deadline), jobs))
+    return [reduce(Tally.add, (tally for tally in found if tally.target == name)) for name in names]
 
 
 def _cut(name: str, given: Namespace, inputs: int) -> Iterator[Job]:
@@ -75,17 +101,17 @@ def _cut(name: str, given: Namespace, inputs: int) -> Iterator[Job]:
         yield Job(name, given.seed, first, min(first + length, given.first + inputs))
 
 
-def _run_job(job: Job, folder: Path, deadline: float) -> list[Fault]:
-    faults: list[Fault] = []
+def _run_job(job: Job, folder: Path, deadline: float) -> Tally:
+    tally = Tally(job.target, [])
     next_index, started = job.first, time.monotonic()
-    while next_index < job.until and len(faults) < MAX_FAULTS and time.monotonic() < deadline:
+    while next_index < job.until and len(tally.faults) < MAX_FAULTS and time.monotonic() < deadline:
         with Child(job._replace(first=next_index), folder) as child:
-            next_index = child.watch(faults, deadline)
+            next_index = child.watch(len(tally.faults), deadline)
+        tally = tally.add(child.tally)
     seconds = time.monotonic() - started
-    tried, inputs = next_index - job.first, job.until - job.first
-    done = f"{tried:,} of {inputs:,} inputs in {seconds:,.0f} s, {len(faults)} faults"
-    print(f"{job.target}: {done}", flush=True)  # noqa: T201 - a script
-    return faults
+    done = f"{tally.tried:,} of {job.until - job.first:,} inputs in {seconds:,.0f} s"
+    print(f"{job.target}: {done}, {len(tally.faults)} faults", flush=True)  # noqa: T201 - a script
+    return tally
 
 
 class Child:
@@ -95,6 +121,7 @@ class Child:
         self.job = job
         self.folder = folder / f"{job.target}-{job.first}"
         self.folder.mkdir(exist_ok=True)
+        self.tally = Tally(job.target, [])
         self._buffer = b""
 
     def __enter__(self) -> Self:
@@ -117,8 +144,8 @@ class Child:
         os.close(self._read)
         self._errors.close()
 
-    def watch(self, faults: list[Fault], deadline: float) -> int:
-        """Follow the child to its end, noting faults; return the number of the next input to try."""
+    def watch(self, earlier_faults: int, deadline: float) -> int:
+        """Follow the child to its end, counting; return the number of the next input to try."""
         index, patience, before = self.job.first - 1, START_SECONDS, 0.0
         while True:
             message = self._receive(min(patience, max(deadline - time.monotonic(), 0.0)))
@@ -128,27 +155,32 @@ class Child:
                 computes, seconds = self._activity()
                 if patience == MAX_SECONDS and computes and seconds - before < MAX_SECONDS:
                     continue
-                faults.append(self._fault(index, f"no answer for {patience:g} s"))
+                self._note(index, f"no answer for {patience:g} s")
                 return self._after(index)
             match message:
                 case {"try": int(number)}:
                     index, patience, before = number, MAX_SECONDS, self._activity()[1]
                 case {"fault": str(text)}:
-                    faults.append(self._fault(index, text))
-                    if len(faults) >= MAX_FAULTS:
+                    self._note(index, text)
+                    if earlier_faults + len(self.tally.faults) >= MAX_FAULTS:
                         return index + 1
+                case {"refused": bool(is_refused), "bytes": int(peak)}:
+                    self._count(answered=not is_refused, refused=is_refused, peak=peak)
                 case {"end": True}:
                     return self.job.until
                 case _:
-                    faults.append(self._fault(index, self._death()))
+                    self._note(index, self._death())
                     return self._after(index)
 
     def _after(self, index: int) -> int:
         """Return the next input; there is none where not even the first was reached."""
         return index + 1 if index >= self.job.first else self.job.until
 
-    def _fault(self, index: int, what: str) -> Fault:
-        return Fault(self.job, index, what)
+    def _note(self, index: int, what: str) -> None:
+        self.tally.faults.append(Fault(self.job, index, what))
+
+    def _count(self, **numbers: int) -> None:
+        self.tally = self.tally.add(Tally(self.job.target, [], **numbers))
 
     def _activity(self) -> tuple[bool, float]:
         """Tell whether the child computes, or would if it had a core, and for how long it has."""

@@ -8,11 +8,14 @@ import pytest
 
 import fuzz.targets
 from fuzz import driver
-from fuzz.driver import run_targets, target_names
+from fuzz.driver import Tally, run_targets, target_names
+from support.page_tables import to_markdown, write_table
 
 TARGETS = {
     "raises": "def try_one(rng): raise KeyError('x')",
     "refuses": "def try_one(rng): raise InputError('no')",
+    "refuses_some": "def try_one(rng):\n  if rng.random() < 0.5: raise InputError('no')",
+    "takes": "def try_one(rng): np.ones(2**30, np.uint8)",
     "rambles": "def try_one(rng): e = InputError('x'); e.args = ('no ' * 1000,); raise e",
     "crashes": "def try_one(rng): os.kill(os.getpid(), 11)",
     "hangs": "def try_one(rng): time.sleep(60 if rng.random() < 0.5 else 0)",
@@ -38,9 +41,15 @@ def bad_targets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver, "MAX_SECONDS", 2.0)
 
 
-def faults(name: str, folder: Path, inputs: int = 2) -> list[tuple[int, str]]:
+def try_target(name: str, folder: Path, inputs: int = 2) -> Tally:
     given = Namespace(inputs=inputs, seconds=300.0, seed=0, first=0, workers=1)
-    return [(fault.number, fault.what) for fault in run_targets([name], given, folder)]
+    [tally] = run_targets([name], given, folder)
+    assert tally.tried == inputs
+    return tally
+
+
+def faults(name: str, folder: Path, inputs: int = 2) -> list[tuple[int, str]]:
+    return [(fault.number, fault.what) for fault in try_target(name, folder, inputs).faults]
 
 
 @pytest.mark.usefixtures("bad_targets")
@@ -68,9 +77,26 @@ def test_inputs_after_one_that_hangs_are_tried(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("bad_targets")
-def test_one_line_is_an_answer(tmp_path: Path) -> None:
-    assert faults("refuses", tmp_path) == []
+@pytest.mark.parametrize(("name", "answered", "refused"), [("refuses", 0, 3), ("refuses_some", 2, 1)])
+def test_one_line_is_an_answer(name: str, answered: int, refused: int, tmp_path: Path) -> None:
+    tally = try_target(name, tmp_path, inputs=3)
+    assert (tally.answered, tally.refused, tally.faults) == (answered, refused, [])
+
+
+@pytest.mark.usefixtures("bad_targets")
+def test_memory_is_measured(tmp_path: Path) -> None:
+    assert 0 <= try_target("refuses", tmp_path).peak < 2**27 < 2**30 <= try_target("takes", tmp_path).peak
+
+
+def test_a_table_is_written_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("a\n<!-- table: make x -->\nold\n<!-- end of the table -->\nb\n")
+    write_table(page, "make x", to_markdown(("k", "n"), [("c", "1")]))
+    table = "| k | n |\n| --- | --: |\n| c | 1 |\n"
+    assert page.read_text() == f"a\n<!-- table: make x -->\n{table}<!-- end of the table -->\nb\n"
+    with pytest.raises(ValueError, match="has no place for the table of: make y"):
+        write_table(page, "make y", table)
 
 
 def test_targets_are_found() -> None:
-    assert {"agent_files", "deep_files", "wrapper_state"} <= set(target_names())
+    assert {"agent_files", "bombs", "links", "logs"} <= set(target_names())

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import heavytail as ht
 from fuzz.mutation import FLOATS, INTS, TEXTS, Generator
 from heavytail.cli import app
+from heavytail.errors import InputError
 from heavytail.studies import Study
 
 SHARE = 0.5
@@ -107,3 +108,5 @@ def check(words: list[str]) -> None:
     assert done.exit_code in (0, 2), (words, done.exit_code, done.output)
     own = [line for line in done.stderr.splitlines() if line.startswith("heavytail: ")]
     assert done.exit_code == 0 or own, (words, done.output)
+    if done.exit_code:
+        raise InputError(own[0])

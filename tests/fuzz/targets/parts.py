@@ -1,7 +1,6 @@
 """Results of studies: parts, sidecars, first pages and packed files, with checksums that fit where asked.
 
-What is opened must tell how much is done, give its curves, and be reported now and then. Of links in a folder
-that leads elsewhere none may be followed to write there.
+What is opened must tell how much is done, give its curves, and be reported now and then.
 """
 
 import io
@@ -13,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -25,9 +23,6 @@ from heavytail.studies.sweeps import KEY
 
 SHARE = 2
 REPORTED = 0.002  # share of inputs that are reported: that takes a second
-LINKED = 0.01  # share of inputs with a link, which are run
-LINKS = (".lock", "parts", "sidecars", "resume", "mdps", "report.html", "figures")
-SWOLLEN = 0.02  # share of Parquet files that hold far more than they seem to
 RAW = {
     "name": "small",
     "episodes": 60,
@@ -52,8 +47,11 @@ class Whole(NamedTuple):
 
 def start(folder: Path) -> Callable[[Generator], None]:
     """Run a small study, and look at it in both forms."""
-    (folder.parent / "outside").mkdir(exist_ok=True)
-    (folder.parent / "outside.txt").write_text("of the user")
+    return partial(try_one, run_whole(folder), folder)
+
+
+def run_whole(folder: Path) -> Whole:
+    """Run a small study, and look at it in both forms."""
     study = Study(RAW, folder / "study")
     study.run("inline")
     packed_file = study.pack(folder / "packed.parquet")
@@ -64,7 +62,16 @@ def start(folder: Path) -> Callable[[Generator], None]:
         for path in sorted(study.store.folder.rglob("*"))
         if path.is_file() and path.suffix in (".json", ".parquet")
     }
-    return partial(try_one, Whole(study.store.folder, found, packed_file.read_bytes()), folder)
+    return Whole(study.store.folder, found, packed_file.read_bytes())
+
+
+def write_folder(whole: Whole, changed: dict[str, bytes]) -> None:
+    """Write the folder anew, with some files changed."""
+    shutil.rmtree(whole.folder)
+    for name, content in {**whole.files, **changed}.items():
+        path = whole.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
 
 
 def try_one(whole: Whole, folder: Path, rng: Generator) -> None:
@@ -75,24 +82,8 @@ def try_one(whole: Whole, folder: Path, rng: Generator) -> None:
         path.write_bytes(_mutate_packed(whole.packed, rng))
         use(path, folder, report=report)
         return
-    shutil.rmtree(whole.folder)
-    for name, content in {**whole.files, **_mutate_file(whole.files, rng)}.items():
-        path = whole.folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    if rng.random() < LINKED:
-        _link(whole.folder, folder.parent / "outside", rng)
-        Study.open(whole.folder).run("inline")
-        report = True
+    write_folder(whole, _mutate_file(whole.files, rng))
     use(whole.folder, folder, report=report)
-
-
-def _link(study: Path, outside: Path, rng: Generator) -> None:
-    """Put a link that leads out of the folder in the place of something that is written."""
-    path = study / str(rng.choice(LINKS))
-    if path.is_dir():
-        shutil.rmtree(path)
-    path.symlink_to(outside.with_suffix(".txt") if path.suffix or path.name == ".lock" else outside)
 
 
 def use(path: Path, folder: Path, *, report: bool) -> None:
@@ -109,12 +100,17 @@ def use(path: Path, folder: Path, *, report: bool) -> None:
 
 
 def _mutate_file(files: dict[str, bytes], rng: Generator) -> dict[str, bytes]:
-    """Change one file of a folder; of a part also its checksum, or nobody would read it."""
+    """Change one file of a folder; of a part mostly also its checksum, or nobody would read it."""
     name = list(files)[int(rng.integers(len(files)))]
     content = _mutate_content(name, files[name], rng)
-    sidecar = name.replace("parts/", "sidecars/").replace(".parquet", ".json")
-    if not name.startswith("parts/") or rng.random() < 0.1:
+    return {name: content} if rng.random() < 0.1 else with_checksum(files, name, content)
+
+
+def with_checksum(files: dict[str, bytes], name: str, content: bytes) -> dict[str, bytes]:
+    """Return a file with another content, and if it is a part also its sidecar."""
+    if not name.startswith("parts/"):
         return {name: content}
+    sidecar = name.replace("parts/", "sidecars/").replace(".parquet", ".json")
     page = {**json.loads(files[sidecar]), "sha256": sha256(content).hexdigest()}
     return {name: content, sidecar: json.dumps(page).encode()}
 
@@ -124,8 +120,6 @@ def _mutate_content(name: str, content: bytes, rng: Generator) -> bytes:
         return mutate_bytes(content, rng)
     if name.endswith(".json"):
         return json.dumps(mutate_tree(json.loads(content), rng)).encode()
-    if rng.random() < SWOLLEN:
-        return _swell(content, rng)
     table = pq.read_table(io.BytesIO(content))
     metadata, table = table.schema.metadata, _mutate_table(table, rng)
     if name == SWEEPS:  # its checksum is that of its values
@@ -141,8 +135,6 @@ def _mutate_packed(content: bytes, rng: Generator) -> bytes:
     """Change a packed study, and give it a checksum that fits."""
     if rng.random() < 0.1:
         return mutate_bytes(content, rng)
-    if rng.random() < SWOLLEN:
-        return _swell(content, rng)
     file = pq.ParquetFile(io.BytesIO(content))
     table = file.read().replace_schema_metadata(None)
     header = json.loads(file.metadata.metadata[KEY])
@@ -156,21 +148,6 @@ def _mutate_packed(content: bytes, rng: Generator) -> bytes:
         return packed.to_parquet(table, header)
     except ValueError:  # NaN in the header, of which there is no digest
         return mutate_bytes(content, rng)
-
-
-def _swell(content: bytes, rng: Generator) -> bytes:
-    """Put a long text into a column of many rows, which is stored once."""
-    table, out = pq.read_table(io.BytesIO(content)), io.BytesIO()
-    rows = np.zeros(2 ** int(rng.integers(16)), np.int32)
-    text = pa.array(["x" * 2 ** int(rng.integers(20))])
-    name = str(rng.choice([field.name for field in table.schema if pa.types.is_string(field.type)]))
-    swollen = table.take(pa.array(rows)).set_column(
-        table.column_names.index(name), name, pa.DictionaryArray.from_arrays(rows, text)
-    )
-    with pq.ParquetWriter(out, swollen.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(swollen)
-        writer.add_key_value_metadata(table.schema.metadata or {})
-    return out.getvalue()
 
 
 def _mutate_table(table: pa.Table, rng: Generator) -> pa.Table:

@@ -13,6 +13,7 @@ import numpy as np
 from fuzz.mutation import Generator, mutate_array, mutate_bytes, mutate_tree
 from heavytail.agent_file import METADATA, AgentFile, read_agent_file, write_agent_file
 from heavytail.deep import DeepLearner
+from heavytail.errors import InputError
 from heavytail.files import write_arrays
 from heavytail.studies.backends import backend_of
 from heavytail.studies.backends.backend import SET_ASIDE, WorkContext
@@ -70,3 +71,5 @@ def try_one(part: Part, path: Path, file: AgentFile, rng: Generator) -> None:
     assert aside.exists() == bool(told)
     assert all(len(words.splitlines()) == 1 for words in told)
     aside.unlink(missing_ok=True)
+    if told:
+        raise InputError(told[0])
