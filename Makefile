@@ -13,7 +13,7 @@ PIP := pip install --quiet --disable-pip-version-check -c constraints.txt
 # $(call environment,FOLDER): an empty environment; older versions of pip know no dependency groups
 environment = $(PYTHON) -m venv $(1) && $(1)/bin/$(PIP) --upgrade pip
 
-.PHONY: help test test-interop test-browser test-gpu test-lowest test-memory hostile fuzz check docs bench peers reproduce format clean
+.PHONY: help test test-interop test-browser test-gpu test-lowest test-memory hostile kills fuzz check docs bench peers reproduce format clean
 
 help:  ## List the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ test-memory: $(READY)  ## Run agents, also from hostile files, in code that chec
 
 hostile: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
+
+kills: $(READY)  ## Kill services and studies at random moments: is anything lost? It renews a table of the site
+	PYTHONPATH=tests $(BIN)/python -m fuzz.kills $(ARGS)
 
 fuzz: $(READY)  ## Look for new faults: properties on ten times as many examples, new in every run; ARGS=FOLDER
 	$(BIN)/pytest -m hypothesis --hypothesis-profile=new $(ARGS)
