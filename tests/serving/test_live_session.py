@@ -125,6 +125,28 @@ def test_a_process_may_end_while_its_thread_compiles(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
+def test_a_process_that_forks_waits_for_calls_of_other_threads(tmp_path: Path) -> None:
+    """A child would wait for ever for the thread that saves, which it does not have."""
+    script = """
+    import os, threading, time
+    import heavytail as ht
+    agent = ht.make_online(3, 2, "random", seed=0)
+    saving = threading.Event()
+    def save():
+        with agent._frozen():
+            saving.set()
+            time.sleep(0.5)
+    threading.Thread(target=save).start()
+    saving.wait()
+    child = os.fork()
+    if child == 0:
+        os._exit(agent._lock.locked() + agent.session.frozen[0])
+    print(os.waitpid(child, 0)[1], agent._lock.locked())
+    """
+    ended = python(script, folder=tmp_path, NUMBA_DISABLE_JIT="1")
+    assert ended == "0 False"
+
+
 def test_a_process_that_forks_waits_for_the_thread(tmp_path: Path) -> None:
     """A child would wait for ever for a compiler's lock that nobody gives back."""
     script = """

@@ -7,6 +7,7 @@ finishes before another begins; an interpreted call holds the lock, and finishes
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -47,13 +48,34 @@ def _compile(packed: Packed) -> None:
             packed.entry(*function)
 
 
-def _wait_for_compilers() -> None:
-    for thread in list(_compilers.values()):
+# A forked child would inherit locks, but not the threads that release them. So before it is forked, other
+# threads finish their calls, and those that compile come to their end.
+_live: dict["weakref.ref[LiveSession]", None] = {}
+_forking = threading.Lock()
+_held: list["LiveSession"] = []
+
+
+def _hold_sessions() -> None:
+    _forking.acquire()
+    for reference in list(_live):
+        session = reference()
+        if session is not None and session.hold():
+            _held.append(session)
+    _starting.acquire()
+    for thread in _compilers.values():
         thread.join()
 
 
-# A child would inherit the compiler's locks, but not the thread that releases them.
-os.register_at_fork(before=_wait_for_compilers)
+def _release_sessions() -> None:
+    _starting.release()
+    while _held:
+        _held.pop().release()
+    _forking.release()
+
+
+os.register_at_fork(
+    before=_hold_sessions, after_in_parent=_release_sessions, after_in_child=_release_sessions
+)
 
 
 class LiveSession:
@@ -65,6 +87,7 @@ class LiveSession:
     def _attach(self, packed: Packed) -> None:
         self._packed = packed
         self._lock, self._owner = threading.Lock(), 0  # the thread that holds the session
+        _live[weakref.ref(self, lambda reference: _live.pop(reference, None))] = None
         # Until they are compiled, both take the record itself.
         self._address: Any = packed
         self._act: Callable[..., int] = partial(self._call_early, "act")
@@ -103,6 +126,14 @@ class LiveSession:
     def _where(self, session: Packed) -> Any:
         """Return the argument `_act` takes for a session; call this after reading `_act`."""
         return session if self._address is self._packed else session.address
+
+    def hold(self) -> bool:
+        """Wait until no other thread holds the session, then keep all out; False if this thread holds it."""
+        return self._owner != threading.get_ident() and self._lock.acquire()
+
+    def release(self) -> None:
+        """Let others hold the session again."""
+        self._lock.release()
 
     def _wait(self) -> None:
         with self._locked():
