@@ -108,6 +108,8 @@ def _read_parquet(path: Path, names: list[str]) -> "pa.Table":
             groups.append(file.read_row_group(i, columns=names))
             taken += sum(_dictionary_bytes(groups[-1][name]) for name in texts)
             _require_size(path, file.metadata.num_rows, taken)
+            for name in texts:
+                groups[-1][name].validate(full=True)  # that texts are UTF-8
     return pa.concat_tables(groups).replace_schema_metadata(None)
 
 

@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,8 @@ from support.small_studies import Files, files, small
 
 PAGE = Path(__file__).parents[2] / "docs" / "production.md"
 UPDATES = 20  # between two saves
-SECONDS = 1.0  # until a kill, at most
+SECONDS = 1.0  # until a service is killed, at most
+KILLS_PER_STUDY = 2  # or about twice as many
 BEFORE_IT_STARTS = 0.2  # share of kills that may come before the work begins
 ENGINES = ("inline", "local")
 SERVICE = """
@@ -83,7 +85,7 @@ def kill_services(times: int, folder: Path, chance: random.Random) -> Kills:
     for _ in range(times):
         told.write_bytes(bytes(8))
         with running("-c", SERVICE, str(path), str(told)) as child:
-            _kill(child, chance)
+            _kill(child, chance, SECONDS)
         if not path.exists():
             continue
         saved = open_agent(path)
@@ -103,16 +105,22 @@ def kill_services(times: int, folder: Path, chance: random.Random) -> Kills:
 def kill_studies(times: int, folder: Path, chance: random.Random) -> Kills:
     """Kill studies until they are done, each time with another engine, and compare their files."""
     raw = small(episodes=5_000, seeds=10, agents={"random": {}, "q_learning": {}})
-    whole, done, killed = _run_to_its_end(raw, folder / "whole", "local"), 0, 0
+    _run_to_its_end(raw, folder / "warm", "local")  # so that all is compiled
+    begun, whole = time.monotonic(), _run_to_its_end(raw, folder / "whole", "local")
+    seconds, done, killed = (time.monotonic() - begun) / KILLS_PER_STUDY, 0, 0
     while killed < times:
         with running("-c", STUDY, json.dumps(raw), str(folder / str(done)), chance.choice(ENGINES)) as child:
-            was_killed = _kill(child, chance)
+            was_killed = _kill(child, chance, seconds)
         killed += was_killed
         if not was_killed or killed == times:
             if _run_to_its_end(raw, folder / str(done), "inline") != whole:
                 raise AssertionError(f"the study {done} holds other bytes")
             done += 1
-    return Kills(f"{done} studies, continued with another engine", times, "the parts under way; same bytes")
+    return Kills(
+        f"studies, continued each time with another engine ({done} in all)",
+        times,
+        "the parts under way; same bytes",
+    )
 
 
 def _run_to_its_end(raw: dict[str, Any], folder: Path, engine: str) -> Files:
@@ -123,13 +131,13 @@ def _run_to_its_end(raw: dict[str, Any], folder: Path, engine: str) -> Files:
     return files(folder)
 
 
-def _kill(child: "subprocess.Popen[str]", chance: random.Random) -> bool:
+def _kill(child: "subprocess.Popen[str]", chance: random.Random, seconds: float) -> bool:
     """Kill a process and its workers after a while; return False if it came to its end before."""
     assert child.stdout is not None
     if chance.random() >= BEFORE_IT_STARTS:
         child.stdout.readline()
     try:
-        code = child.wait(chance.uniform(0.0, SECONDS))
+        code = child.wait(chance.uniform(0.0, seconds))
     except subprocess.TimeoutExpired:
         signal_group(child, signal.SIGKILL)
         return True
