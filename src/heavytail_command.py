@@ -20,7 +20,10 @@ def main() -> None:
         redirect_stdout(sys.stdout or nowhere),
         redirect_stderr(sys.stderr or nowhere),
     ):
-        _run()
+        try:
+            _run()
+        finally:
+            _drop_what_nobody_reads(nowhere.fileno())
 
 
 def _run() -> None:
@@ -33,6 +36,16 @@ def _run() -> None:
             os.write(2, f"heavytail: what it says cannot be written: {problem}\n".encode())
             os._exit(1)
         raise
+
+
+def _drop_what_nobody_reads(nowhere: int) -> None:
+    """Empty the buffers of closed pipes: Python would try to write them at its end, and complain."""
+    for stream in (sys.__stdout__, sys.__stderr__):
+        try:
+            if stream:
+                stream.flush()
+        except BrokenPipeError:
+            os.dup2(nowhere, stream.fileno())
 
 
 def _output_problem() -> str | None:

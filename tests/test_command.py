@@ -1,5 +1,6 @@
 """The command as a process: stopped at any moment, it ends in one line."""
 
+import os
 import signal
 import time
 from pathlib import Path
@@ -75,3 +76,13 @@ main()
 """
     done = run("-c", script)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_pipe_that_nobody_reads_is_no_complaint() -> None:
+    """As of `heavytail --version | true`."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    unread, pipe = os.pipe()
+    os.close(unread)
+    with os.fdopen(pipe, "w") as out:
+        done = run("-m", "heavytail_command", "--version", stdout=out, env=buffered)
+    assert (done.returncode, done.stderr) == (1, "")
