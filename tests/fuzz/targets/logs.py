@@ -85,8 +85,12 @@ def _mutate_column(table: pa.Table, rng: Generator) -> pa.Table:
     match int(rng.integers(4)):
         case 0:
             return table.remove_column(at) if table.num_columns > 1 else table
+        case 1 if any(isinstance(value, str) for value in values):  # no UTF-8, in a Parquet file
+            damaged = [mutate_bytes(value.encode(), rng) for value in values if isinstance(value, str)]
+            column = pa.array((damaged or [b""]) * len(table), pa.binary())[: len(table)]
+            return table.set_column(at, name, column.view(pa.string()))
         case 1:
-            values = mutate_array(np.array(values), rng).reshape(-1).tolist()
+            values = mutate_array(np.array([float(x or 0) for x in values]), rng).reshape(-1).tolist()
             values = (values * len(table))[: len(table)] or [None] * len(table)
         case 2:
             values = [odd_value(values[0], rng)] * len(table)
