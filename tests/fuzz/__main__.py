@@ -7,7 +7,7 @@ that is raised is a fault, and so are a signal, an input that takes more than fi
 gigabytes, and a file written outside of `folder`. An input follows from the seed and its number alone.
 
 At the end a table says what became of them, a row for each target, named after the beginning of its
-docstring; ``--write`` also writes it into docs/strangers.md.
+docstring; ``--write`` also writes it into docs/strangers.md, unless there was a fault.
 """
 
 import argparse
@@ -44,9 +44,9 @@ def main() -> int:
         tallies = run_targets(names, given, Path(folder))
     table = to_markdown(HEADER, map(table_row, tallies))
     print(f"\n{table}")  # noqa: T201 - a script
-    if given.write:
-        write_table(PAGE, "make hostile ARGS=--write", table)
     faults = [fault for tally in tallies for fault in tally.faults]
+    if given.write and not faults:
+        write_table(PAGE, "make hostile ARGS=--write", table)
     for fault in faults:
         print(fault, file=sys.stderr)  # noqa: T201
     return 1 if faults else 0

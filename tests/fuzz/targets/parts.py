@@ -146,7 +146,7 @@ def _mutate_packed(content: bytes, rng: Generator) -> bytes:
         table = _mutate_table(table, rng)
     try:
         return packed.to_parquet(table, header)
-    except ValueError:  # NaN in the header, of which there is no digest
+    except (ValueError, pa.ArrowException):  # NaN in the header, or lists in a column, have no digest
         return mutate_bytes(content, rng)
 
 
