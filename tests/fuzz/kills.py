@@ -2,8 +2,8 @@
 
 A service is an agent that saves itself every 20 updates. After each kill its file must load, and hold what an
 agent holds that was never killed, to the last bit; another process goes on from it. A study is continued
-after each kill, with another engine, until it is done; then it must hold the bytes of one that was never
-killed. What was tried and lost is written into docs/production.md; a fault ends in an error instead.
+after each kill, by an engine drawn at random, until it is done; then it must hold the bytes of one that was
+never killed. What was tried and lost is written into docs/production.md; a fault ends in an error instead.
 """
 
 import argparse
@@ -117,9 +117,9 @@ def kill_studies(times: int, folder: Path, chance: random.Random) -> Kills:
                 raise AssertionError(f"the study {done} holds other bytes")
             done += 1
     return Kills(
-        f"studies, continued each time with another engine ({done} in all)",
+        f"studies, continued by an engine drawn at random ({done} in all)",
         times,
-        "the parts under way; same bytes",
+        "nothing: the same bytes at the end",
     )
 
 
