@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Ge
 
 from heavytail import laws
-from heavytail.checks import Count, Positive
+from heavytail.checks import Count, OpenProbability, Positive
 from heavytail.laws.law import Law
 from heavytail.mdp import MDP
 from heavytail.registry import register
@@ -255,13 +255,19 @@ def toy_text(
 
 @register("env", "gambler")
 def gambler(
-    *, shape: Shape = "none", spread: Positive = 4.0, shift: float = 0.0, horizon: Count | None = None
+    *,
+    win: OpenProbability = 0.4,
+    shape: Shape = "none",
+    spread: Positive = 4.0,
+    shift: float = 0.0,
+    horizon: Count | None = None,
 ) -> MDP:
-    """A capital of 1 to 14 and stakes of 1, 2, 4 or 8, won with probability 0.4; 15 pays 10.
+    """A capital of 1 to 14 and stakes of 1, 2, 4 or 8, which are won or lost; a capital of 15 pays 10.
 
     An episode ends at 0 and 15, which lead back to 5 where it lasts. A stake costs 0.05.
 
     Args:
+        win: the probability of winning.
         shape: of the noise of the prize.
         spread: of the noise.
         shift: is added to all rewards.
@@ -274,7 +280,7 @@ def gambler(
             yield from (Move(s, a, first, 1.0, noise.sure(0.0)) for s in (0, goal))
             for s in range(1, goal):
                 stake = min(most, s, goal - s)
-                for to, p in ((s + stake, 0.4), (s - stake, 0.6)):
+                for to, p in ((s + stake, win), (s - stake, 1.0 - win)):
                     law = noise.law(10.0) if to == goal else noise.sure(-0.05)
                     yield Move(s, a, to, p, law, horizon is not None and to in {0, goal})
 
