@@ -41,9 +41,10 @@ def _run() -> None:
 def _drop_what_nobody_reads(nowhere: int) -> None:
     """Empty the buffers of closed pipes: Python would try to write them at its end, and complain."""
     for stream in (sys.__stdout__, sys.__stderr__):
+        if stream is None:
+            continue
         try:
-            if stream:
-                stream.flush()
+            stream.flush()
         except BrokenPipeError:
             os.dup2(nowhere, stream.fileno())
 

@@ -114,6 +114,18 @@ def _run_job(job: Job, folder: Path, deadline: float) -> Tally:
     return tally
 
 
+def _status_fields(folder: Path) -> list[str]:
+    """Read what Linux says of a process or a thread, from its state on."""
+    return (folder / "stat").read_text().rpartition(")")[2].split()
+
+
+def _runs(thread: Path) -> bool:
+    try:
+        return _status_fields(thread)[0] == "R"
+    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        return False
+
+
 class Child:
     """A process that tries the inputs of a job."""
 
@@ -184,8 +196,11 @@ class Child:
 
     def _activity(self) -> tuple[bool, float]:
         """Tell whether the child computes, or would if it had a core, and for how long it has."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return fields[0] == "R", (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        folder = Path(f"/proc/{self.process.pid}")
+        fields = _status_fields(folder)
+        return any(map(_runs, folder.glob("task/*"))), (int(fields[11]) + int(fields[12])) / os.sysconf(
+            "SC_CLK_TCK"
+        )
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:
         """Wait for the next message; None if there is none in time, an empty one if the child is dead."""

@@ -77,7 +77,7 @@ def test_inputs_after_one_that_hangs_are_tried(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("bad_targets")
-@pytest.mark.parametrize(("name", "answered", "refused"), [("refuses", 0, 3), ("refuses_some", 2, 1)])
+@pytest.mark.parametrize(("name", "answered", "refused"), [("refuses", 0, 3), ("refuses_some", 1, 2)])
 def test_one_line_is_an_answer(name: str, answered: int, refused: int, tmp_path: Path) -> None:
     tally = try_target(name, tmp_path, inputs=3)
     assert (tally.answered, tally.refused, tally.faults) == (answered, refused, [])
@@ -85,7 +85,8 @@ def test_one_line_is_an_answer(name: str, answered: int, refused: int, tmp_path:
 
 @pytest.mark.usefixtures("bad_targets")
 def test_memory_is_measured(tmp_path: Path) -> None:
-    assert 0 <= try_target("refuses", tmp_path).peak < 2**27 < 2**30 <= try_target("takes", tmp_path).peak
+    assert 0 <= try_target("refuses", tmp_path).peak < 2**27
+    assert 0.99 * 2**30 < try_target("takes", tmp_path).peak < 1.1 * 2**30
 
 
 def test_a_table_is_written_between_its_marks(tmp_path: Path) -> None:

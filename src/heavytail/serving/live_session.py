@@ -59,7 +59,7 @@ def _hold_sessions() -> None:
     _forking.acquire()
     for reference in list(_live):
         session = reference()
-        if session is not None and session.hold():
+        if session is not None and session._hold():  # noqa: SLF001 - of this module
             _held.append(session)
     _starting.acquire()
     for thread in _compilers.values():
@@ -69,7 +69,7 @@ def _hold_sessions() -> None:
 def _release_sessions() -> None:
     _starting.release()
     while _held:
-        _held.pop().release()
+        _held.pop()._release()  # noqa: SLF001
     _forking.release()
 
 
@@ -127,11 +127,11 @@ class LiveSession:
         """Return the argument `_act` takes for a session; call this after reading `_act`."""
         return session if self._address is self._packed else session.address
 
-    def hold(self) -> bool:
+    def _hold(self) -> bool:
         """Wait until no other thread holds the session, then keep all out; False if this thread holds it."""
         return self._owner != threading.get_ident() and self._lock.acquire()
 
-    def release(self) -> None:
+    def _release(self) -> None:
         """Let others hold the session again."""
         self._lock.release()
 
