@@ -90,7 +90,8 @@ def _mutate_column(table: pa.Table, rng: Generator) -> pa.Table:
             column = pa.array((damaged or [b""]) * len(table), pa.binary())[: len(table)]
             return table.set_column(at, name, column.view(pa.string()))
         case 1:
-            values = mutate_array(np.array([float(x or 0) for x in values]), rng).reshape(-1).tolist()
+            numbers = [float(value) for value in values if isinstance(value, int | float)]
+            values = mutate_array(np.array(numbers), rng).reshape(-1).tolist()
             values = (values * len(table))[: len(table)] or [None] * len(table)
         case 2:
             values = [odd_value(values[0], rng)] * len(table)
