@@ -359,6 +359,12 @@ def test_the_path_of_a_plugin_is_one_line_that_names_the_module(own: Path, path:
         read_spec(own / "spec.toml")
 
 
+def test_a_name_longer_than_that_of_any_file_is_one_line(own: Path) -> None:
+    (own / "spec.toml").write_text(OWN_SPEC.replace('"own"]', f'"{"x" * 300}"]'))
+    with pytest.raises(InputError, match=r"plugins: 'x+\S* has 300 characters, more than a file's name"):
+        read_spec(own / "spec.toml")
+
+
 def test_a_plugin_of_the_same_name_from_elsewhere_is_not_taken_for_the_one_beside(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

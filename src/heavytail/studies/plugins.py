@@ -15,6 +15,8 @@ from heavytail.registry import plugin_modules
 _HERE = Path(__file__).resolve()
 PLACES = (_HERE.parents[1] / "published", _HERE.parents[3] / "studies")  # studies that come with heavytail
 
+MAX_NAME = 200  # characters
+
 
 def import_plugins(modules: Sequence[str], folder: Path | None = None) -> None:
     """Import modules that register something; a failure is a one-line error.
@@ -49,6 +51,10 @@ def _check_name(module: str) -> None:
         raise InputError(
             f"plugins: {short_repr(module)} is the path of a file; a module is named as in an import:"
             f" {short_repr(name)}"
+        )
+    if len(module) > MAX_NAME:
+        raise InputError(
+            f"plugins: {short_repr(module)} has {len(module)} characters, more than a file's name"
         )
 
 

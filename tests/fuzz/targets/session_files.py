@@ -23,7 +23,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
     """Write a file of a few agents, and use what is read from it, so that all is compiled."""
     files = []
     for i, agent in enumerate(agents()):
-        drive(agent, LEARNT)
+        drive(agent.warm_up(), LEARNT)
         path = folder / f"{i}.npz"
         agent.save(path)
         files.append(read_agent_file(path))
