@@ -140,8 +140,8 @@ def test_a_process_that_forks_waits_for_calls_of_other_threads(tmp_path: Path) -
     saving.wait()
     child = os.fork()
     if child == 0:
-        os._exit(agent._lock.locked() + agent.session.frozen[0])
-    print(os.waitpid(child, 0)[1], agent._lock.locked())
+        os._exit(agent._turn.lock.locked() + agent.session.frozen[0])
+    print(os.waitpid(child, 0)[1], agent._turn.lock.locked())
     """
     ended = python(script, folder=tmp_path, NUMBA_DISABLE_JIT="1")
     assert ended == "0 False"

@@ -50,17 +50,29 @@ def _compile(packed: Packed) -> None:
 
 # A forked child would inherit locks, but not the threads that release them. So before it is forked, other
 # threads finish their calls, and those that compile come to their end.
-_live: dict["weakref.ref[LiveSession]", None] = {}
+_live: dict["weakref.ref[Turn]", None] = {}
 _forking = threading.Lock()
-_held: list["LiveSession"] = []
+_held: list["Turn"] = []
+
+
+class Turn:
+    """Which thread holds a session."""
+
+    def __init__(self) -> None:
+        self.lock, self.owner = threading.Lock(), 0
+        _live[weakref.ref(self, lambda reference: _live.pop(reference, None))] = None
+
+    def hold(self) -> bool:
+        """Wait until no other thread holds the session, then keep all out; False if this thread holds it."""
+        return self.owner != threading.get_ident() and self.lock.acquire()
 
 
 def _hold_sessions() -> None:
     _forking.acquire()
     for reference in list(_live):
-        session = reference()
-        if session is not None and session._hold():  # noqa: SLF001 - of this module
-            _held.append(session)
+        turn = reference()
+        if turn is not None and turn.hold():
+            _held.append(turn)
     _starting.acquire()
     for thread in _compilers.values():
         thread.join()
@@ -69,7 +81,7 @@ def _hold_sessions() -> None:
 def _release_sessions() -> None:
     _starting.release()
     while _held:
-        _held.pop()._release()  # noqa: SLF001
+        _held.pop().lock.release()
     _forking.release()
 
 
@@ -86,8 +98,7 @@ class LiveSession:
 
     def _attach(self, packed: Packed) -> None:
         self._packed = packed
-        self._lock, self._owner = threading.Lock(), 0  # the thread that holds the session
-        _live[weakref.ref(self, lambda reference: _live.pop(reference, None))] = None
+        self._turn = Turn()
         # Until they are compiled, both take the record itself.
         self._address: Any = packed
         self._act: Callable[..., int] = partial(self._call_early, "act")
@@ -127,14 +138,6 @@ class LiveSession:
         """Return the argument `_act` takes for a session; call this after reading `_act`."""
         return session if self._address is self._packed else session.address
 
-    def _hold(self) -> bool:
-        """Wait until no other thread holds the session, then keep all out; False if this thread holds it."""
-        return self._owner != threading.get_ident() and self._lock.acquire()
-
-    def _release(self) -> None:
-        """Let others hold the session again."""
-        self._lock.release()
-
     def _wait(self) -> None:
         with self._locked():
             pass
@@ -142,16 +145,16 @@ class LiveSession:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Hold the session, once no other thread does."""
-        if self._owner == threading.get_ident():
+        if self._turn.owner == threading.get_ident():
             raise InputError(
                 f"{self.name} is in the middle of a call or a save; a signal handler must wait for it"
             )
-        with self._lock:
-            self._owner = threading.get_ident()
+        with self._turn.lock:
+            self._turn.owner = threading.get_ident()
             try:
                 yield
             finally:
-                self._owner = 0
+                self._turn.owner = 0
 
     @contextmanager
     def _frozen(self) -> Iterator[None]:

@@ -324,7 +324,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
 
     def __getstate__(self) -> dict[str, Any]:
         # Without compiled functions and addresses: another process has its own.
-        own = ("_act", "_update", "_address", "_lock", "_owner", "_compiler", "_autosave", "_aside")
+        own = ("_act", "_update", "_address", "_turn", "_compiler", "_autosave", "_aside")
         with self._frozen():
             session = copy.deepcopy(self.session)
         session.frozen[0] = 0
