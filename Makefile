@@ -67,13 +67,13 @@ test-lowest: $(LOWEST)/.ready  ## Run the contract tests with the oldest librari
 
 test-memory: $(READY)  ## Run agents, also from hostile files, in code that checks every index
 	NUMBA_BOUNDSCHECK=1 $(BIN)/pytest tests/contract $(ARGS)
-	NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests $(BIN)/python -m fuzz agent_files --inputs 3000 --seed 1
+	NUMBA_BOUNDSCHECK=1 PYTHONPATH=tests:benchmarks $(BIN)/python -m fuzz agent_files --inputs 3000 --seed 1
 
 hostile: $(READY)  ## Try hostile inputs: 100,000 of them, or as ARGS="--inputs 1000 agent_files" says
-	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
+	PYTHONPATH=tests:benchmarks $(BIN)/python -m fuzz $(ARGS)
 
 kills: $(READY)  ## Kill services and studies at random moments: is anything lost? It renews a table of the site
-	PYTHONPATH=tests $(BIN)/python -m fuzz.kills $(ARGS)
+	PYTHONPATH=tests:benchmarks $(BIN)/python -m fuzz.kills $(ARGS)
 
 fuzz: $(READY)  ## Look for new faults: properties on ten times as many examples, new in every run; ARGS=FOLDER
 	$(BIN)/pytest -m hypothesis --hypothesis-profile=new $(ARGS)

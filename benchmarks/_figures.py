@@ -6,13 +6,14 @@ import platform
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
 FIGURES = HERE / "figures.json"
+END = "<!-- end of the table -->\n"  # of one that a command writes into a page
 
 
 def cpu_seconds() -> float:
@@ -94,3 +95,18 @@ def write_figures(sections: Mapping[str, Any]) -> None:
     old = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
     kept = old if old.items() >= conditions.items() else {}
     FIGURES.write_text(json.dumps({**conditions, **kept, **sections}, indent=1) + "\n")
+
+
+def to_markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Make a table whose first column is flush left, the others flush right."""
+    lines = (header, ["---", *["--:"] * (len(header) - 1)], *rows)
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+def write_table(page: Path, command: str, table: str) -> None:
+    """Write a table between its marks, of which the first names the command."""
+    before, begin, rest = page.read_text().partition(f"<!-- table: {command} -->\n")
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"{page} has no place for the table of: {command}")
+    page.write_text(f"{before}{begin}{table}{end}{after}")

@@ -13,14 +13,13 @@ from importlib.metadata import files
 import numpy as np
 
 import heavytail as ht
-from _figures import HERE, print_table, scaled
+from _figures import HERE, print_table, scaled, to_markdown, write_table
 from heavytail.arrays import Floats
 from heavytail.files import save_figure
 from heavytail.tails import Diagnosis
 
 PAGE = HERE.parent / "docs" / "tails.md"
 PICTURE = PAGE.with_name("tails-sp500.svg")
-BEGIN, END = "<!-- table: python benchmarks/bench_tails.py -->\n", "<!-- end of the table -->\n"
 SIZES = (100, 1_000, 10_000, 100_000)
 REPEATS = 400
 SPEED_SIZE = 10_000_000
@@ -120,8 +119,7 @@ def header() -> list[str]:
 def markdown(lines: Sequence[Sequence[str]]) -> str:
     """Make the table of the page, with numbers that stay in one line."""
     unbroken = ([name, *(cell.replace(" ", NO_BREAK) for cell in rest)] for name, *rest in lines)
-    rows = (header(), ["---"] * len(header()), *unbroken)
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+    return to_markdown(header(), unbroken)
 
 
 def seconds(n: int) -> float:
@@ -155,8 +153,7 @@ def main() -> None:
     print_table(f"{repeats} samples of each law and size", header(), lines)
     print(f"\n{SPEED_SIZE:,} rewards: {seconds(SPEED_SIZE):.1f} s")
     if not quick:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        PAGE.write_text(f"{before}{BEGIN}{markdown(lines)}{END}{rest.partition(END)[2]}")
+        write_table(PAGE, "python benchmarks/bench_tails.py", markdown(lines))
         draw_returns()
         print(f"Written: docs/{PAGE.name}, docs/{PICTURE.name}")
 

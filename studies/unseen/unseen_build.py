@@ -1,16 +1,16 @@
 """What the tasks of both halves are built from: laws by shape, and MDPs from lists of moves."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Ge
 
 from heavytail import laws
-from heavytail.arrays import Floats
 from heavytail.laws.law import Law
 from heavytail.mdp import MDP
 from heavytail.mdp.builders import mdp_from_slots
@@ -18,6 +18,7 @@ from heavytail.mdp.builders import mdp_from_slots
 Shape: TypeAlias = Literal[
     "none", "normal", "student", "stable_up", "stable_down", "pareto_up", "pareto_down", "multiplied"
 ]
+Seed: TypeAlias = Annotated[int, Ge(0)]
 Mix: TypeAlias = Literal["all", "left", "up"]
 MIXES: dict[Mix, tuple[Shape, ...]] = {
     "all": ("student", "pareto_up", "normal", "multiplied", "pareto_down", "stable_up", "stable_down"),
@@ -127,9 +128,13 @@ def build(
     )
 
 
-def anywhere(n: int) -> Floats:
-    """Return equal probabilities."""
-    return np.full(n, 1.0 / n)
+def build_contexts(cells: Sequence[Sequence[Law]]) -> MDP:
+    """Build a bandit for each context, with the laws of its arms; contexts come up equally often."""
+    n = len(cells)
+    moves = (
+        Move(s, a, to, 1.0 / n, law) for s in range(n) for a, law in enumerate(cells[s]) for to in range(n)
+    )
+    return build(n, len(cells[0]), moves, horizon=1, start=np.full(n, 1.0 / n))
 
 
 def outcomes(*chances: float) -> Iterable[tuple[tuple[bool, ...], float]]:

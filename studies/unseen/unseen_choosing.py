@@ -13,10 +13,7 @@ from heavytail.checks import Count, OpenProbability, Positive
 from heavytail.laws.law import Law
 from heavytail.mdp import MDP
 from heavytail.registry import register
-from unseen_build import MIXES, Mix, Move, Noise, Shape, anywhere, build, outcomes, shaped
-
-Seed = Annotated[int, Ge(0)]
-
+from unseen_build import MIXES, Mix, Move, Noise, Seed, Shape, build, build_contexts, outcomes, shaped
 
 # Queues and machines
 
@@ -448,12 +445,10 @@ def contexts(
         high: no mean is more.
         spread: of the noise.
     """
-    rng, n = np.random.default_rng(seed), n_contexts
-    cells = [[random_law(rng, mix, (low, high), spread) for _ in range(n_actions)] for _ in range(n)]
-    moves = (
-        Move(s, a, to, 1.0 / n, cells[s][a]) for s in range(n) for a in range(n_actions) for to in range(n)
+    rng = np.random.default_rng(seed)
+    return build_contexts(
+        [[random_law(rng, mix, (low, high), spread) for _ in range(n_actions)] for _ in range(n_contexts)]
     )
-    return build(n, n_actions, moves, horizon=1, start=anywhere(n))
 
 
 @register("env", "router")
@@ -468,15 +463,8 @@ def router(
         n_contexts: how many kinds of requests there are.
         seed: of the means.
     """
-    n, means = n_contexts, -np.random.default_rng(seed).uniform(0.2, 2.0, (n_contexts, 5))
-    noise = Noise(shape, spread)
-    moves = (
-        Move(s, a, to, 1.0 / n, noise.law(float(means[s, a])))
-        for s in range(n)
-        for a in range(5)
-        for to in range(n)
-    )
-    return build(n, 5, moves, horizon=1, start=anywhere(n))
+    means, noise = np.random.default_rng(seed).uniform(0.2, 2.0, (n_contexts, 5)), Noise(shape, spread)
+    return build_contexts([[noise.law(-float(mean)) for mean in row] for row in means])
 
 
 @register("env", "arms")

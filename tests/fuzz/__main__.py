@@ -17,9 +17,9 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
+from _figures import to_markdown, write_table
 from fuzz.driver import Tally, run_targets, target_names
 from heavytail.errors import show_bytes
-from support.page_tables import to_markdown, write_table
 
 PAGE = Path(__file__).parents[2] / "docs" / "strangers.md"
 HEADER = ("what was hostile", "inputs", "opened", "refused in one line", "faults", "memory, at most")

@@ -195,12 +195,11 @@ class Child:
         self.tally = self.tally.add(Tally(self.job.target, [], **numbers))
 
     def _activity(self) -> tuple[bool, float]:
-        """Tell whether the child computes, or would if it had a core, and for how long it has."""
+        """Return whether the child computes, or would if it had a core, and for how long it has."""
         folder = Path(f"/proc/{self.process.pid}")
         fields = _status_fields(folder)
-        return any(map(_runs, folder.glob("task/*"))), (int(fields[11]) + int(fields[12])) / os.sysconf(
-            "SC_CLK_TCK"
-        )
+        seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return any(map(_runs, folder.glob("task/*"))), seconds
 
     def _receive(self, seconds: float) -> dict[str, Any] | None:
         """Wait for the next message; None if there is none in time, an empty one if the child is dead."""

@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import heavytail as ht
+from _figures import to_markdown, write_table
 from heavytail.agent_file import flatten
-from support.page_tables import to_markdown, write_table
 from support.processes import PATIENCE, running, signal_group
 from support.small_studies import Files, files, small
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import fuzz.targets
+from _figures import to_markdown, write_table
 from fuzz import driver
 from fuzz.driver import Tally, run_targets, target_names
-from support.page_tables import to_markdown, write_table
 
 TARGETS = {
     "raises": "def try_one(rng): raise KeyError('x')",

@@ -15,13 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from typer.testing import CliRunner
 
 import heavytail as ht
 from fuzz.mutation import Generator
+from fuzz.targets.logs import diagnose
 from fuzz.targets.parts import Whole, run_whole, use, with_checksum, write_folder
-from heavytail.cli import app
-from heavytail.errors import InputError
 from heavytail.studies import packed
 from heavytail.studies.sweeps import KEY
 
@@ -49,7 +47,7 @@ def start(folder: Path) -> Callable[[Generator], None]:
         partial(open_packed, whole, folder),
         partial(open_list_of_parts, whole, folder),
         partial(open_folder, whole, folder),
-        partial(diagnose, folder / "log.parquet"),
+        partial(diagnose_by, folder / "log.parquet"),
         partial(read_log, folder / "log.parquet"),
         partial(load_agent, folder / "bomb.npz", agent.read_bytes()),
     ]
@@ -96,15 +94,11 @@ def open_folder(whole: Whole, folder: Path, size: Size, rng: Generator) -> None:
     use(whole.folder, folder, report=False)
 
 
-def diagnose(path: Path, size: Size, rng: Generator) -> None:
+def diagnose_by(path: Path, size: Size, rng: Generator) -> None:
     """Diagnose the rewards of a log by a column of long texts."""
     write_log(path, size, rng)
     column = COLUMNS[int(rng.integers(len(COLUMNS)))]
-    done = CliRunner().invoke(app, ["diagnose", str(path), "--by", column])
-    if done.exit_code == 2:
-        raise InputError(done.stderr.strip().removeprefix("heavytail: "))
-    if done.exception is not None:
-        raise done.exception
+    diagnose(path, ["--by", column])
 
 
 def read_log(path: Path, size: Size, rng: Generator) -> None:

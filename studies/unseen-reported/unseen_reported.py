@@ -13,10 +13,7 @@ from heavytail.checks import Count, OpenProbability, Positive
 from heavytail.laws.law import Law
 from heavytail.mdp import MDP
 from heavytail.registry import register
-from unseen_build import MIXES, Mix, Move, Noise, Shape, build, outcomes, pareto_samples, shaped
-
-Seed = Annotated[int, Ge(0)]
-
+from unseen_build import MIXES, Mix, Move, Noise, Seed, Shape, build, outcomes, pareto_samples, shaped
 
 # Queues
 
