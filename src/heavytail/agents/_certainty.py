@@ -1,26 +1,24 @@
 r"""The probability that cells are certain: always lead to one state, or always pay the same.
 
-A cell that did the same n times may always do so, or be *random*. It is judged by the cells whose first
-visit was like its own. With q the share of random cells among them, it is random with probability
+A cell that did the same n times may always do so, or be *random*. With q the share of random cells, it is
+random with probability
 
-    q L(n) / (q L(n) + 1 - q),
+    (q / n) / (q / n + 1 - q),
 
-where L(n) is the probability that a random cell does the same n times: of successors as
-`heavytail.agents._change_rates` has learnt it, of rewards 1 / n. So where nothing varies one visit is enough,
-and where most cells do several are needed.
+since a random cell, of which nothing else is known, does the same n times with probability 1 / n. So where
+nothing varies one visit is enough, and where most cells do several are needed.
 
 Shares are drawn once for all cells, from
 
-    Beta(a + k, a + c),    k cells that varied, and of those that did not c = sum of 1 - L(n),
+    Beta(a + k, a + c),    k cells that varied, and of those that did not c = sum of 1 - 1 / n,
 
-and those of a group around that of all: Beta(w q + k, w (1 - q) + c), w as of so many cells. Of
-successors, no cell speaks for itself: where y is the second shape of that beta, the odds of a cell are those
-of the share times y / (y - its own part of c). Else an action of one state that mostly fails would be taken
-for certain by its failures.
+and those of a group around that of others, Beta(w q + k, w (1 - q) + c), w as of so many cells.
 
-- *Successors* are grouped by action, and those of an action by whether the first visit led elsewhere or
-  *stayed*. To stay is what an action does that mostly fails, as swimming against the current does, so one
-  cell of each kind more is supposed there.
+- *Successors* are grouped by whether the first visit led elsewhere or *stayed*. To stay is what an action
+  does that mostly fails, as swimming against the current does, so one cell of each kind more is supposed
+  there. And no cell speaks for itself, else an action that mostly fails would be taken for certain by its
+  failures: where y is the second shape of that beta, the odds of a cell are those of the share times
+  y / (y - its own part of c).
 - *Rewards* are grouped by whether the first one was *usual*: what more than a third of all cells paid at
   their first visit (at most two rewards are; Misra and Gries 1982, "Finding repeated elements"). Where most
   cells pay nothing, and few pay at random, one that pays nothing is not like those few; and one that pays
@@ -32,29 +30,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heavytail.agents._change_rates import ChangeRates, draw_rate, learn_rates, new_change_rates, same_again
 from heavytail.agents._index_list import IndexList, item
 from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Bools, Floats, Stream, U
 from heavytail.estimators.sketch import Sketch, is_constant
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
-from heavytail.kernels.elementary import log
 from heavytail.kernels.rng import gamma, uniform
 from heavytail.kernels.verbs import reset
 from heavytail.ranges import COUNT, FINITE, FLAG, Fact, Range
 
-REWARDS = 2  # groups of rewards: others, and those that paid a usual one first
-CERTAIN, RANDOM = range(2)  # rows of `cells`
-SHARE_PRIOR = 0.1  # a, of successors, and of rewards that are not usual
-GROUP_PRIOR = 1.0  # w, of successors,
-USUAL_PRIOR = 0.01  # and of usual rewards, around those of others
+SHARE_PRIOR = 0.1  # a
+GROUP_PRIOR = 1.0  # w, of successors around those of all,
+USUAL_PRIOR = 0.01  # and of usual rewards around those of others
 STAYED_PRIOR = 1.0  # cells of each kind more
-RATE_PRIOR = 1.0  # new successors, and as many that would have been at rate 1
 CANDIDATES = 2  # for a usual reward, each of more than one in three cells
 VALUE, LEAD, IS_USUAL = range(3)  # columns of `usual`
+MOVED, STAYED, OTHER, USUAL = range(4)  # groups: of successors by the first visit, and of rewards
 MIN_SHAPE, MIN_SUM = 1e-12, 1e-300  # what is smaller counts as this, so that nothing is divided by 0
-EULER = 0.5772156649015329
 
 
 class Certainty(NamedTuple):
@@ -62,10 +55,8 @@ class Certainty(NamedTuple):
 
     stayed: Bools  # [S*A] whether the first visit led back to the own state
     usual: Floats  # [CANDIDATES, 3] rewards of many first visits, their leads in the vote, whether they are
-    shares: Floats  # [2A + 2] drawn shares of random cells: of each action and first visit; of rewards
-    shapes: Floats  # [2A] y, of each group of successors
-    cells: Floats  # [2, 2A + 2] scratch: how many are certain and random
-    rates: ChangeRates
+    shares: Floats  # [4] drawn shares of random cells, by group
+    shapes: Floats  # [2] y, of the groups of successors
 
     def ranges(self) -> dict[str, Range]:
         """Declare which arrays hold flags, shares and rewards."""
@@ -76,16 +67,13 @@ class Certainty(NamedTuple):
         yield "the lead of a usual reward is not a count", COUNT.holds(self.usual[:, LEAD]).all()
 
 
-def new_certainty(n_states: int, n_actions: int) -> Certainty:
+def new_certainty(cells: int) -> Certainty:
     """Make the evidence of an environment not yet seen."""
-    groups = 2 * n_actions + REWARDS
     return Certainty(
-        stayed=np.zeros(n_states * n_actions, np.bool_),
+        stayed=np.zeros(cells, np.bool_),
         usual=np.zeros((CANDIDATES, 3)),
-        shares=np.zeros(groups),
-        shapes=np.zeros(2 * n_actions),
-        cells=np.zeros((2, groups)),
-        rates=new_change_rates(),
+        shares=np.zeros(4),
+        shapes=np.zeros(2),
     )
 
 
@@ -95,8 +83,13 @@ def _reset(record: Certainty) -> None:
     record.usual[:] = 0.0
     record.shares[:] = 0.0
     record.shapes[:] = 0.0
-    record.cells[:] = 0.0
-    reset(record.rates)
+
+
+@subroutine
+def draw_beta(rng: Stream, x: float, y: float) -> float:
+    """Draw a beta variate; shapes may be 0."""
+    x = gamma(rng, max(x, MIN_SHAPE))
+    return x / max(x + gamma(rng, max(y, MIN_SHAPE)), MIN_SUM)
 
 
 @kernel
@@ -118,26 +111,6 @@ def see_first_visit(certainty: Certainty, cell: int, stayed: bool, r: float) -> 
             usual[k, LEAD] -= 1.0
 
 
-# Groups
-
-
-@kernel
-def group_of_successors(certainty: Certainty, cell: int) -> int:
-    """Return the group of a cell by which its successors are judged."""
-    A = (certainty.shares.size - REWARDS) // 2
-    return as_int(certainty.stayed[U(cell)]) * A + cell % A
-
-
-@kernel
-def group_of_rewards(certainty: Certainty, sketch: Sketch, cell: int) -> int:
-    """Return the group of a cell by which its rewards are judged."""
-    first, is_usual = sketch.histogram.first[U(cell)], 0
-    for k in range(CANDIDATES):
-        if certainty.usual[k, IS_USUAL] == 1.0 and certainty.usual[k, VALUE] == first:
-            is_usual = 1
-    return certainty.shares.size - REWARDS + is_usual
-
-
 @kernel
 def find_usual_rewards(certainty: Certainty, sketch: Sketch, tried: IndexList) -> None:
     """Decide which candidates are usual."""
@@ -148,70 +121,53 @@ def find_usual_rewards(certainty: Certainty, sketch: Sketch, tried: IndexList) -
         certainty.usual[k, IS_USUAL] = 1.0 if (CANDIDATES + 1) * alike > tried.size[0] else 0.0
 
 
-# Shares
-
-
 @kernel
-def count_cells(certainty: Certainty, model: TransitionCounts, sketch: Sketch, tried: IndexList) -> None:
-    """Count the certain and the random cells of each group."""
-    cells = certainty.cells
-    for group in range(certainty.shares.size):
-        cells[CERTAIN, group] = 0.0
-        cells[RANDOM, group] = 0.0
-    for k in range(tried.size[0]):
-        cell = item(tried, k)
-        n = model.visits[U(cell)]
-        if n >= 2:
-            group = group_of_successors(certainty, cell)
-            if model.size[U(cell)] == 1:
-                cells[CERTAIN, U(group)] += 1.0 - same_again(certainty.rates, n)
-            else:
-                cells[RANDOM, U(group)] += 1.0
-            group = group_of_rewards(certainty, sketch, cell)
-            if is_constant(sketch, cell):
-                cells[CERTAIN, U(group)] += 1.0 - 1.0 / n
-            else:
-                cells[RANDOM, U(group)] += 1.0
+def group_of_rewards(certainty: Certainty, sketch: Sketch, cell: int) -> int:
+    """Return the group of a cell by which its rewards are judged."""
+    first, group = sketch.histogram.first[U(cell)], OTHER
+    for k in range(CANDIDATES):
+        if certainty.usual[k, IS_USUAL] == 1.0 and certainty.usual[k, VALUE] == first:
+            group = USUAL
+    return group
 
 
 @subroutine
-def draw_beta(rng: Stream, x: float, y: float) -> float:
-    """Draw a beta variate; shapes may be 0."""
-    x = gamma(rng, max(x, MIN_SHAPE))
-    return x / max(x + gamma(rng, max(y, MIN_SHAPE)), MIN_SUM)
+def count_cells(
+    certainty: Certainty, model: TransitionCounts, sketch: Sketch, tried: IndexList, group: int
+) -> tuple[float, float]:
+    """Count the random and the certain cells of a group."""
+    random, certain = 0.0, 0.0
+    for k in range(tried.size[0]):
+        cell = item(tried, k)
+        n, own, same = model.visits[U(cell)], as_int(certainty.stayed[U(cell)]), model.size[U(cell)] == 1
+        if group >= OTHER:
+            own, same = group_of_rewards(certainty, sketch, cell), is_constant(sketch, cell)
+        if n >= 2 and own == group:
+            random += 0.0 if same else 1.0
+            certain += 1.0 - 1.0 / n if same else 0.0
+    return random, certain
 
 
 @subroutine
 def draw_shares(
     certainty: Certainty, model: TransitionCounts, sketch: Sketch, tried: IndexList, rng: Stream
 ) -> None:
-    """Learn how often random cells change, and draw the share of random cells of each group."""
-    learn_rates(certainty.rates, model, tried)
+    """Draw the share of random cells of each group."""
+    shares, shapes = certainty.shares, certainty.shapes
     find_usual_rewards(certainty, sketch, tried)
-    count_cells(certainty, model, sketch, tried)
-    shares, cells, A = certainty.shares, certainty.cells, (certainty.shares.size - REWARDS) // 2
-    random, certain = SHARE_PRIOR, SHARE_PRIOR
-    for group in range(2 * A):
-        random += cells[RANDOM, group]
-        certain += cells[CERTAIN, group]
-    of_all = draw_beta(rng, random, certain)
-    for a in range(A):
-        random = GROUP_PRIOR * of_all + cells[RANDOM, a] + cells[RANDOM, A + a]
-        certain = GROUP_PRIOR * (1.0 - of_all) + cells[CERTAIN, a] + cells[CERTAIN, A + a]
-        of_action = draw_beta(rng, random, certain)
-        for stayed in range(2):
-            group = stayed * A + a
-            random = GROUP_PRIOR * of_action + STAYED_PRIOR * stayed + cells[RANDOM, group]
-            certain = GROUP_PRIOR * (1.0 - of_action) + STAYED_PRIOR * stayed + cells[CERTAIN, group]
-            shares[group], certainty.shapes[group] = draw_beta(rng, random, certain), certain
-    other, usual = 2 * A, 2 * A + 1
-    of_others = draw_beta(rng, SHARE_PRIOR + cells[RANDOM, other], SHARE_PRIOR + cells[CERTAIN, other])
-    random = USUAL_PRIOR * of_others + cells[RANDOM, usual]
-    certain = USUAL_PRIOR * (1.0 - of_others) + cells[CERTAIN, usual]
-    shares[other], shares[usual] = of_others, draw_beta(rng, random, certain)
-
-
-# Doubts
+    moved_random, moved_certain = count_cells(certainty, model, sketch, tried, MOVED)
+    stayed_random, stayed_certain = count_cells(certainty, model, sketch, tried, STAYED)
+    random, certain = moved_random + stayed_random, moved_certain + stayed_certain
+    q = draw_beta(rng, SHARE_PRIOR + random, SHARE_PRIOR + certain)
+    shapes[MOVED] = GROUP_PRIOR * (1.0 - q) + moved_certain
+    shares[MOVED] = draw_beta(rng, GROUP_PRIOR * q + moved_random, shapes[MOVED])
+    shapes[STAYED] = GROUP_PRIOR * (1.0 - q) + STAYED_PRIOR + stayed_certain
+    shares[STAYED] = draw_beta(rng, GROUP_PRIOR * q + STAYED_PRIOR + stayed_random, shapes[STAYED])
+    random, certain = count_cells(certainty, model, sketch, tried, OTHER)
+    q = draw_beta(rng, SHARE_PRIOR + random, SHARE_PRIOR + certain)
+    random, certain = count_cells(certainty, model, sketch, tried, USUAL)
+    shares[OTHER] = q
+    shares[USUAL] = draw_beta(rng, USUAL_PRIOR * q + random, USUAL_PRIOR * (1.0 - q) + certain)
 
 
 @kernel
@@ -223,31 +179,16 @@ def doubt(share: float, same: float) -> float:
 @subroutine
 def draw_change(certainty: Certainty, cell: int, n: int, rng: Stream) -> float:
     """Draw how often a cell leads elsewhere that led to one state n times; 0 where it is certain."""
-    group, same = U(group_of_successors(certainty, cell)), same_again(certainty.rates, n)
-    shape, own = certainty.shapes[group], 1.0 - same
+    group = U(as_int(certainty.stayed[U(cell)]))
+    shape, own = certainty.shapes[group], 1.0 - 1.0 / n
     by_others = max(shape, MIN_SHAPE) / max(shape - own, MIN_SHAPE)
-    if uniform(rng) >= doubt(certainty.shares[group], same * by_others):
+    if uniform(rng) >= doubt(certainty.shares[group], by_others / n):
         return 0.0
-    return draw_rate(certainty.rates, n, rng)
+    return draw_beta(rng, 1.0, float(n))
 
 
 @kernel
 def draw_pays_otherwise(certainty: Certainty, sketch: Sketch, cell: int, n: int, rng: Stream) -> bool:
     """Draw whether a cell may yet pay otherwise that paid the same n times."""
-    return uniform(rng) < doubt(certainty.shares[U(group_of_rewards(certainty, sketch, cell))], 1.0 / n)
-
-
-@kernel
-def count_new_successors(model: TransitionCounts, tried: IndexList) -> tuple[float, float]:
-    """Return how many successors of random cells were new, and would have been at rate 1; with the prior.
-
-    A cell's first successor is new in any case. At rate 1 the sum of 1 / i for i below n would be.
-    """
-    new, expected = RATE_PRIOR, RATE_PRIOR
-    for k in range(tried.size[0]):
-        i = U(item(tried, k))
-        if model.size[i] > 1:
-            n = model.visits[i] - 1.0
-            new += model.size[i] - 1.0
-            expected += log(n) + EULER + 0.5 / n
-    return new, expected
+    share = certainty.shares[U(group_of_rewards(certainty, sketch, cell))]
+    return uniform(rng) < doubt(share, 1.0 / n)

@@ -1,98 +1,50 @@
 r"""The MDP that Heavy-PSRL draws from its posterior.
 
-- *Mean rewards*, from the posteriors of the sketch (`heavytail.estimators.sketch`): of symmetric laws of any
-  tail or, as far as the samples speak against symmetry, of laws whose tails are generalised Pareto. By what
-  it is drawn as (`heavytail.agents._common_shape`) the mean of a cell is
-
-  - *symmetric*: m + s t, the trimmed mean with its Student t;
-  - *skewed, alone*: drawn from its own skewed posterior, and at least its centre, as the common offset is;
-  - *skewed, pooled*: with what cells of one shape have in common, the offset o, tau and the spread sigma',
-
-        B (draw of its own) + (1 - B) (m + s t + sigma' (o + tau z)),    B = tau^2 / (tau^2 + e_c^2),
-
-    which has the mean and the variance of the posterior of a normal hierarchical model. The offset is drawn
-    once for all cells, so that what is uncertain of it cancels in comparisons.
+- *Mean rewards*: `heavytail.agents._drawn_means`.
 - *Transitions*: a cell that has always led to one state is certain or random, as cells like it say
-  (`heavytail.agents._certainty`), and a random one leads elsewhere as often as others do. Of a cell that has
-  led to several states: Dirichlet over them, and a lump Gamma(theta) on one more. The rate theta is drawn
-  once for all cells from its posterior Gamma(N, M), where N counts their visits, but for each cell's first,
-  that met a new successor, and M how many would have at rate 1 (sum of 1 / n). One visit more is supposed of
-  each successor (Laplace), so that few visits do not rule out what they have shown once. Elsewhere, and one
-  more, is a state that was never seen if there is any, and stands for all of them. Memory, draws and plans
+  (`heavytail.agents._certainty`), and a random one leads elsewhere with a rate from Beta(1, n). Of a cell
+  that has led to several states: Dirichlet over them, and a lump Gamma(theta) on one more. The rate theta is
+  drawn once for all cells from its posterior Gamma(N, M), where N counts their visits, but for each cell's
+  first, that met a new successor, and M how many would have at rate 1 (sum of 1 / n). Memory, draws and plans
   cost what was observed.
-- *Narrower draws*: posterior sampling goes on trying what has long looked worse. So a count m is drawn as
-  Gamma(c m) / c, with c from 1, where little is known, to 4: half as wide (as Chapelle and Li 2011, "An
-  empirical evaluation of Thompson sampling", found best).
-- *Rare rewards*: a cell that has paid the same all n times may yet pay otherwise, if it is drawn as one that
-  does. It gets E R / (n U^(3/4)) more, E a standard exponential, U uniform and R the range of trimmed means
-  so far: the part of the mean that is in rewards of a heavy tail that come once in n visits.
-- *The unknown*: a cell never visited, visited once and not drawn as certain, or of fewer than `MIN_NOISY`
-  rewards that differ, pays the largest trimmed mean so far and (L + E) R more, L the steps of an episode. A
-  state never seen is worth the largest trimmed mean and 2 L R / U more, once: more than an episode spent on
-  the way can cost, and in some draws far more, since R is not known before all is seen. In a continuing
-  problem L is the number of states seen and the length of the phase before.
+- *Where lumps lead*: to a state that was never seen, which stands for all of them, or to a state seen.
+  Numbers of states say nothing, since some may never be reached; how often something new turned up does (Good
+  1953). Of E pairs of a cell and a successor, f are the only ones that lead from another state to theirs: as
+  far as one can tell, the next pair is as likely to be such a one. So with a probability from
+  Beta(f + 1, E - f) all lumps of a draw lead to states never seen, else none does.
+- *Rare rewards*: a cell that has paid the same all n times may yet pay otherwise, as cells like it say. If it
+  is drawn as one that does it gets X R / (n U^(3/4)) more, X a standard exponential, U uniform and R the
+  range of trimmed means so far: the part of the mean that is in rewards of a heavy tail that come once in n
+  visits.
+- *The unknown*: a cell never visited, or visited once and not drawn as certain, pays high + (L + X) R, where
+  high is the largest trimmed mean, and L the steps of an episode. A state never seen pays high + R / L at
+  every step, since sooner is better, and 2 L R / U once: more than an episode on the way can cost, and in
+  some draws far more, since R is not known before all is seen. In a continuing problem L is the number of
+  states seen and the length of the phase before.
 """
 
 import math
 from typing import TYPE_CHECKING
 
-from heavytail.agents._certainty import count_new_successors, draw_change, draw_pays_otherwise, draw_shares
-from heavytail.agents._common_shape import (
-    POOLED,
-    SYMMETRIC,
-    CommonShape,
-    draw_common_shape,
-    draw_spread,
-)
-from heavytail.agents._index_list import item
+from heavytail.agents._certainty import draw_beta, draw_change, draw_pays_otherwise, draw_shares
+from heavytail.agents._drawn_means import draw_means
+from heavytail.agents._index_list import IndexList, item
+from heavytail.agents._transition_counts import TransitionCounts
 from heavytail.arrays import Stream, U
-from heavytail.estimators.sketch import (
-    MIDDLE,
-    OFFSET,
-    OFFSET_ERROR,
-    SPREAD,
-    Sketch,
-    draw_skewed,
-    draw_symmetric,
-    is_constant,
-)
-from heavytail.kernels.array_ops import as_int
+from heavytail.estimators.sketch import MIDDLE, is_constant
 from heavytail.kernels.compiling import kernel, subroutine
-from heavytail.kernels.rng import exponential, gamma, integer, normal, open_uniform
+from heavytail.kernels.elementary import log
+from heavytail.kernels.rng import exponential, gamma, integer, open_uniform, uniform
 
 if TYPE_CHECKING:
     from heavytail.agents.heavy_psrl import HeavyPSRL
 
-
-MIN_KNOWN = 2  # visits below which a cell is unknown unless it is drawn as certain,
-MIN_NOISY = 8  # and where rewards differ: fewer say too little of their spread
-MIN_RANGED = 4  # visits from which on its trimmed mean counts for the range of rewards
-SUPPOSED = 1  # visits more of each successor
-MOST_NARROWED = 3.0  # c - 1 of large counts,
-HALF_NARROWED = 20.0  # and the count of which it is half that
-UNSEEN, LEAST, SPAN = range(3)  # drawn: the value of a state never seen; an unknown reward at least, and R
-HAS_UNIT = 3  # whether some trimmed mean was not 0, so that rewards have a unit
-
-
-@kernel
-def draw_mean(sketch: Sketch, cell: int, kind: int, common: CommonShape, rng: Stream) -> float:
-    """Draw the mean of a cell of at least two samples, of which the summary is up to date."""
-    block = sketch.histogram.block[U(cell)]
-    if block < 0:
-        return sketch.histogram.first[U(cell)]
-    b, mean = U(block), 0.0
-    own = 0.0 if kind == SYMMETRIC else 1.0
-    if kind == POOLED and common.known:
-        error, tau = sketch.summary[b, OFFSET_ERROR], common.tau
-        own = tau * tau / (tau * tau + error * error)
-    if own < 1.0:
-        mean = draw_symmetric(sketch, block, rng)
-        if kind == POOLED:
-            mean += draw_spread(sketch, cell, common, rng) * (common.offset + common.tau * normal(rng))
-    if own == 0.0:
-        return mean
-    centre = sketch.summary[b, MIDDLE] + sketch.summary[b, SPREAD] * sketch.summary[b, OFFSET]
-    return own * max(draw_skewed(sketch, block, rng), centre) + (1.0 - own) * mean
+HIGH, RANGE, LENGTH, BONUS = range(4)  # of `unknown`, as above
+NEW, HAS_UNIT = 4, 5  # whether lumps are on states never seen, and whether two mean rewards differ
+PAIRS, SINGLE = range(2)  # of `graph`: E and f
+BONUSES = 2.0  # episodes' worth of the range that a state never seen pays at least
+RATE_PRIOR = 1.0  # new successors, and as many that would have been at rate 1
+EULER = 0.5772156649015329
 
 
 @kernel
@@ -100,29 +52,34 @@ def draw_mdp(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
     """Draw an MDP from the posterior; steps is L."""
     draw_shares(agent.certainty, agent.model, agent.sketch, agent.tried, rng)
     draw_transitions(agent, rng)
-    draw_rewards(agent, steps, rng)
+    draw_means(agent, rng)
+    draw_unknowns(agent, steps, rng)
 
 
 # Transitions
 
 
 @kernel
-def draw_elsewhere(agent: "HeavyPSRL", rng: Stream) -> int:
-    """Return the number of a state never seen, S + 1 for all of them, or draw any state if there is none."""
-    S = agent.model.n_states
-    return S + 1 if agent.seen.size[0] < S else integer(rng, S)
+def count_new_successors(model: TransitionCounts, tried: IndexList) -> tuple[float, float]:
+    """Return how many successors of random cells were new, and would have been at rate 1; with the prior.
 
-
-@kernel
-def draw_count(count: int, rng: Stream) -> float:
-    """Draw a gamma variate whose mean is a count, less wide the larger it is."""
-    c = 1.0 + MOST_NARROWED * count / (count + HALF_NARROWED)
-    return gamma(rng, c * count) / c
+    A cell's first successor is new in any case. At rate 1 the sum of 1 / i for i below n would be.
+    """
+    new, expected = RATE_PRIOR, RATE_PRIOR
+    for k in range(tried.size[0]):
+        i = U(item(tried, k))
+        if model.size[i] > 1:
+            n = model.visits[i] - 1.0
+            new += model.size[i] - 1.0
+            expected += log(n) + EULER + 0.5 / n
+    return new, expected
 
 
 @subroutine
 def draw_transitions(agent: "HeavyPSRL", rng: Stream) -> None:
     """Draw the probabilities of the successors seen, and of one state more."""
+    pairs, single = float(agent.graph[PAIRS]), float(agent.graph[SINGLE])
+    agent.unknown[NEW] = 1.0 if uniform(rng) < draw_beta(rng, single + 1.0, pairs - single) else 0.0
     new, expected = count_new_successors(agent.model, agent.tried)
     theta, A = gamma(rng, new) / expected, agent.rewards.size // agent.model.n_states
     for j in range(agent.seen.size[0]):
@@ -135,36 +92,25 @@ def draw_successors(agent: "HeavyPSRL", cell: int, theta: float, rng: Stream) ->
     """Draw where a cell leads."""
     model, i = agent.model, U(cell)
     start, end = model.start[i], model.start[i] + model.size[i]
-    agent.elsewhere[i] = draw_elsewhere(agent, rng)
+    agent.elsewhere[i] = model.n_states + 1
+    if agent.unknown[NEW] == 0.0:
+        agent.elsewhere[i] = item(agent.seen, integer(rng, agent.seen.size[0]))
     agent.lump[i] = 1.0
     if end - start == 1:
         agent.lump[i] = draw_change(agent.certainty, cell, model.visits[i], rng)
         agent.drawn[U(start)] = 1.0 - agent.lump[i]
-        if as_int(agent.elsewhere[i]) == as_int(model.successor[U(start)]):
-            agent.elsewhere[i] = (as_int(agent.elsewhere[i]) + 1) % model.n_states
     elif end - start > 1:
         lump = gamma(rng, theta)
         total = lump
         for k in range(start, end):
-            agent.drawn[U(k)] = draw_count(model.counts[U(k)] + SUPPOSED, rng)
+            agent.drawn[U(k)] = gamma(rng, float(model.counts[U(k)]))
             total += agent.drawn[U(k)]
         agent.lump[i] = lump / total
         for k in range(start, end):
             agent.drawn[U(k)] /= total
 
 
-# Rewards
-
-
-@kernel
-def draw_means(agent: "HeavyPSRL", rng: Stream) -> None:
-    """Draw the mean reward of every cell that is known."""
-    common = draw_common_shape(agent.sketch, agent.tried, agent.kinds, agent.pooled, agent.scratch, rng)
-    for k in range(agent.tried.size[0]):
-        cell = item(agent.tried, k)
-        if agent.sketch.histogram.n[U(cell)] >= MIN_KNOWN:
-            kind = as_int(agent.kinds[U(cell)])
-            agent.rewards[U(cell)] = draw_mean(agent.sketch, cell, kind, common, rng)
+# The unknown
 
 
 @kernel
@@ -181,18 +127,38 @@ def trimmed_means(agent: "HeavyPSRL", least: int) -> tuple[float, float]:
     return low, high
 
 
-@kernel
-def reward_range(agent: "HeavyPSRL") -> tuple[float, float]:
-    """Return the largest trimmed mean, and the range of all; it is 0 where all of them are.
-
-    Cells of few visits count where no other has paid anything yet.
-    """
-    low, high = trimmed_means(agent, MIN_RANGED)
-    if low > high or low == high == 0.0:
+@subroutine
+def draw_unknowns(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
+    """Draw what a state never seen is worth, and the reward of every cell of which too little is known."""
+    low, high = trimmed_means(agent, 2)
+    if not high > low:
         low, high = trimmed_means(agent, 1)
+    agent.unknown[HAS_UNIT] = 1.0 if high > low else 0.0
     if low > high:
-        return 0.0, 0.0
-    return high, high - low if high > low else abs(high)
+        low, high = 0.0, 0.0
+    span = high - low if high > low else abs(high)
+    if not span > 0.0:
+        span = 1.0
+    agent.unknown[HIGH], agent.unknown[RANGE], agent.unknown[LENGTH] = high, span, steps
+    agent.unknown[BONUS] = BONUSES * steps * span / open_uniform(rng)
+    A = agent.rewards.size // agent.model.n_states
+    for j in range(agent.seen.size[0]):
+        for a in range(A):
+            draw_reward(agent, item(agent.seen, j) * A + a, rng)
+
+
+@kernel
+def draw_reward(agent: "HeavyPSRL", cell: int, rng: Stream) -> None:
+    """Draw the mean reward of a cell that is not known, or has paid the same always."""
+    i = U(cell)
+    n = agent.model.visits[i]
+    if n > 0 and not is_constant(agent.sketch, cell):
+        return
+    otherwise = n > 0 and draw_pays_otherwise(agent.certainty, agent.sketch, cell, n, rng)
+    if n == 0 or (n == 1 and (otherwise or agent.lump[i] > 0.0)):
+        agent.rewards[i] = draw_unknown(agent, rng)
+    elif otherwise:
+        agent.rewards[i] += draw_rare(agent.unknown[RANGE], n, rng)
 
 
 @kernel
@@ -205,41 +171,7 @@ def draw_rare(span: float, n: int, rng: Stream) -> float:
 @kernel
 def draw_unknown(agent: "HeavyPSRL", rng: Stream) -> float:
     """Draw the mean reward of a cell of which too little is known."""
-    return agent.unknown[LEAST] + exponential(rng) * agent.unknown[SPAN]
-
-
-@subroutine
-def draw_rewards(agent: "HeavyPSRL", steps: float, rng: Stream) -> None:
-    """Draw a mean reward for every cell of the states seen, and the value of a state never seen."""
-    draw_means(agent, rng)
-    high, span = reward_range(agent)
-    agent.unknown[HAS_UNIT] = 1.0 if span > 0.0 else 0.0
-    if not span > 0.0:
-        span = 1.0
-    agent.unknown[UNSEEN] = high + 2.0 * steps * span / open_uniform(rng)
-    agent.unknown[LEAST] = high + steps * span
-    agent.unknown[SPAN] = span
-    A = agent.rewards.size // agent.model.n_states
-    for j in range(agent.seen.size[0]):
-        for a in range(A):
-            draw_reward(agent, item(agent.seen, j) * A + a, rng)
-
-
-@kernel
-def draw_reward(agent: "HeavyPSRL", cell: int, rng: Stream) -> None:
-    """Draw the mean reward of a cell, unless it is noisy and known."""
-    i = U(cell)
-    n, constant = agent.sketch.histogram.n[i], is_constant(agent.sketch, cell)
-    otherwise = n > 0 and constant and draw_pays_otherwise(agent.certainty, agent.sketch, cell, n, rng)
-    if n == 1 and agent.lump[i] == 0.0 and not otherwise:
-        agent.rewards[i] = agent.sketch.histogram.first[i]
-    elif n < (MIN_KNOWN if constant else MIN_NOISY):
-        agent.rewards[i] = draw_unknown(agent, rng)
-    elif otherwise:
-        agent.rewards[i] += draw_rare(agent.unknown[SPAN], n, rng)
-
-
-# States that are seen for the first time
+    return agent.unknown[HIGH] + (agent.unknown[LENGTH] + exponential(rng)) * agent.unknown[RANGE]
 
 
 @subroutine
@@ -248,7 +180,7 @@ def draw_new_state(agent: "HeavyPSRL", s: int, rng: Stream) -> None:
     A = agent.rewards.size // agent.model.n_states
     for a in range(A):
         i = U(s * A + a)
-        agent.elsewhere[i] = draw_elsewhere(agent, rng)
+        agent.elsewhere[i] = agent.model.n_states + 1
         agent.lump[i] = 1.0
         agent.rewards[i] = draw_unknown(agent, rng)
-    agent.values[0, U(s)] = agent.unknown[UNSEEN]
+    agent.values[0, U(s)] = agent.unknown[BONUS]

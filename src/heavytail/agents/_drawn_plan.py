@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING
 
-from heavytail.agents._drawn_mdp import UNSEEN
+from heavytail.agents._drawn_mdp import BONUS, HIGH, RANGE
 from heavytail.agents._extended_value_iteration import MAX_BACKUPS, RESOLUTION, STEP_SIZE
 from heavytail.agents._index_list import item
 from heavytail.arrays import U
@@ -17,13 +17,9 @@ TOLERANCE = 0.01  # of the range of drawn rewards: the most by which a plan for 
 
 @kernel
 def backup(agent: "HeavyPSRL", row: int, h: int) -> None:
-    """Compute values[1 - row] and policy[h] from values[row].
-
-    Of actions that are equally good in what was drawn, it takes the one tried least: to learn more of it
-    costs nothing. At the last step of an episode, all actions are that pay the same.
-    """
+    """Compute values[1 - row] and policy[h] from values[row]."""
     model, values = agent.model, agent.values
-    S, A = model.n_states, agent.rewards.size // model.n_states
+    A = agent.rewards.size // model.n_states
     for j in range(agent.seen.size[0]):
         s, largest, chosen = item(agent.seen, j), -math.inf, 0
         for a in range(A):
@@ -31,35 +27,38 @@ def backup(agent: "HeavyPSRL", row: int, h: int) -> None:
             q = agent.rewards[i] + agent.lump[i] * values[U(row), U(agent.elsewhere[i])]
             for k in range(model.start[i], model.start[i] + model.size[i]):
                 q += agent.drawn[U(k)] * values[U(row), U(model.successor[U(k)])]
-            if q > largest or (q == largest and model.visits[i] < model.visits[U(s * A + chosen)]):
+            if q > largest:
                 largest, chosen = q, a
         values[U(1 - row), U(s)] = largest
         agent.policy[U(h), U(s)] = chosen
-    values[U(1 - row), U(S + 1)] = agent.unknown[UNSEEN]
 
 
 @subroutine
 def plan_episode(agent: "HeavyPSRL") -> None:
     """Compute the best policy of each step."""
-    S = agent.model.n_states
+    values, H, new = agent.values, agent.policy.shape[0], U(agent.model.n_states + 1)
     for j in range(agent.seen.size[0]):
-        agent.values[0, U(item(agent.seen, j))] = 0.0
-    agent.values[0, U(S + 1)] = 0.0
+        values[0, U(item(agent.seen, j))] = 0.0
+    values[0, new] = 0.0
     row = 0
-    for h in range(agent.policy.shape[0] - 1, -1, -1):
+    for h in range(H - 1, -1, -1):
         backup(agent, row, h)
         row = 1 - row
+        values[U(row), new] = agent.unknown[BONUS] + (H - h) * (
+            agent.unknown[HIGH] + agent.unknown[RANGE] / H
+        )
 
 
 @kernel
 def plan_average(agent: "HeavyPSRL") -> None:
     """Compute the best policy for the average reward, from the values of the plan before.
 
-    As in `heavytail.agents._extended_value_iteration`; the value of a state never seen stays as it is.
+    As in `heavytail.agents._extended_value_iteration`. A state never seen is worth the bonus more than the
+    first state that was seen; so a constant added to all rewards changes nothing.
     """
     values, seen, low, high, steps = agent.values, agent.seen, math.inf, -math.inf, 0
     A = agent.rewards.size // agent.model.n_states
-    values[0, U(agent.model.n_states + 1)] = agent.unknown[UNSEEN]
+    values[0, U(agent.model.n_states + 1)] = agent.unknown[BONUS]
     for j in range(seen.size[0]):
         for a in range(A):
             i = U(item(seen, j) * A + a)

@@ -1,27 +1,23 @@
 r"""Heavy-PSRL: posterior sampling that needs no prior knowledge of the rewards: no moment, range or scale.
 
 As in `heavytail.agents.psrl` an MDP is drawn from the posterior (`heavytail.agents._drawn_mdp`), solved
-(`heavytail.agents._drawn_plan`), and its policy played.
+(`heavytail.agents._drawn_plan`), and its policy played for a *phase*.
+
+A phase ends when there is news: a state is new, or the visits of some cell have grown by a tenth. The j-th
+ends after j / 4 units at the latest, so that T units have sqrt(8 T) draws at least, and what was unlucky at
+first is tried again. A unit is an episode, or a step of a continuing problem. There a phase must also last,
+since news comes at every step on the way to what is little known, and whoever draws again turns round: at
+least (3 S)^V steps, S the number of states seen and V uniform, some long enough to cross all of them and some
+short. And among very many cells a phase makes as many steps as its draw costs, so that this is little for
+each step. States never seen cost nothing.
 
 Within an episode a new state changes the plan but not the draw, and so does a cell that did the same again
 and was not drawn as certain: it is taken as certain until the next draw. So one episode tries several unknown
 actions and yet goes where it meant to go; among very many cells that would take too long. Cells that stay in
 their state are excepted: trying again costs a step, and what mostly fails must be tried often.
 
-A draw is kept for a *phase*. It ends when a cell's visits have doubled or a state is new; in episodes when
-the j-th phase has lasted sqrt(j) episodes, which makes K^(2/3) draws of K episodes; in a continuing problem
-when it is one step longer than the one before (Ouyang et al. 2017, "Learning unknown Markov decision
-processes: a Thompson sampling approach"). Among very many cells there must be news of a hundredth of those
-tried, and of one in `DRAWN_AT_ONCE` of those of states seen, or as many steps: so that what a phase costs is
-little for each. States never seen cost nothing.
-
-In episodes a phase ends also when its draw is *stale*: after an episode in which a twentieth of some cell's
-visits are of this phase. A wrong draw that is kept until visits double is repeated as often as it was tried
-before. But a phase that visits a cell drawn as skewed goes on, since few rewards do not show a tail: by them
-such a cell looks worse than it is, and would be given up.
-
-Rewards times a factor give the same decisions up to rounding unless only rare rewards were paid so far.
-Rewards plus a constant do not while some state is unseen. No regret bound is known for it.
+Rewards times a factor or plus a constant, other numbers of states and actions, and numbers that never occur
+change no decision but by rounding and by the order of random numbers. No regret bound is known for it.
 """
 
 from collections.abc import Iterator
@@ -31,14 +27,21 @@ import numpy as np
 
 from heavytail.agents._certainty import (
     Certainty,
-    count_new_successors,
     draw_change,
     draw_pays_otherwise,
     new_certainty,
     see_first_visit,
 )
-from heavytail.agents._common_shape import POOLED, SYMMETRIC, TAUS
-from heavytail.agents._drawn_mdp import HAS_UNIT, draw_mdp, draw_new_state
+from heavytail.agents._drawn_mdp import (
+    HAS_UNIT,
+    HIGH,
+    PAIRS,
+    SINGLE,
+    count_new_successors,
+    draw_mdp,
+    draw_new_state,
+)
+from heavytail.agents._drawn_means import POOLED
 from heavytail.agents._drawn_plan import plan_average, plan_episode
 from heavytail.agents._index_list import IndexList, append, item, new_index_list
 from heavytail.agents._transition_counts import TransitionCounts, new_transition_counts, observe, uniformity
@@ -47,18 +50,18 @@ from heavytail.estimators.sketch import SEEN, Sketch, is_constant, sketch, skewn
 from heavytail.estimators.sketch_beliefs import describe_cells
 from heavytail.kernels.array_ops import as_int
 from heavytail.kernels.compiling import kernel, subroutine
-from heavytail.kernels.rng import integer
+from heavytail.kernels.elementary import exp, log
+from heavytail.kernels.rng import integer, uniform
 from heavytail.kernels.verbs import act, begin, full, push, reset, update, write_counters
 from heavytail.mdp.problem import Problem
 from heavytail.ranges import COUNT, FLAG, Fact, Range, below
 from heavytail.registry import register
 
-NUMBER, LENGTH, LAST_LENGTH = range(3)  # of a phase; lengths in episodes or steps
-NEWS, STALE = 3, 4  # visits of the phase that were news, or made its draw stale
-HAS_SKEWED = 5  # whether it met a cell drawn as skewed
-MANY = 100  # news count if they are more than one in so many of the cells tried,
-DRAWN_AT_ONCE = 500  # and of those of states seen: a phase draws and plans all of them
-STALE_AFTER = 20  # a draw is stale when one in so many of a cell's visits was made since
+NUMBER, STEPS, LEAST, NEWS = range(4)  # of a phase: its steps so far, and at least
+SHORTER = 4  # the j-th phase ends after j over so many units at the latest
+GROWTH = 10  # visits are news when one in so many of a cell's was made in the phase
+CROSSINGS = 3  # a phase of a continuing problem lasts for so many steps for each state seen, or fewer
+DRAWN_AT_ONCE = 500  # cells that a phase draws for each of its steps
 MAX_REPLANNED = 30_000  # cells times steps: a larger plan waits for the next episode, it would take too long
 
 
@@ -76,13 +79,13 @@ class HeavyPSRL(NamedTuple):
     known: Ints  # [S] whether a state was seen
     seen: IndexList  # those that were
     tried: IndexList  # cells with a visit
-    pooled: IndexList  # cells drawn as skewed and pooled, see `heavytail.agents._common_shape`
     in_phase: Indices  # [S*A] visits in this phase
-    phase: Ints  # [6] see above
+    phase: Ints  # [4] see above
     certainty: Certainty
-    unknown: Floats  # [4] drawn for what is not known, see `heavytail.agents._drawn_mdp`
-    kinds: Indices  # [S*A] whether rewards are drawn as skewed, see `heavytail.agents._common_shape`
-    scratch: Floats  # [TAUS]
+    leads: Ints  # [S] how many cells of other states led to a state
+    graph: Ints  # [2] pairs of a cell and a successor, and states to which one cell leads
+    unknown: Floats  # [6] drawn for what is not known, see `heavytail.agents._drawn_mdp`
+    kinds: Indices  # [S*A] what rewards are drawn as, see `heavytail.agents._drawn_means`
     episodic: bool
 
     def pools(self) -> tuple[str, ...]:
@@ -103,6 +106,8 @@ class HeavyPSRL(NamedTuple):
             "known": FLAG,
             "in_phase": COUNT,
             "phase": COUNT,
+            "leads": COUNT,
+            "graph": COUNT,
         }
 
     def facts(self) -> Iterator[Fact]:
@@ -110,7 +115,8 @@ class HeavyPSRL(NamedTuple):
         yield "drawn has not the length of the model's pools", len(self.drawn) == len(self.model.counts)
         yield "visits and rewards were not counted alike", (self.model.visits == self.sketch.n).all()
         yield "states seen are not those listed", self.seen.holds_exactly(self.known)
-        yield "a phase has neither met skewed cells nor not", self.phase[HAS_SKEWED] <= 1
+        yield "pairs are not those of the model", self.graph[PAIRS] == self.model.size.sum()
+        yield "states with one way in are not those counted", self.graph[SINGLE] == (self.leads == 1).sum()
         yield "cells tried are not those listed", self.tried.holds_exactly(self.model.visits)
         yield "the end has a value", not self.values[:, self.model.n_states].any()
 
@@ -119,7 +125,7 @@ class HeavyPSRL(NamedTuple):
         return describe_cells(self.sketch)
 
 
-@register("agent", "heavy_psrl", version=8)
+@register("agent", "heavy_psrl", version=9)
 def heavy_psrl(problem: Problem) -> HeavyPSRL:
     """Posterior sampling for rewards of any tail, for episodes or continuing; the agent to start with.
 
@@ -142,13 +148,13 @@ def heavy_psrl(problem: Problem) -> HeavyPSRL:
         known=np.zeros(S, np.int64),
         seen=new_index_list(S),
         tried=new_index_list(cells),
-        pooled=new_index_list(cells),
         in_phase=np.zeros(cells, np.uint32),
-        phase=np.zeros(6, np.int64),
-        certainty=new_certainty(S, problem.n_actions),
-        unknown=np.zeros(4),
+        phase=np.zeros(4, np.int64),
+        certainty=new_certainty(cells),
+        leads=np.zeros(S, np.int64),
+        graph=np.zeros(2, np.int64),
+        unknown=np.zeros(6),
         kinds=np.zeros(cells, np.uint32),
-        scratch=np.zeros(TAUS),
         episodic=problem.horizon > 0,
     )
 
@@ -162,16 +168,13 @@ def _full(record: HeavyPSRL) -> bool:
 
 
 @kernel
-def has_many(agent: HeavyPSRL, what: int) -> bool:
-    """Return whether so much is new, or stale, that another MDP must be drawn."""
-    n = agent.phase[U(what)]
-    return agent.phase[NUMBER] == 0 or (MANY * n > agent.tried.size[0] and is_worth_it(agent, n))
-
-
-@kernel
-def is_worth_it(agent: HeavyPSRL, n: int) -> bool:
-    """Return whether n events, or steps, are enough for what a phase costs."""
-    return DRAWN_AT_ONCE * n > agent.seen.size[0] * (agent.rewards.size // agent.model.n_states)
+def is_due(agent: HeavyPSRL) -> bool:
+    """Return whether another MDP must be drawn."""
+    unit = agent.policy.shape[0] if agent.episodic else 1
+    steps, drawn = agent.phase[STEPS], agent.seen.size[0] * (agent.rewards.size // agent.model.n_states)
+    due = agent.phase[NEWS] > 0 or SHORTER * steps >= agent.phase[NUMBER] * unit
+    lasted = steps >= agent.phase[LEAST] and DRAWN_AT_ONCE * steps > drawn
+    return agent.phase[NUMBER] == 0 or (due and lasted)
 
 
 @subroutine
@@ -181,13 +184,11 @@ def new_phase(agent: HeavyPSRL, rng: Stream) -> None:
         draw_mdp(agent, float(agent.policy.shape[0]), rng)
         plan_episode(agent)
     else:
-        draw_mdp(agent, float(agent.seen.size[0] + agent.phase[LENGTH]), rng)
+        draw_mdp(agent, float(agent.seen.size[0] + agent.phase[STEPS]), rng)
         plan_average(agent)
-    agent.phase[LAST_LENGTH] = agent.phase[LENGTH]
-    agent.phase[LENGTH] = 0
+        agent.phase[LEAST] = int(exp(uniform(rng) * log(float(CROSSINGS * agent.seen.size[0]))))
+    agent.phase[STEPS] = 0
     agent.phase[NEWS] = 0
-    agent.phase[STALE] = 0
-    agent.phase[HAS_SKEWED] = 0
     agent.phase[NUMBER] += 1
     for k in range(agent.tried.size[0]):
         agent.in_phase[U(item(agent.tried, k))] = 0
@@ -206,8 +207,9 @@ def take_as_seen(agent: HeavyPSRL, cell: int) -> None:
 def settles(agent: HeavyPSRL, cell: int, rng: Stream) -> bool:
     """Take a cell as certain that did the same again, unless it stays or its first visit is not enough."""
     model, certainty, i = agent.model, agent.certainty, U(cell)
-    # Beside what was drawn before anything paid, a reward would be little or much by its unit alone
-    n, reward = model.visits[i], agent.sketch.histogram.first[i] if agent.unknown[HAS_UNIT] == 1.0 else 0.0
+    # Beside what was drawn before two rewards differed, a reward would be little or much by its unit alone
+    reward = agent.sketch.histogram.first[i] if agent.unknown[HAS_UNIT] == 1.0 else agent.unknown[HIGH]
+    n = model.visits[i]
     if model.size[i] > 1 or not is_constant(agent.sketch, cell):
         return False
     if n == 1:
@@ -245,15 +247,23 @@ def see(agent: HeavyPSRL, s: int, rng: Stream) -> bool:
     return True
 
 
+@kernel
+def count_pair(agent: HeavyPSRL, s: int, s_next: int, terminated: bool) -> None:
+    """Count that a cell of a state has led to another state for the first time."""
+    agent.graph[PAIRS] += 1
+    if not terminated and s_next != s:
+        agent.leads[U(s_next)] += 1
+        if agent.leads[U(s_next)] == 1:
+            agent.graph[SINGLE] += 1
+        elif agent.leads[U(s_next)] == 2:
+            agent.graph[SINGLE] -= 1
+
+
 @begin.method(HeavyPSRL)
 def _begin(agent: HeavyPSRL, s: int, rng: Stream) -> None:
     see(agent, s, rng)
-    length = agent.phase[LENGTH]
-    long = length * length >= agent.phase[NUMBER] and is_worth_it(agent, length * agent.policy.shape[0])
-    stale = has_many(agent, STALE) and agent.phase[HAS_SKEWED] == 0
-    if has_many(agent, NEWS) or (agent.episodic and (long or stale)):
+    if is_due(agent):
         new_phase(agent, rng)
-    agent.phase[LENGTH] += 1
 
 
 @act.method(HeavyPSRL)
@@ -278,26 +288,23 @@ def _update(
         )
         append(agent.tried, cell)
     agent.in_phase[i] += 1
-    now = as_int(agent.in_phase[i])
-    if agent.kinds[i] != SYMMETRIC:
-        agent.phase[HAS_SKEWED] = 1
-    if STALE_AFTER * now > n:
-        agent.phase[STALE] += 1
-    if 2 * now > n:
+    agent.phase[STEPS] += 1
+    if GROWTH * as_int(agent.in_phase[i]) > n:
         agent.phase[NEWS] += 1
     changed = not terminated and see(agent, s_next, rng)
     if agent.model.size[i] > successors:
+        count_pair(agent, s, s_next, terminated)
         take_as_seen(agent, cell)  # its successors have changed places, the drawn probabilities have not
-    if agent.episodic and agent.rewards.size * agent.policy.shape[0] <= MAX_REPLANNED:
+    if not agent.episodic:
+        if changed:
+            try_any_action(agent, s_next, A, rng)
+        if is_due(agent):
+            new_phase(agent, rng)
+    elif agent.seen.size[0] * A * agent.policy.shape[0] <= MAX_REPLANNED:
         if settles(agent, cell, rng) or changed:
             plan_episode(agent)
     elif changed:
         try_any_action(agent, s_next, A, rng)
-    if not agent.episodic:
-        agent.phase[LENGTH] += 1
-        length = agent.phase[LENGTH]
-        if has_many(agent, NEWS) or (length > agent.phase[LAST_LENGTH] and is_worth_it(agent, length)):
-            new_phase(agent, rng)
 
 
 @write_counters.method(HeavyPSRL)
@@ -324,7 +331,6 @@ def _reset(record: HeavyPSRL) -> None:
     reset(record.certainty)
     reset(record.seen)
     reset(record.tried)
-    reset(record.pooled)
     record.drawn[:] = 0.0
     record.elsewhere[:] = 0
     record.lump[:] = 0.0
@@ -336,4 +342,5 @@ def _reset(record: HeavyPSRL) -> None:
     record.phase[:] = 0
     record.unknown[:] = 0.0
     record.kinds[:] = 0
-    record.scratch[:] = 0.0
+    record.leads[:] = 0
+    record.graph[:] = 0
