@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
+import bench_ruin
 import heavytail as ht
 from heavytail.agent_file import flatten
 from heavytail.agents.heavy_psrl import NUMBER, HeavyPSRL
@@ -210,6 +211,12 @@ def test_an_action_that_mostly_stays_is_tried_until_it_moves() -> None:
     """Upstream a stroke fails with probability 0.6: of 20 runs none is stuck for 2,700 episodes."""
     mdp = ht.make_mdp("river_swim")
     assert min(share_of_optimum(mdp, 3000, seed) for seed in range(20)) > 0.8
+
+
+@pytest.mark.parametrize("task", [task for task in bench_ruin.TASKS if task.startswith("ruinous")])
+def test_a_ruinous_arm_is_left(task: str) -> None:
+    """-1000 once in a thousand: none of 10 runs plays it in a tenth of the last half of its steps."""
+    assert max(bench_ruin.plays_of_worse(bench_ruin.TASKS[task], 10)[1]) < 0.1
 
 
 def test_one_episode_tries_several_unknown_actions() -> None:

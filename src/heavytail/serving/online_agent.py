@@ -172,7 +172,7 @@ class OnlineAgent(LiveSession, Generic[Action]):
         >>> import heavytail as ht
         >>> agent = ht.make_online(states=["idle", "busy"], actions=["wait", "send"], seed=0)
         >>> dict(zip(agent.states, agent.policy()))
-        {'idle': 'send', 'busy': 'wait'}
+        {'idle': 'wait', 'busy': 'wait'}
         """
         planned = self._planned()
         with self._frozen():
