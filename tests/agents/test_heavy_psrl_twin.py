@@ -24,7 +24,7 @@ from support import naive_agents, psrl_twin
 
 LEVEL = 1e-4 / 40
 MDPS = {
-    "pooled": (ht.make_mdp("six_arms", law="pareto", alpha=1.5, horizon=6), 80),
+    "pooled": (ht.make_mdp("bandits", n_states=2, n_actions=3, horizon=2, law="pareto", alpha=1.5), 150),
     "symmetric": (ht.make_mdp("bandits", n_states=2, n_actions=3, horizon=2, law="student_t", df=1.5), 150),
     "random": (ht.make_mdp("river_swim", horizon=8), 20),
     "continuing": (ht.make_mdp("garnet", n_states=4, n_actions=2, branching=2, horizon=None), 40),
@@ -113,3 +113,15 @@ def test_it_plays_as_its_twin_does(name: str) -> None:
         fast.append([*agent.model.visits[: mdp.n_actions], agent.seen.size[0], agent.phase[0]])
     for column, (x, y) in enumerate(zip(np.transpose(fast), np.transpose(slow), strict=True)):
         assert ks_2samp(x, y, method="asymp").pvalue > LEVEL, column
+
+
+def test_phases_end_when_its_twins_do() -> None:
+    """Where there is nothing to choose chance has no say: the same number after each of 1,500 episodes."""
+    mdp = ht.mdp_from_arrays(np.ones((1, 1, 1)), [[1.0]], horizon=1)
+    twin, learner = psrl_twin.HeavyPSRL(1, 1, seed=0), ht.make_agent(mdp, seed=0)
+    for _ in range(1_500):
+        twin.begin(0)
+        twin.update(0, 0, 1.0, 0, 0, terminated=False)
+        learner.learn(1)
+        assert twin.number == learner.agent.phase[0]
+    assert twin.number > 100
