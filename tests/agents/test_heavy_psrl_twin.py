@@ -1,7 +1,7 @@
 """Heavy-PSRL against its slow twin: what it draws of a history, and how it plays, in distribution.
 
-Each comparison is a Kolmogorov-Smirnov test at the level 1e-4 / 40, for some 40 of them and fixed seeds: were
-all of them new, one run in ten thousand would fail.
+Each comparison is a Kolmogorov-Smirnov test at the level 1e-4 / 40; there are some hundred, with fixed seeds:
+were all of them new, one run in four thousand would fail.
 """
 
 from typing import Any
@@ -82,7 +82,7 @@ def twin_draws(twin: psrl_twin.HeavyPSRL, mdp: MDP, n: int) -> Floats:
 
 @pytest.mark.parametrize("name", MDPS)
 def test_it_draws_of_a_history_as_its_twin_does(name: str) -> None:
-    """Means, lumps, the unknown and whether states may be new, of 1,500 draws of each."""
+    """Means, lumps, the unknown and whether states may be new, of 1,000 draws of each."""
     mdp, units = MDPS[name]
     twin = psrl_twin.HeavyPSRL(mdp.n_actions, mdp.horizon, seed=1)
     agent = fed(mdp, naive_agents.play(twin, mdp, seed=1, units=units))
